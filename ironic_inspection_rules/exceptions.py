@@ -1,0 +1,102 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Every error this project raises on its own account.
+
+One hierarchy: the borders (HTTP, the command line, Ironic's inspection)
+translate these once and keep the ``__cause__``. ``code`` is the HTTP status
+that the API border answers with.
+"""
+
+from http import client as http_client
+import typing
+
+from ironic_inspection_rules.i18n import _
+
+
+class InspectionRulesError(Exception):
+    """Base of all errors; the message is ready to be shown to a user."""
+
+    code = http_client.INTERNAL_SERVER_ERROR
+
+
+class Invalid(InspectionRulesError):
+    """What was given cannot be accepted as it is."""
+
+    code = http_client.BAD_REQUEST
+
+
+class NotFound(InspectionRulesError):
+    """What was asked for does not exist."""
+
+    code = http_client.NOT_FOUND
+
+
+class Conflict(InspectionRulesError):
+    """The request collides with the present state."""
+
+    code = http_client.CONFLICT
+
+
+class Problem(typing.NamedTuple):
+    """One thing that is wrong with a rule.
+
+    ``pointer`` is the RFC 6901 pointer to it inside the rule ('' is the rule
+    itself), ``message`` one sentence without a full stop.
+    """
+
+    pointer: str
+    message: str
+
+    def __str__(self) -> str:
+        return f'{self.pointer}: {self.message}' if self.pointer else (
+            self.message)
+
+
+class InvalidRule(Invalid):
+    """A rule has problems; all of them are in ``problems``.
+
+    :param problems: non-empty sequence of :class:`Problem`.
+    :param rule: what names the rule to its author (a UUID, a file position),
+        or None where only one rule is in question.
+    """
+
+    def __init__(self, problems: typing.Sequence[Problem],
+                 rule: str | None = None) -> None:
+        self.problems = tuple(problems)
+        self.rule = rule
+        listed = '; '.join(str(problem) for problem in self.problems)
+        if rule is None:
+            message = _('Invalid inspection rule: %s') % listed
+        else:
+            message = _('Invalid inspection rule %(rule)s: %(problems)s') % {
+                'rule': rule, 'problems': listed}
+        super().__init__(message)
+
+
+class RuleNotFound(NotFound):
+    """No rule has this UUID."""
+
+    def __init__(self, uuid: str) -> None:
+        super().__init__(_('Inspection rule %s could not be found.') % uuid)
+
+
+class RuleAlreadyExists(Conflict):
+    """A rule with this UUID exists."""
+
+    def __init__(self, uuid: str) -> None:
+        super().__init__(
+            _('An inspection rule with UUID %s already exists.') % uuid)
+
+
+class DatabaseNotReady(InspectionRulesError):
+    """The plugin's tables are missing or older than the code."""
