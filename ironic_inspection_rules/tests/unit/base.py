@@ -1,0 +1,46 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""What unit tests stand on: no service, no network, no leftovers."""
+
+import typing
+
+from ironic.conf import CONF
+from oslo_config import fixture as config_fixture
+from oslotest import base
+
+
+class TestCase(base.BaseTestCase):
+    """A test without Ironic: logs and output captured, HOME a scratch one.
+
+    ``OS_TEST_TIMEOUT`` (seconds, in the environment) stops a test that hangs.
+    """
+
+
+class IronicTestCase(TestCase):
+    """A test over Ironic's configuration, which is put back afterwards."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.cfg = self.useFixture(config_fixture.Config(CONF))
+        self.cfg.set_default('host', 'host.test')
+        CONF([], project='ironic', default_config_files=[],
+             default_config_dirs=[])
+
+    def config(self, group: str | None = None,
+               **options: typing.Any) -> None:
+        """Override options for this test.
+
+        :param group: section of ironic.conf, None for ``[DEFAULT]``.
+        """
+        self.cfg.config(group=group, **options)
