@@ -1,0 +1,77 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Which trait names exist, and how many of them a node may have.
+
+The rules are those of placement, which the node's traits end up in: a name is
+either one of the standard names of os-traits, or a custom one.
+"""
+
+import re
+import typing
+
+import os_traits
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.i18n import _
+
+MAX_TRAITS = 50
+MAX_LENGTH = 255
+
+_STANDARD = frozenset(os_traits.get_traits())
+_CUSTOM = re.compile(os_traits.CUSTOM_NAMESPACE + r'[A-Z0-9_]+\Z')
+
+
+def problem(name: object) -> str | None:
+    """Say what is wrong with the name of a trait.
+
+    :param name: what was given as a name, of any type.
+    :returns: one sentence for the user, or None when the name is good (spec
+        004 "REST API impact").
+    """
+    if not isinstance(name, str):
+        return _('The name of a trait must be a string, not %r') % (name,)
+    if len(name) > MAX_LENGTH:
+        return _('The name of a trait must not be longer than %(max)d '
+                 'characters; %(start)s… has %(length)d') % {
+                     'max': MAX_LENGTH, 'start': name[:40],
+                     'length': len(name)}
+    if name not in _STANDARD and not _CUSTOM.match(name):
+        return _("'%s' is not the name of a trait: it must be a standard "
+                 'trait of os-traits, or CUSTOM_ followed by upper-case '
+                 'letters, digits and underscores') % name
+    return None
+
+
+def validate(names: typing.Iterable[object]) -> None:
+    """Refuse names that are not traits; all bad ones are in the message.
+
+    :param names: the names, in any number.
+    :raises: Invalid when at least one of them is bad.
+    """
+    problems = [found for found in map(problem, names) if found]
+    if problems:
+        raise exceptions.Invalid('; '.join(problems))
+
+
+def validate_count(names: typing.Iterable[str]) -> None:
+    """Refuse more traits than one node may have; duplicates count once.
+
+    :param names: all the traits that the node would have.
+    :raises: Invalid when they are more than MAX_TRAITS.
+    """
+    count = len(set(names))
+    if count > MAX_TRAITS:
+        raise exceptions.Invalid(
+            _('A node may have at most %(max)d traits, not %(count)d') % {
+                'max': MAX_TRAITS, 'count': count})
