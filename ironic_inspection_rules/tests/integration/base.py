@@ -1,0 +1,77 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the tests on real Ironics stand on."""
+
+from typing import Any
+import uuid
+
+from oslotest import base
+from testtools import content
+
+from ironic_inspection_rules.tests.integration import fixtures
+from ironic_inspection_rules.tests.live import options
+
+
+class TestCase(base.BaseTestCase):
+    """A test on an all-in-one Ironic that it shares with other classes.
+
+    :cvar overrides: configuration of that Ironic; classes with the same
+        overrides share one.
+    """
+
+    overrides: options.Options = {}
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.ironic = fixtures.AllInOne.shared(self.overrides).ironic
+        self.client = self.ironic.client()
+        self.addCleanup(self.client.close)
+        logged = len(self.ironic.logs())
+        self.addOnException(lambda exc_info: self.addDetail(
+            'ironic logs', content.text_content(self.ironic.logs()[logged:])))
+
+
+def new_mac() -> str:
+    """A MAC address that no other test uses."""
+    tail = uuid.uuid4().hex[:10]
+    return ':'.join(['52', *(tail[i:i + 2] for i in range(0, 10, 2))])
+
+
+def ramdisk_data(*macs: str, **plugin_data: Any) -> dict[str, Any]:
+    """What the ramdisk of a small machine posts.
+
+    :param macs: of its interfaces; the first one booted it.
+    :param plugin_data: what collectors add to the inventory.
+    """
+    return {
+        'inventory': {
+            'bmc_address': '192.0.2.10',
+            'bmc_v6address': None,
+            'boot': {'current_boot_mode': 'uefi', 'pxe_interface': macs[0]},
+            'cpu': {'architecture': 'x86_64', 'count': 4, 'flags': ['vmx'],
+                    'frequency': '2800.0', 'model_name': 'Example CPU'},
+            'disks': [{'name': '/dev/sda', 'model': 'Example disk',
+                       'size': 500107862016, 'rotational': False,
+                       'serial': 'S1', 'wwn': '0x5000c500'}],
+            'hostname': 'example',
+            'interfaces': [
+                {'name': f'eth{number}', 'mac_address': mac,
+                 'ipv4_address': f'192.0.2.{100 + number}',
+                 'ipv6_address': None, 'has_carrier': True, 'lldp': None}
+                for number, mac in enumerate(macs)],
+            'memory': {'physical_mb': 16384, 'total': 17179869184},
+            'system_vendor': {'manufacturer': 'Example', 'serial_number': '7',
+                              'product_name': 'One'},
+        },
+        **plugin_data,
+    }

@@ -1,0 +1,113 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The configuration of an Ironic that needs nothing but one machine."""
+
+from collections.abc import Mapping
+import pathlib
+import socket
+from typing import Any
+
+import bcrypt
+
+Options = Mapping[str, Mapping[str, Any]]
+"""Configuration by group and option; None takes an option out."""
+
+
+def free_port() -> int:
+    """A TCP port of the loopback interface that nothing listens on."""
+    with socket.socket() as sock:
+        sock.bind(('127.0.0.1', 0))
+        return int(sock.getsockname()[1])
+
+
+def all_in_one(directory: pathlib.Path) -> Options:
+    """A self-contained Ironic: API and conductor in one, fake hardware.
+
+    :param directory: where it may write; must exist.
+    """
+    files = {name: directory / name
+             for name in ('state', 'http', 'tftp', 'images', 'logs')}
+    for path in files.values():
+        path.mkdir(exist_ok=True)
+    return {
+        'DEFAULT': {
+            'auth_strategy': 'noauth',
+            'rpc_transport': 'none',
+            'host': '127.0.0.1',
+            'state_path': files['state'],
+            'enabled_hardware_types': 'fake-hardware',
+            'enabled_inspect_interfaces': 'agent,no-inspect,fake',
+            'default_inspect_interface': 'agent',
+        },
+        'agent': {'deploy_logs_local_path': files['logs']},
+        'api': {
+            'host_ip': '127.0.0.1',
+            'port': free_port(),
+            'api_workers': 1,
+            'middleware': 'inspection-rules',
+        },
+        'database': {'connection': f'sqlite:///{directory / "ironic.sqlite"}'},
+        'deploy': {'http_root': files['http']},
+        'dhcp': {'dhcp_provider': 'none'},
+        'inspector': {
+            'hooks': '$default_hooks,inspection-rules',
+            'require_managed_boot': False,
+        },
+        'pxe': {
+            'tftp_root': files['tftp'],
+            'tftp_master_path': files['tftp'],
+            'instance_master_path': files['images'],
+            'images_path': files['images'],
+        },
+    }
+
+
+def split() -> Options:
+    """API and conductor as services of their own that speak JSON-RPC."""
+    return {
+        'DEFAULT': {'rpc_transport': 'json-rpc'},
+        'json_rpc': {'auth_strategy': 'noauth', 'host_ip': '127.0.0.1',
+                     'port': free_port()},
+    }
+
+
+def merged(*layers: Options) -> dict[str, dict[str, Any]]:
+    """Options where a later layer wins, option by option."""
+    result: dict[str, dict[str, Any]] = {}
+    for layer in layers:
+        for group, options in layer.items():
+            result.setdefault(group, {}).update(options)
+    return result
+
+
+def basic_auth(directory: pathlib.Path, user: str,
+               password: str) -> Options:
+    """HTTP basic authentication that lets in one user.
+
+    :param directory: where the file of users goes.
+    """
+    users = directory / 'htpasswd'
+    digest = bcrypt.hashpw(password.encode(), bcrypt.gensalt(4)).decode()
+    users.write_text(f'{user}:{digest}\n')
+    return {'DEFAULT': {'auth_strategy': 'http_basic',
+                        'http_basic_auth_user_file': users}}
+
+
+def as_ini(options: Options) -> str:
+    """The options as the text of a configuration file."""
+    lines = []
+    for group, values in options.items():
+        lines.append(f'[{group}]')
+        lines.extend(f'{name} = {value}' for name, value in values.items()
+                     if value is not None)
+    return '\n'.join(lines) + '\n'

@@ -1,0 +1,100 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""One Ironic service as a process of the running interpreter."""
+
+import contextlib
+import ctypes
+import importlib.metadata
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+_STOP_TIMEOUT = 20
+_PR_SET_PDEATHSIG = 1
+_CHILD_FAILED = 'exited with status'
+
+
+class LaunchError(Exception):
+    """A command failed or a service did not come up; shows its output."""
+
+
+def console_script(name: str) -> list[str]:
+    """The command line that runs an installed console script.
+
+    It always runs in this interpreter's environment, whether or not that
+    environment has a ``bin`` file for the script.
+
+    :raises: LaunchError when no installed package has such a script.
+    """
+    found = importlib.metadata.entry_points(group='console_scripts', name=name)
+    if not found:
+        raise LaunchError(f'{name} is not installed for {sys.executable}')
+    module, function = next(iter(found)).value.split(':')
+    return [sys.executable, '-c',
+            f'import sys; sys.argv[0] = {name!r}; '
+            f'from {module} import {function}; sys.exit({function}())']
+
+
+class Service:
+    """One running console script with its output in a file."""
+
+    def __init__(self, name: str, config: pathlib.Path,
+                 log: pathlib.Path) -> None:
+        self.name = name
+        self.log = log
+        self._log_start = log.stat().st_size if log.exists() else 0
+        with log.open('ab') as output:
+            self.process = subprocess.Popen(
+                [*console_script(name), '--config-file', str(config)],
+                stdout=output, stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL, start_new_session=True,
+                preexec_fn=_end_with_parent)
+
+    def failure(self) -> str | None:
+        """Why the service cannot come up, or None while it still may.
+
+        A service whose worker fails does not end: its master process starts
+        a new worker for ever.
+        """
+        if self.process.poll() is not None:
+            return f'{self.name} ended with {self.process.returncode}'
+        if _CHILD_FAILED in self.output():
+            return f'a worker of {self.name} failed'
+        return None
+
+    def output(self) -> str:
+        """Everything the service has logged and printed since it started."""
+        with self.log.open('rb') as log:
+            log.seek(self._log_start)
+            return log.read().decode(errors='replace')
+
+    def stop(self) -> None:
+        """Ask the service to end, and kill it when it does not."""
+        self.process.terminate()
+        try:
+            self.process.wait(_STOP_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def kill(self) -> None:
+        """End the service and its children at once, as a crash would."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+def _end_with_parent() -> None:
+    """Have the kernel stop the calling process when its parent dies."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
