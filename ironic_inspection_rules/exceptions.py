@@ -83,6 +83,72 @@ class InvalidRule(Invalid):
         super().__init__(message)
 
 
+class OperationError(InspectionRulesError):
+    """A condition or an action cannot be carried out on this machine's data.
+
+    Plugins raise it; the engine adds which rule and op it was.
+    """
+
+
+class MissingField(OperationError):
+    """An action needs a field that this machine's data does not have."""
+
+    def __init__(self, field: str) -> None:
+        super().__init__(_('field {%s} does not exist') % field)
+
+
+class FailRequested(OperationError):
+    """The ``fail`` action asks for the inspection to fail.
+
+    :param message: what the operator is to read.
+    :param maintenance: whether the node is to be set into maintenance.
+    """
+
+    def __init__(self, message: str, maintenance: bool = False) -> None:
+        self.maintenance = maintenance
+        super().__init__(message)
+
+
+class RuleError(InspectionRulesError):
+    """A rule could not be carried out; nothing of its phase is kept.
+
+    :param rule: what names the rule: its UUID and description, or only its
+        UUID where it is sensitive.
+    :param op: name of the condition or action that went wrong.
+    :param reason: what went wrong, or None where a sensitive rule must not
+        say.
+    """
+
+    code = http_client.BAD_REQUEST
+
+    def __init__(self, rule: str, op: str, reason: str | None) -> None:
+        self.rule = rule
+        self.op = op
+        message = _('Inspection rule %(rule)s: %(op)s failed') % {
+            'rule': rule, 'op': op}
+        super().__init__(f'{message}: {reason}' if reason else message)
+
+
+class RuleFailed(RuleError):
+    """A rule said that inspection fails; what came before it is kept.
+
+    Takes the parameters of :class:`RuleError`, and:
+
+    :param maintenance: whether the node is to be set into maintenance, with
+        ``reason`` as the reason.
+    """
+
+    def __init__(self, rule: str, op: str, reason: str | None,
+                 maintenance: bool = False) -> None:
+        super().__init__(rule, op, reason)
+        self.reason = reason
+        self.maintenance = maintenance
+
+
+class PluginError(InspectionRulesError):
+    """A condition or action plugin is not usable; services do not start."""
+
+
 class RuleNotFound(NotFound):
     """No rule has this UUID."""
 
@@ -98,17 +164,5 @@ class RuleAlreadyExists(Conflict):
             _('An inspection rule with UUID %s already exists.') % uuid)
 
 
-class RuleChanged(Conflict):
-    """Somebody else has changed the rule since it was read."""
-
-    def __init__(self, uuid: str) -> None:
-        super().__init__(
-            _('Inspection rule %s was changed meanwhile.') % uuid)
-
-
 class DatabaseNotReady(InspectionRulesError):
     """The plugin's tables are missing or older than the code."""
-
-
-class UnknownRevision(Invalid):
-    """The plugin's tables have no such revision."""

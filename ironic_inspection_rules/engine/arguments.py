@@ -1,0 +1,200 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The arguments an op declares, and those a rule gives it.
+
+An op declares its arguments as the parameters of its ``__call__``: names,
+defaults and, by annotation, types (spec 003 "Developer impact").
+"""
+
+import dataclasses
+import inspect
+import typing
+
+from oslo_utils import strutils
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.i18n import _
+
+REQUIRED = inspect.Parameter.empty
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Argument:
+    """One declared argument.
+
+    ``variadic`` takes any number of positional values as one list.
+    """
+
+    name: str
+    type: typing.Any = typing.Any
+    default: typing.Any = REQUIRED
+    variadic: bool = False
+    keyword_only: bool = False
+
+    @property
+    def required(self) -> bool:
+        return self.default is REQUIRED
+
+
+class Signature:
+    """All arguments of an op, in order.
+
+    :param function: the bound ``__call__`` of a plugin.
+    :param skip: how many leading parameters the engine supplies itself.
+    :raises: :class:`.exceptions.PluginError` where a rule could not give
+        the arguments by name.
+    """
+
+    def __init__(self, function: typing.Callable[..., typing.Any],
+                 skip: int = 0) -> None:
+        parameters = list(
+            inspect.signature(function, eval_str=True).parameters.values())
+        if len(parameters) < skip:
+            raise exceptions.PluginError(
+                _('takes %(has)d parameters, the engine gives %(given)d')
+                % {'has': len(parameters), 'given': skip})
+        self.arguments = tuple(_declare(parameter)
+                               for parameter in parameters[skip:])
+        self.by_name = {argument.name: argument
+                        for argument in self.arguments}
+
+    def __str__(self) -> str:
+        return ', '.join(
+            f'*{argument.name}' if argument.variadic
+            else argument.name if argument.required
+            else f'{argument.name}={argument.default!r}'
+            for argument in self.arguments) or _('no arguments')
+
+    def bind(self, args: typing.Any) -> tuple[
+            dict[str, typing.Any], list[exceptions.Problem]]:
+        """Give each value its argument's name.
+
+        :param args: list, mapping, or None for no arguments.
+        :returns: what could be bound, and all problems with pointers
+            relative to ``args``.
+        """
+        if args is None:
+            args = {}
+        if isinstance(args, list | tuple):
+            bound, problems = self._bind_list(list(args))
+        elif isinstance(args, dict):
+            bound, problems = self._bind_mapping(args)
+        else:
+            return {}, [exceptions.Problem(
+                '', _('arguments must be a list or a mapping'))]
+        problems += [
+            exceptions.Problem('', _('argument "%(name)s" is missing; '
+                                     'expected: %(all)s')
+                               % {'name': argument.name, 'all': self})
+            for argument in self.arguments
+            if argument.required and argument.name not in bound]
+        return bound, problems
+
+    def _bind_list(self, args: list[typing.Any]) -> tuple[
+            dict[str, typing.Any], list[exceptions.Problem]]:
+        bound: dict[str, typing.Any] = {}
+        positional = [argument for argument in self.arguments
+                      if not argument.keyword_only]
+        if positional and positional[0].variadic:
+            if len(args) == 1 and isinstance(args[0], list):
+                args = args[0]
+            return ({positional[0].name: args} if args else {}), []
+        for argument, value in zip(positional, args, strict=False):
+            bound[argument.name] = value
+        return bound, [
+            exceptions.Problem(f'/{index}',
+                               _('one argument too many; expected: %s') % self)
+            for index in range(len(positional), len(args))]
+
+    def _bind_mapping(self, args: dict[str, typing.Any]) -> tuple[
+            dict[str, typing.Any], list[exceptions.Problem]]:
+        problems = []
+        bound = {}
+        for name, value in args.items():
+            argument = self.by_name.get(name)
+            if argument is None:
+                problems.append(exceptions.Problem(
+                    f'/{name}', _('unknown argument; expected: %s') % self))
+            elif argument.variadic and not isinstance(value, list) and not (
+                    interpolation.fields(value)):
+                problems.append(exceptions.Problem(
+                    f'/{name}', _('must be a list')))
+            else:
+                bound[name] = value
+        return bound, problems
+
+
+def _declare(parameter: inspect.Parameter) -> Argument:
+    if parameter.kind in (inspect.Parameter.VAR_KEYWORD,
+                          inspect.Parameter.POSITIONAL_ONLY):
+        raise exceptions.PluginError(
+            _('parameter "%s" cannot be given by name') % parameter.name)
+    annotation = parameter.annotation
+    variadic = parameter.kind is inspect.Parameter.VAR_POSITIONAL
+    return Argument(
+        name=parameter.name,
+        type=typing.Any if annotation is REQUIRED else annotation,
+        default=parameter.default,
+        variadic=variadic,
+        keyword_only=parameter.kind is inspect.Parameter.KEYWORD_ONLY)
+
+
+def convert(value: typing.Any, argument: Argument) -> typing.Any:
+    """Read a value as the type its argument declares.
+
+    Only bool, int, float and str convert, and leniently: ``"yes"`` is a
+    true bool, ``"5"`` an int. Other types are taken as they are.
+
+    :raises: :class:`.exceptions.OperationError` where it cannot be read so.
+    """
+    if value is None and not argument.required:
+        return argument.default
+    reader = _READERS.get(argument.type)
+    if reader is None or value.__class__ is argument.type:
+        return value
+    try:
+        return reader(value)
+    except (TypeError, ValueError, OverflowError) as exc:
+        raise exceptions.OperationError(
+            _('argument "%(name)s" must be of type %(type)s')
+            % {'name': argument.name,
+               'type': argument.type.__name__}) from exc
+
+
+def _read_bool(value: typing.Any) -> bool:
+    if not isinstance(value, str | int):
+        raise TypeError
+    return bool(strutils.bool_from_string(value, strict=True))
+
+
+def _read_number(kind: type) -> typing.Callable[[typing.Any], typing.Any]:
+    def read(value: typing.Any) -> typing.Any:
+        if isinstance(value, bool):
+            raise TypeError
+        return kind(value)
+    return read
+
+
+def _read_text(value: typing.Any) -> str:
+    if not isinstance(value, str | int | float):
+        raise TypeError
+    return str(value)
+
+
+_READERS: dict[typing.Any, typing.Callable[[typing.Any], typing.Any]] = {
+    bool: _read_bool,
+    int: _read_number(int),
+    float: _read_number(float),
+    str: _read_text,
+}

@@ -1,0 +1,74 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Why a rule matches a machine or does not, condition by condition."""
+
+import typing
+
+from ironic_inspection_rules.engine import compiler
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.i18n import _
+
+_LONGEST = 200
+
+
+def explain(plan: compiler.Plan, view: compiler.Roots
+            ) -> tuple[trace.ConditionTrace, ...]:
+    """Check every condition of a rule, also those after a false one.
+
+    :param view: the data by root name, as the rule may see it.
+    """
+    return tuple(_explain(condition, view, plan.rule.sensitive)
+                 for condition in plan.conditions)
+
+
+def _explain(condition: compiler.Condition, view: compiler.Roots,
+             sensitive: bool) -> trace.ConditionTrace:
+    try:
+        result: bool | None = condition.check(view)
+        reason = '' if sensitive else _reason(condition, view, result)
+    except Exception as exc:
+        result, reason = None, str(exc)
+    return trace.ConditionTrace(condition.op, result,
+                                None if sensitive else reason)
+
+
+def _reason(condition: compiler.Condition, view: compiler.Roots,
+            result: bool | None) -> str:
+    if condition.items is None:
+        return _sentence(condition, view)
+    items = condition.items(view)
+    if isinstance(items, interpolation.Missing):
+        return _('field {%s} does not exist') % items.field
+    if not items:
+        return _('the loop has no items')
+    sentences = [_sentence(condition, view)
+                 for _item in compiler.each_item(view, items[:3])]
+    if len(items) > 3:
+        sentences.append(_('%d more') % (len(items) - 3))
+    return '; '.join(sentences)
+
+
+def _sentence(condition: compiler.Condition, view: compiler.Roots) -> str:
+    arguments = condition.call.all_arguments(view)
+    missing = [value.field for value in arguments.values()
+               if isinstance(value, interpolation.Missing)]
+    if missing:
+        return _('field {%s} does not exist') % missing[0]
+    return ', '.join(f'{name}={_shorten(value)}'
+                     for name, value in arguments.items())
+
+
+def _shorten(value: typing.Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'

@@ -1,0 +1,90 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a condition and an action are to the engine.
+
+Third parties subclass these and register the class under its op name in
+``ironic.inspection_rules.conditions`` or ``ironic.inspection_rules.actions``
+(spec 003 "Developer impact").
+"""
+
+import abc
+import functools
+import typing
+
+if typing.TYPE_CHECKING:
+    from ironic_inspection_rules.engine import target as engine_target
+
+
+class Plugin:
+    """What conditions and actions have in common."""
+
+    LITERAL: typing.ClassVar[frozenset[str]] = frozenset()
+    """Arguments whose text is never interpolated, such as regexes."""
+
+    NEEDS_VIEW: typing.ClassVar[bool] = False
+    """Whether calls begin with the data by root name, before the arguments."""
+
+    def problems(self, arguments: typing.Mapping[str, typing.Any]
+                 ) -> typing.Iterator[tuple[str, str]]:
+        """Check what is known of the arguments when a rule is made.
+
+        :param arguments: the arguments without replacement fields, by name.
+        :returns: pairs of argument name and what is wrong with it.
+        """
+        yield from ()
+
+
+class Condition(Plugin, abc.ABC):
+    """A condition op; its arguments are the parameters of ``__call__``."""
+
+    ACCEPTS_MISSING: typing.ClassVar[bool] = False
+    """Whether a missing field counts as None; else the condition is false,
+    inverted or not."""
+
+    DECIDES_FIRST: typing.ClassVar[bool] = False
+    """Whether the rule is decided before the first action of any rule."""
+
+    def bind(self, arguments: dict[str, typing.Any]
+             ) -> typing.Callable[..., bool]:
+        """Prepare a check when a rule is compiled.
+
+        :param arguments: the arguments without replacement fields, by name.
+        :returns: a callable that takes the others, by name.
+        """
+        return functools.partial(self, **arguments) if arguments else self
+
+    @abc.abstractmethod
+    def __call__(self, *args: typing.Any, **kwargs: typing.Any) -> bool:
+        """Tell whether the condition holds for these values."""
+
+
+class Action(Plugin, abc.ABC):
+    """An action op.
+
+    Its arguments are the parameters of ``__call__`` after the target. An
+    action that can be undone also has a method ``revert``, which takes the
+    target and any of the same arguments.
+    """
+
+    SUPPORTS_EARLY: typing.ClassVar[bool] = False
+    """Whether the action may be used in the early phase."""
+
+    revert: typing.ClassVar[typing.Callable[..., None] | None] = None
+
+    @abc.abstractmethod
+    def __call__(self, target: 'engine_target.Target', *args: typing.Any,
+                 **kwargs: typing.Any) -> None:
+        """Carry the action out on the target.
+
+        :raises: :class:`.exceptions.OperationError` where it cannot be.
+        """

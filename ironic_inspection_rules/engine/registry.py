@@ -1,0 +1,119 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The ops there are: conditions and actions by entry point.
+
+In-tree ops are plugins like anyone's. A name taken twice, a class that
+cannot be loaded or one that is no plugin is an error at start-up that names
+the plugin.
+"""
+
+import difflib
+import functools
+import importlib.metadata
+import inspect
+import typing
+
+import stevedore
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import arguments
+from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.i18n import _
+
+CONDITIONS = 'ironic.inspection_rules.conditions'
+ACTIONS = 'ironic.inspection_rules.actions'
+
+
+class Op(typing.NamedTuple):
+    """A plugin under the name rules use for it."""
+
+    name: str
+    plugin: typing.Any
+    signature: arguments.Signature
+
+
+class Registry:
+    """Conditions and actions by name.
+
+    :param conditions: mapping of op name to condition plugin.
+    :param actions: mapping of op name to action plugin.
+    :raises: :class:`.exceptions.PluginError` naming the plugin at fault.
+    """
+
+    def __init__(
+            self, conditions: typing.Mapping[str, plugin.Condition],
+            actions: typing.Mapping[str, plugin.Action]) -> None:
+        self.conditions = {name: _register(name, each, plugin.Condition, 0)
+                           for name, each in conditions.items()}
+        self.actions = {name: _register(name, each, plugin.Action, 1)
+                        for name, each in actions.items()}
+
+
+@functools.cache
+def installed() -> Registry:
+    """Return the ops of all installed packages; loaded once a process.
+
+    :raises: :class:`.exceptions.PluginError` naming the plugin at fault.
+    """
+    return Registry(_load(CONDITIONS), _load(ACTIONS))
+
+
+def unknown_op(name: str, known: typing.Iterable[str]) -> str:
+    """Say that there is no such op, and which one may have been meant."""
+    near = difflib.get_close_matches(name, known, n=1)
+    if near:
+        return _('unknown op "%(op)s"; did you mean "%(near)s"?') % {
+            'op': name, 'near': near[0]}
+    return _('unknown op "%(op)s"; known: %(known)s') % {
+        'op': name, 'known': ', '.join(sorted(known))}
+
+
+def _load(group: str) -> dict[str, typing.Any]:
+    def failed(manager: typing.Any,
+               entry_point: importlib.metadata.EntryPoint,
+               error: BaseException) -> None:
+        raise exceptions.PluginError(
+            _('Inspection rule plugin "%(name)s" (%(value)s) cannot be '
+              'loaded: %(error)s') % {'name': entry_point.name,
+                                      'value': entry_point.value,
+                                      'error': error}) from error
+
+    plugins: dict[str, typing.Any] = {}
+    manager: stevedore.ExtensionManager[typing.Any] = (
+        stevedore.ExtensionManager(group, on_load_failure_callback=failed))
+    for extension in manager:
+        if extension.name in plugins:
+            raise exceptions.PluginError(
+                _('Inspection rule plugin "%(name)s" (%(value)s) clashes '
+                  'with another of that name in %(group)s')
+                % {'name': extension.name, 'group': group,
+                   'value': extension.entry_point_target})
+        plugins[extension.name] = extension.plugin
+    return plugins
+
+
+def _register(name: str, loaded: typing.Any, base: typing.Any,
+              skip: int) -> Op:
+    try:
+        instance = loaded() if inspect.isclass(loaded) else loaded
+        if not isinstance(instance, base):
+            raise exceptions.PluginError(
+                _('it is no %s') % f'{base.__module__}.{base.__name__}')
+        if instance.NEEDS_VIEW:
+            skip += 1
+        return Op(name, instance, arguments.Signature(instance, skip))
+    except Exception as exc:
+        raise exceptions.PluginError(
+            _('Inspection rule plugin "%(name)s" (%(plugin)r) is not usable: '
+              '%(error)s') % {'name': name, 'plugin': loaded,
+                              'error': exc}) from exc

@@ -1,0 +1,134 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""One phase of inspection: rules in order, on one target."""
+
+import dataclasses
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import compiler
+from ironic_inspection_rules.engine import explanation
+from ironic_inspection_rules.engine import target as engine_target
+from ironic_inspection_rules.engine import trace
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a phase went.
+
+    ``traces`` hold the rules that matched or, where an explanation was asked
+    for, all that were looked at. With a :class:`.exceptions.RuleFailed` the
+    changes made so far are to be kept, with any other ``error`` none are.
+    """
+
+    traces: tuple[trace.RuleTrace, ...]
+    error: exceptions.RuleError | None = None
+
+
+def run(plans: typing.Iterable[compiler.Plan], target: engine_target.Target,
+        scope: str | None = None, explain: bool = False) -> Outcome:
+    """Run rules in the order given.
+
+    Rules that decide first, and the undoing of what such rules did earlier,
+    come before the first action of any rule (blueprint 000 "Plugins").
+
+    :param scope: the inspection scope of the node; a rule with another one
+        is passed over (spec 003 "Data model impact").
+    :param explain: trace every rule, with a reason for each condition.
+    """
+    traces: list[trace.RuleTrace] = []
+    plans = [plan for plan in plans if plan.rule.scope in (None, scope)]
+    try:
+        decided = {plan.rule.uuid: _matches(plan, target)
+                   for plan in plans if plan.decides_first}
+        for plan in plans:
+            if decided.get(plan.rule.uuid) is False:
+                _revert(plan, target, traces)
+        for plan in plans:
+            _run_rule(plan, decided.get(plan.rule.uuid), target, traces,
+                      explain)
+    except exceptions.RuleError as exc:
+        return Outcome(tuple(traces), exc)
+    return Outcome(tuple(traces))
+
+
+def _run_rule(plan: compiler.Plan, decided: bool | None,
+              target: engine_target.Target, traces: list[trace.RuleTrace],
+              explain: bool) -> None:
+    conditions = explanation.explain(
+        plan, target.view(plan.masked)) if explain else ()
+    matched = _matches(plan, target) if decided is None else decided
+    if not matched:
+        if explain:
+            traces.append(trace.RuleTrace(plan.rule, False, conditions))
+        return
+    done: list[trace.ActionTrace] = []
+    try:
+        for action in plan.actions:
+            _carry_out(plan, action, action.apply, target, done)
+    finally:
+        traces.append(
+            trace.RuleTrace(plan.rule, True, conditions, tuple(done)))
+
+
+def _matches(plan: compiler.Plan, target: engine_target.Target) -> bool:
+    view = target.view(plan.masked)
+    for condition in plan.conditions:
+        try:
+            if not condition.check(view):
+                return False
+        except Exception as exc:
+            raise _error(plan, condition.op, exc) from exc
+    return True
+
+
+def _revert(plan: compiler.Plan, target: engine_target.Target,
+            traces: list[trace.RuleTrace]) -> None:
+    done: list[trace.ActionTrace] = []
+    for action in plan.actions:
+        if action.revert is not None:
+            _carry_out(plan, action, action.revert, target, done,
+                       reverted=True)
+    if any(action.changes for action in done):
+        traces.append(
+            trace.RuleTrace(plan.rule, False, actions=tuple(done)))
+
+
+def _carry_out(plan: compiler.Plan, action: compiler.Action,
+               step: typing.Callable[..., None],
+               target: engine_target.Target, done: list[trace.ActionTrace],
+               reverted: bool = False) -> None:
+    target.enter(plan.masked, plan.rule.sensitive)
+    changes, notes = len(target.changes), len(target.notes)
+    try:
+        step(target, target.view(plan.masked))
+    except Exception as exc:
+        raise _error(plan, action.op, exc) from exc
+    finally:
+        done.append(trace.ActionTrace(
+            action.op, tuple(target.changes[changes:]),
+            tuple(target.notes[notes:]), reverted))
+
+
+def _error(plan: compiler.Plan, op: str,
+           exc: Exception) -> exceptions.RuleError:
+    """Say which rule and op it was, as much as its rule lets be said."""
+    rule, reason = plan.rule.uuid, None
+    if not plan.rule.sensitive:
+        if plan.rule.description:
+            rule = f'{rule} ({plan.rule.description})'
+        known = isinstance(exc, exceptions.InspectionRulesError)
+        reason = str(exc) if known else f'{type(exc).__name__}: {exc}'
+    if isinstance(exc, exceptions.FailRequested):
+        return exceptions.RuleFailed(rule, op, reason, exc.maintenance)
+    return exceptions.RuleError(rule, op, reason)
