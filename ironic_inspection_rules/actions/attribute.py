@@ -1,0 +1,196 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Actions on attributes of the node and of its ports.
+
+Paths are those of a JSON patch in Ironic's API, or their older forms
+(spec 003 "Available actions").
+"""
+
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.actions import schema
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine import target as engine_target
+from ironic_inspection_rules.i18n import _
+
+Target = engine_target.Target
+Table = typing.Mapping[str, schema.Attribute]
+
+
+class Owner(typing.NamedTuple):
+    """Whose attributes an action changes: where they are and which."""
+
+    root: str
+    base: data_path.Path
+    table: Table
+
+
+_NODE = Owner(engine_target.NODE, (), schema.NODE)
+
+
+def _port(target: Target, port_id: str) -> Owner:
+    return Owner(engine_target.PORTS, target.port(port_id), schema.PORT)
+
+
+class AttributeAction(plugin.Action):
+    """An action at a path of a node or a port."""
+
+    TABLE: typing.ClassVar[Table] = schema.NODE
+
+    def problems(self, arguments: typing.Mapping[str, typing.Any]
+                 ) -> typing.Iterator[tuple[str, str]]:
+        text = arguments.get('path', '{')
+        if '{' in text:
+            return
+        try:
+            self.check(schema.parse_path(text, self.TABLE), arguments)
+        except exceptions.OperationError as exc:
+            yield 'path', str(exc)
+
+    def check(self, path: data_path.Path,
+              arguments: typing.Mapping[str, typing.Any]) -> None:
+        """Check what is known of the change when the rule is made.
+
+        :raises: :class:`.exceptions.OperationError` where it is impossible.
+        """
+
+
+class _Set(AttributeAction):
+
+    def check(self, path: data_path.Path,
+              arguments: typing.Mapping[str, typing.Any]) -> None:
+        for name in ('value', 'cleanup'):
+            if arguments.get(name) is not None:
+                schema.read_value(path, arguments[name], self.TABLE)
+
+    def _set(self, target: Target, owner: Owner, text: str,
+             value: typing.Any) -> None:
+        path = schema.parse_path(text, owner.table)
+        target.set(owner.root, owner.base + path,
+                   schema.read_value(path, value, owner.table))
+
+    def _undo(self, target: Target, owner: Owner, text: str,
+              cleanup: typing.Any) -> None:
+        if cleanup is None:
+            _delete(target, owner, text)
+        else:
+            self._set(target, owner, text, cleanup)
+
+
+class SetAttribute(_Set):
+    """``set-attribute``: set an attribute of the node, or a value in it."""
+
+    def __call__(self, target: Target, path: str, value: typing.Any,
+                 cleanup: typing.Any = None) -> None:
+        self._set(target, _NODE, path, value)
+
+    def revert(self, target: Target, path: str,
+               cleanup: typing.Any = None) -> None:
+        """Set the cleanup value, or remove what is there."""
+        self._undo(target, _NODE, path, cleanup)
+
+
+class SetPortAttribute(_Set):
+    """``set-port-attribute``: set an attribute of a port."""
+
+    TABLE = schema.PORT
+
+    def __call__(self, target: Target, port_id: str, path: str,
+                 value: typing.Any, cleanup: typing.Any = None) -> None:
+        self._set(target, _port(target, port_id), path, value)
+
+    def revert(self, target: Target, port_id: str, path: str,
+               cleanup: typing.Any = None) -> None:
+        """Set the cleanup value, or remove what is there."""
+        self._undo(target, _port(target, port_id), path, cleanup)
+
+
+class _Extend(AttributeAction):
+
+    def check(self, path: data_path.Path,
+              arguments: typing.Mapping[str, typing.Any]) -> None:
+        if len(path) == 1:
+            raise exceptions.OperationError(
+                _('attribute "%s" is not a list') % path[0])
+
+    def _extend(self, target: Target, owner: Owner, text: str,
+                value: typing.Any, unique: bool) -> None:
+        path = schema.parse_path(text, owner.table)
+        self.check(path, {})
+        target.extend(owner.root, owner.base + path, value, unique)
+
+    def _discard(self, target: Target, owner: Owner, text: str,
+                 value: typing.Any) -> None:
+        path = schema.parse_path(text, owner.table)
+        target.discard(owner.root, owner.base + path, value)
+
+
+class ExtendAttribute(_Extend):
+    """``extend-attribute``: append to a list in an attribute of the node."""
+
+    def __call__(self, target: Target, path: str, value: typing.Any,
+                 unique: bool = False) -> None:
+        self._extend(target, _NODE, path, value, unique)
+
+    def revert(self, target: Target, path: str, value: typing.Any) -> None:
+        """Remove the value from the list."""
+        self._discard(target, _NODE, path, value)
+
+
+class ExtendPortAttribute(_Extend):
+    """``extend-port-attribute``: append to a list of a port."""
+
+    TABLE = schema.PORT
+
+    def __call__(self, target: Target, port_id: str, path: str,
+                 value: typing.Any, unique: bool = False) -> None:
+        self._extend(target, _port(target, port_id), path, value, unique)
+
+    def revert(self, target: Target, port_id: str, path: str,
+               value: typing.Any) -> None:
+        """Remove the value from the list."""
+        self._discard(target, _port(target, port_id), path, value)
+
+
+class _Delete(AttributeAction):
+
+    def check(self, path: data_path.Path,
+              arguments: typing.Mapping[str, typing.Any]) -> None:
+        schema.read_value(path, None, self.TABLE)
+
+
+class DeleteAttribute(_Delete):
+    """``del-attribute``: remove an attribute of the node, or what is in it."""
+
+    def __call__(self, target: Target, path: str) -> None:
+        _delete(target, _NODE, path)
+
+
+class DeletePortAttribute(_Delete):
+    """``del-port-attribute``: remove an attribute of a port."""
+
+    TABLE = schema.PORT
+
+    def __call__(self, target: Target, port_id: str, path: str) -> None:
+        _delete(target, _port(target, port_id), path)
+
+
+def _delete(target: Target, owner: Owner, text: str) -> None:
+    path = schema.parse_path(text, owner.table)
+    if len(path) == 1:
+        target.set(owner.root, owner.base + path,
+                   schema.read_value(path, None, owner.table))
+    else:
+        target.unset(owner.root, owner.base + path)

@@ -1,0 +1,66 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Actions on capabilities, kept as text in ``properties/capabilities``."""
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine import target as engine_target
+from ironic_inspection_rules.i18n import _
+
+Target = engine_target.Target
+
+_PATH = ('properties', 'capabilities')
+
+
+def _read(target: Target) -> dict[str, str]:
+    text = target.get(engine_target.NODE, _PATH)
+    if text is data_path.ABSENT or not text:
+        return {}
+    if not isinstance(text, str):
+        raise exceptions.OperationError(
+            _('properties/capabilities is not text'))
+    pairs = (item.partition(':') for item in text.split(',') if item.strip())
+    return {name.strip(): value.strip() for name, _colon, value in pairs}
+
+
+def _write(target: Target, capabilities: dict[str, str]) -> None:
+    if capabilities:
+        target.set(engine_target.NODE, _PATH, ','.join(
+            f'{name}:{value}' for name, value in capabilities.items()))
+    else:
+        target.unset(engine_target.NODE, _PATH)
+
+
+class SetCapability(plugin.Action):
+    """``set-capability``: give the node a capability, or replace its value."""
+
+    def __call__(self, target: Target, name: str, value: str) -> None:
+        for text in (name, value):
+            if ',' in text or not text or ':' in name:
+                raise exceptions.OperationError(
+                    _('"%s" cannot be part of a capability') % text)
+        _write(target, {**_read(target), name: value})
+
+    def revert(self, target: Target, name: str) -> None:
+        """Remove the capability."""
+        UnsetCapability()(target, name)
+
+
+class UnsetCapability(plugin.Action):
+    """``unset-capability``: take a capability from the node."""
+
+    def __call__(self, target: Target, name: str) -> None:
+        capabilities = _read(target)
+        if capabilities.pop(name, None) is not None:
+            _write(target, capabilities)

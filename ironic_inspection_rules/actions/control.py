@@ -1,0 +1,50 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Actions on the course of inspection (spec 003 "Available actions")."""
+
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine import target as engine_target
+from ironic_inspection_rules.i18n import _
+
+LEVELS = ('debug', 'info', 'warning', 'error', 'critical')
+
+
+class Fail(plugin.Action):
+    """``fail``: the inspection fails with this message."""
+
+    SUPPORTS_EARLY = True
+
+    def __call__(self, target: engine_target.Target, msg: typing.Any,
+                 maintenance: bool = False) -> None:
+        raise exceptions.FailRequested(str(msg), maintenance)
+
+
+class Log(plugin.Action):
+    """``log``: the message goes to the log of the service."""
+
+    SUPPORTS_EARLY = True
+
+    def problems(self, arguments: typing.Mapping[str, typing.Any]
+                 ) -> typing.Iterator[tuple[str, str]]:
+        if arguments.get('level', 'info').lower() not in LEVELS:
+            yield 'level', _('must be one of %s') % ', '.join(LEVELS)
+
+    def __call__(self, target: engine_target.Target, msg: typing.Any,
+                 level: str = 'info') -> None:
+        if level.lower() not in LEVELS:
+            raise exceptions.OperationError(
+                _('level must be one of %s') % ', '.join(LEVELS))
+        target.log(level.lower(), str(msg))

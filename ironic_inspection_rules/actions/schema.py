@@ -1,0 +1,160 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The attributes of nodes and ports that rules may change.
+
+These are the ones Ironic's own API lets a PATCH change; a test compares the
+two.
+"""
+
+import typing
+
+from oslo_utils import strutils
+from oslo_utils import uuidutils
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.i18n import _
+
+
+class Attribute(typing.NamedTuple):
+    """One attribute.
+
+    ``kind`` is ``text``, ``boolean``, ``mapping`` or ``UUID``; ``longest``
+    is a number of characters; ``default`` is what the attribute is when it
+    is removed or null, ``...`` where it cannot be.
+    """
+
+    kind: str
+    default: typing.Any = None
+    longest: int = 255
+
+    def read(self, value: typing.Any) -> typing.Any:
+        """Return the value as the attribute holds it.
+
+        :raises: :class:`.exceptions.OperationError` where it cannot.
+        """
+        if value is None and self.default is not ...:
+            return self.default
+        if self.kind == 'boolean' and isinstance(value, str) and (
+                strutils.is_valid_boolstr(value)):
+            return strutils.bool_from_string(value)
+        if not _HOLDS[self.kind](value):
+            raise exceptions.OperationError(_('must be a %s') % self.kind)
+        if isinstance(value, str) and len(value) > self.longest:
+            raise exceptions.OperationError(
+                _('must not be longer than %d characters') % self.longest)
+        return value
+
+
+_HOLDS: dict[str, typing.Callable[[typing.Any], bool]] = {
+    'text': lambda value: isinstance(value, str),
+    'boolean': lambda value: isinstance(value, bool),
+    'mapping': lambda value: isinstance(value, dict),
+    'UUID': lambda value: (isinstance(value, str)
+                           and uuidutils.is_uuid_like(value)),
+}
+
+_TEXT = Attribute('text')
+_UUID = Attribute('UUID')
+_BOOLEAN = Attribute('boolean', default=False)
+_MAPPING = Attribute('mapping', default={})
+
+NODE = {
+    'automated_clean': Attribute('boolean'),
+    'bios_interface': _TEXT,
+    'boot_interface': _TEXT,
+    'chassis_uuid': _UUID,
+    'conductor_group': Attribute('text', default=''),
+    'console_interface': _TEXT,
+    'deploy_interface': _TEXT,
+    'description': Attribute('text', longest=4096),
+    'disable_power_off': _BOOLEAN,
+    'driver': Attribute('text', default=...),
+    'driver_info': _MAPPING,
+    'extra': _MAPPING,
+    'firmware_interface': _TEXT,
+    'inspect_interface': _TEXT,
+    'instance_info': _MAPPING,
+    'instance_name': _TEXT,
+    'instance_uuid': _UUID,
+    'lessee': _TEXT,
+    'maintenance': _BOOLEAN,
+    'management_interface': _TEXT,
+    'name': _TEXT,
+    'network_data': _MAPPING,
+    'network_interface': _TEXT,
+    'owner': _TEXT,
+    'parent_node': Attribute('text', longest=36),
+    'power_interface': _TEXT,
+    'properties': _MAPPING,
+    'protected': _BOOLEAN,
+    'protected_reason': _TEXT,
+    'raid_interface': _TEXT,
+    'rescue_interface': _TEXT,
+    'resource_class': Attribute('text', longest=80),
+    'retired': _BOOLEAN,
+    'retired_reason': _TEXT,
+    'shard': _TEXT,
+    'storage_interface': _TEXT,
+    'vendor_interface': _TEXT,
+}
+
+PORT = {
+    'address': Attribute('text', default=..., longest=18),
+    'available_for_dynamic_portgroup': _BOOLEAN,
+    'category': Attribute('text', longest=80),
+    'description': _TEXT,
+    'extra': _MAPPING,
+    'is_smartnic': _BOOLEAN,
+    'local_link_connection': _MAPPING,
+    'name': _TEXT,
+    'physical_network': Attribute('text', longest=64),
+    'portgroup_uuid': _UUID,
+    'pxe_enabled': Attribute('boolean', default=True),
+    'vendor': Attribute('text', longest=32),
+}
+
+
+def parse_path(text: str, schema: typing.Mapping[str, Attribute]
+               ) -> data_path.Path:
+    """Read a path that leads to or into one of the attributes.
+
+    :raises: :class:`.exceptions.OperationError` where it does not.
+    """
+    path = data_path.parse(text)
+    attribute = schema.get(path[0])
+    if attribute is None:
+        raise exceptions.OperationError(
+            _('attribute "%s" does not exist or may not be changed')
+            % path[0])
+    if len(path) > 1 and attribute.kind != 'mapping':
+        raise exceptions.OperationError(
+            _('attribute "%s" is not a mapping') % path[0])
+    return path
+
+
+def read_value(path: data_path.Path, value: typing.Any,
+               schema: typing.Mapping[str, Attribute]) -> typing.Any:
+    """Return the value as it is kept at the path.
+
+    :raises: :class:`.exceptions.OperationError` where the attribute cannot
+        hold it.
+    """
+    if len(path) > 1:
+        return value
+    try:
+        return schema[path[0]].read(value)
+    except exceptions.OperationError as exc:
+        raise exceptions.OperationError(
+            _('attribute "%(name)s" %(problem)s')
+            % {'name': path[0], 'problem': exc}) from exc

@@ -1,0 +1,108 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Actions on the traits of the node (spec 004)."""
+
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine import target as engine_target
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.traits import names as trait_names
+
+Target = engine_target.Target
+
+
+def _set(target: Target, names: list[str]) -> None:
+    try:
+        trait_names.validate_count(names)
+    except exceptions.Invalid as exc:
+        raise exceptions.OperationError(str(exc)) from exc
+    target.set_traits(names)
+
+
+def _check(names: typing.Iterable[typing.Any]) -> None:
+    try:
+        trait_names.validate(names)
+    except exceptions.Invalid as exc:
+        raise exceptions.OperationError(str(exc)) from exc
+
+
+class AddTrait(plugin.Action):
+    """``add-trait``: give the node a trait."""
+
+    def problems(self, arguments: typing.Mapping[str, typing.Any]
+                 ) -> typing.Iterator[tuple[str, str]]:
+        if 'name' in arguments:
+            problem = trait_names.problem(arguments['name'])
+            if problem:
+                yield 'name', problem
+
+    def __call__(self, target: Target, name: str) -> None:
+        _check([name])
+        _set(target, [*target.traits, name])
+
+    def revert(self, target: Target, name: str) -> None:
+        """Take the trait away."""
+        RemoveTrait()(target, name)
+
+
+class RemoveTrait(plugin.Action):
+    """``remove-trait``: take a trait from the node, if it has it."""
+
+    def __call__(self, target: Target, name: str) -> None:
+        target.set_traits(each for each in target.traits if each != name)
+
+
+class SetTraits(plugin.Action):
+    """``set-traits``: make these the node's traits.
+
+    With a prefix only the traits that begin with it are replaced, so that
+    a rule can own a group of traits and leave the others alone.
+    """
+
+    def problems(self, arguments: typing.Mapping[str, typing.Any]
+                 ) -> typing.Iterator[tuple[str, str]]:
+        names = arguments.get('names', [])
+        if not isinstance(names, list):
+            yield 'names', _('must be a list')
+            return
+        for problem in filter(None, map(trait_names.problem, names)):
+            yield 'names', problem
+        yield from self._outside(names, arguments.get('prefix', ''))
+
+    def __call__(self, target: Target, names: typing.Any,
+                 prefix: str = '') -> None:
+        if not isinstance(names, list):
+            raise exceptions.OperationError(_('names must be a list'))
+        _check(names)
+        for _name, message in self._outside(names, prefix):
+            raise exceptions.OperationError(message)
+        kept = [name for name in target.traits
+                if not name.startswith(prefix)]
+        _set(target, [*kept, *names])
+
+    def revert(self, target: Target, names: typing.Any,
+               prefix: str = '') -> None:
+        """Take these traits away."""
+        target.set_traits(name for name in target.traits
+                          if name not in names)
+
+    @staticmethod
+    def _outside(names: list[typing.Any],
+                 prefix: str) -> typing.Iterator[tuple[str, str]]:
+        for name in names:
+            if not str(name).startswith(prefix):
+                yield 'names', _('"%(name)s" does not begin with the prefix '
+                                 '"%(prefix)s"') % {'name': name,
+                                                    'prefix': prefix}

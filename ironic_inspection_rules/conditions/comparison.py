@@ -1,0 +1,132 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Conditions that compare values (spec 003 "Available conditions")."""
+
+import itertools
+import operator
+import re
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.i18n import _
+
+_INTEGER = re.compile(r'\s*[+-]?[0-9]{1,300}\s*')
+_DECIMAL = re.compile(
+    r'\s*[+-]?(?:[0-9]{1,300}\.?[0-9]{0,300}|\.[0-9]{1,300})'
+    r'(?:[eE][+-]?[0-9]{1,4})?\s*')
+
+
+def as_number(text: str) -> int | float | None:
+    """Read a string as a number, or return None if it is none."""
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    if _DECIMAL.fullmatch(text):
+        return float(text)
+    return None
+
+
+def _is_number(value: typing.Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _comparable(one: typing.Any, other: typing.Any
+                ) -> tuple[typing.Any, typing.Any]:
+    """Make a number of the string that is compared with one."""
+    if isinstance(one, str) and _is_number(other):
+        number = as_number(one)
+        return (one if number is None else number), other
+    if isinstance(other, str) and _is_number(one):
+        number = as_number(other)
+        return one, (other if number is None else number)
+    return one, other
+
+
+class Comparison(plugin.Condition):
+    """Holds where it does between each value and the next.
+
+    A number and a string that reads as a number compare as numbers; values
+    of kinds that have no order are neither less nor greater.
+    """
+
+    compare: typing.ClassVar[
+        typing.Callable[[typing.Any, typing.Any], bool]]
+
+    def __call__(self, *values: typing.Any,
+                 force_strings: bool = False) -> bool:
+        if len(values) == 1 and isinstance(values[0], list):
+            values = tuple(values[0])
+        if force_strings:
+            values = tuple(map(str, values))
+        return all(map(self._holds, values, itertools.islice(values, 1,
+                                                             None)))
+
+    def _holds(self, one: typing.Any, other: typing.Any) -> bool:
+        try:
+            return bool(type(self).compare(*_comparable(one, other)))
+        except TypeError:
+            return False
+
+
+class Equal(Comparison):
+    """``eq``: all values are equal."""
+
+    compare = operator.eq
+
+
+class NotEqual(Comparison):
+    """``ne``: each value differs from the next."""
+
+    compare = operator.ne
+
+
+class Less(Comparison):
+    """``lt``: each value is less than the next."""
+
+    compare = operator.lt
+
+
+class LessOrEqual(Comparison):
+    """``le``: no value is greater than the next."""
+
+    compare = operator.le
+
+
+class Greater(Comparison):
+    """``gt``: each value is greater than the next."""
+
+    compare = operator.gt
+
+
+class GreaterOrEqual(Comparison):
+    """``ge``: no value is less than the next."""
+
+    compare = operator.ge
+
+
+class OneOf(plugin.Condition):
+    """``one-of``: the value is in the list, compared by value and type."""
+
+    def problems(self, arguments: typing.Mapping[str, typing.Any]
+                 ) -> typing.Iterator[tuple[str, str]]:
+        if not isinstance(arguments.get('values', []), list):
+            yield 'values', _('must be a list')
+
+    def __call__(self, value: typing.Any, values: typing.Any) -> bool:
+        if not isinstance(values, list):
+            raise exceptions.OperationError(
+                _('values must be a list, not of type %s')
+                % type(values).__name__)
+        return any(value == each
+                   and isinstance(value, bool) == isinstance(each, bool)
+                   for each in values)

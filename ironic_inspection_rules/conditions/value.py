@@ -1,0 +1,104 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Conditions on one value (spec 003 "Available conditions")."""
+
+import ipaddress
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.i18n import _
+
+_Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+class IsTrue(plugin.Condition):
+    """``is-true``: true, a number other than zero, "yes" or "true"."""
+
+    ACCEPTS_MISSING = True
+
+    def __call__(self, value: typing.Any) -> bool:
+        if isinstance(value, str):
+            return value.lower() in ('yes', 'true')
+        return isinstance(value, int | float) and bool(value)
+
+
+class IsFalse(plugin.Condition):
+    """``is-false``: false, zero, null, "no" or "false"."""
+
+    ACCEPTS_MISSING = True
+
+    def __call__(self, value: typing.Any) -> bool:
+        if isinstance(value, str):
+            return value.lower() in ('no', 'false')
+        return value is None or (
+            isinstance(value, int | float) and not value)
+
+
+class IsNone(plugin.Condition):
+    """``is-none``: null, or no such field."""
+
+    ACCEPTS_MISSING = True
+
+    def __call__(self, value: typing.Any) -> bool:
+        return value is None
+
+
+class IsEmpty(plugin.Condition):
+    """``is-empty``: null, no such field, or empty text, list or mapping."""
+
+    ACCEPTS_MISSING = True
+
+    def __call__(self, value: typing.Any) -> bool:
+        return value is None or (
+            isinstance(value, str | list | dict) and not value)
+
+
+class InNet(plugin.Condition):
+    """``in-net``: the IP address is in the subnet, of either IP version.
+
+    What is no IP address is in no subnet.
+    """
+
+    def problems(self, arguments: typing.Mapping[str, typing.Any]
+                 ) -> typing.Iterator[tuple[str, str]]:
+        if 'subnet' in arguments:
+            try:
+                _read_network(arguments['subnet'])
+            except exceptions.OperationError as exc:
+                yield 'subnet', str(exc)
+
+    def bind(self, arguments: dict[str, typing.Any]
+             ) -> typing.Callable[..., bool]:
+        if 'subnet' in arguments:
+            arguments = {**arguments,
+                         'subnet': _read_network(arguments['subnet'])}
+        return super().bind(arguments)
+
+    def __call__(self, address: typing.Any, subnet: typing.Any) -> bool:
+        network = _read_network(subnet)
+        try:
+            read = ipaddress.ip_interface(str(address).strip()).ip
+        except ValueError:
+            return False
+        return read.version == network.version and read in network
+
+
+def _read_network(subnet: typing.Any) -> _Network:
+    if isinstance(subnet, _Network):
+        return subnet
+    try:
+        return ipaddress.ip_network(str(subnet).strip(), strict=False)
+    except ValueError as exc:
+        raise exceptions.OperationError(
+            _('"%s" is not an IP subnet') % (subnet,)) from exc
