@@ -1,0 +1,128 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Private coordinators that a test may stop, freeze and kill."""
+
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+import fixtures
+
+PATIENCE = 20
+
+
+def free_port() -> int:
+    """A TCP port that nothing listens on."""
+    with socket.create_server(('127.0.0.1', 0)) as probe:
+        return probe.getsockname()[1]
+
+
+class Coordinator(fixtures.Fixture):
+    """A server in a process of its own, started by the fixture."""
+
+    program = ''
+    scheme = ''
+
+    @classmethod
+    def why_missing(cls) -> str | None:
+        """What is not installed, None if nothing."""
+        return None if shutil.which(cls.program) else f'no {cls.program}'
+
+    def __init__(self, host: str = '127.0.0.1') -> None:
+        super().__init__()
+        self.host = host
+        self.port = free_port()
+
+    @property
+    def url(self) -> str:
+        return f'{self.scheme}://{self.host}:{self.port}'
+
+    def _setUp(self) -> None:
+        self.directory = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path)
+        self.start()
+        self.addCleanup(self.stop)
+
+    def arguments(self) -> list[str]:
+        raise NotImplementedError()
+
+    def start(self) -> None:
+        """Start it, with the data of the last time if the server keeps it."""
+        self._process = subprocess.Popen(
+            [self.program, *self.arguments()], cwd=self.directory,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                socket.create_connection((self.host, self.port)).close()
+                return
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+
+    def stop(self) -> None:
+        """Kill it."""
+        self._process.kill()
+        self._process.wait()
+
+    def freeze(self) -> None:
+        """Let it answer nobody, but keep its connections."""
+        os.kill(self._process.pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        os.kill(self._process.pid, signal.SIGCONT)
+
+
+class Redis(Coordinator):
+    """A redis that forgets everything when it is started again."""
+
+    program = 'redis-server'
+    scheme = 'redis'
+
+    def arguments(self) -> list[str]:
+        return ['--port', str(self.port), '--bind', self.host, '--save', '',
+                '--protected-mode', 'no']
+
+
+class Etcd(Coordinator):
+    """An etcd of one node."""
+
+    program = 'etcd'
+    scheme = 'etcd3+http'
+
+    @classmethod
+    def why_missing(cls) -> str | None:
+        try:
+            import etcd3gw  # noqa: F401
+        except ImportError:
+            return 'no etcd3gw'
+        return super().why_missing()
+
+    @property
+    def url(self) -> str:
+        return f'{super().url}?api_version=v3'
+
+    def arguments(self) -> list[str]:
+        clients = f'http://{self.host}:{self.port}'
+        peers = f'http://127.0.0.1:{free_port()}'
+        return ['--data-dir', 'data', '--listen-client-urls', clients,
+                '--advertise-client-urls', clients, '--listen-peer-urls',
+                peers, '--initial-advertise-peer-urls', peers,
+                '--initial-cluster', f'default={peers}']
