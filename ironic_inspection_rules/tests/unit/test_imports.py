@@ -1,0 +1,160 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Who may import whom, as contributor/architecture.rst draws it."""
+
+import ast
+import pathlib
+import subprocess
+import sys
+
+import ironic_inspection_rules
+from ironic_inspection_rules.tests.unit import base
+
+PACKAGE = ironic_inspection_rules.__name__
+ROOT = pathlib.Path(ironic_inspection_rules.__file__).parent
+
+#: Open to every module.
+OPEN = {'exceptions', 'i18n'}
+
+ANY_LAYER_BELOW = {'engine', 'conditions', 'actions', 'legacy', 'ruleset',
+                   'traits', 'db', 'objects', 'ha', 'conf', 'adapters',
+                   'policies', 'ironic'}
+
+#: What a module may import besides what the row names; the longest row that
+#: fits a module counts. ``ironic`` is Ironic itself.
+MAY_IMPORT = {
+    'exceptions': set(),
+    'i18n': set(),
+    'engine': set(),
+    'traits': set(),
+    'db': set(),
+    'conf': set(),
+    'policies': set(),
+    'conditions': {'engine'},
+    'actions': {'engine'},
+    'actions.trait': {'actions', 'engine', 'traits'},
+    'legacy': {'engine'},
+    'objects': {'db', 'ironic'},
+    'ha': {'db'},
+    'ruleset': {'engine', 'legacy', 'objects'},
+    'ruleset.builtin': {'engine', 'legacy'},
+    'adapters': {'engine', 'ruleset', 'traits', 'objects', 'ha', 'conf',
+                 'ironic'},
+    'api': ANY_LAYER_BELOW,
+    'command': ANY_LAYER_BELOW | {'api'},
+    'command.lint': {'engine', 'legacy', 'ruleset.builtin'},
+    'command.test': {'engine', 'legacy', 'ruleset.builtin'},
+    'command.convert': {'engine', 'legacy', 'ruleset.builtin'},
+}
+
+#: What works on a machine without Ironic.
+OFFLINE = ('engine', 'conditions', 'actions', 'legacy', 'traits',
+           'ruleset.builtin', 'command.lint', 'command.test',
+           'command.convert')
+
+
+def is_within(name: str, prefix: str) -> bool:
+    return name == prefix or name.startswith(prefix + '.')
+
+
+def modules() -> dict[str, pathlib.Path]:
+    """Every module of the package outside of its tests, by dotted name.
+
+    :returns: names without the package's own: ``'engine.path'``.
+    """
+    found = {}
+    for path in sorted(ROOT.rglob('*.py')):
+        parts = path.relative_to(ROOT).with_suffix('').parts
+        if parts[0] != 'tests' and path.stat().st_size:
+            found['.'.join(parts).removesuffix('.__init__')] = path
+    return found
+
+
+def imports(source: str) -> set[str]:
+    """Names that a module imports from this package, and ``ironic``."""
+    names = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            names.update(f'{node.module}.{alias.name}'
+                         for alias in node.names)
+    ours = {name.removeprefix(f'{PACKAGE}.')
+            for name in names if is_within(name, PACKAGE)}
+    return ours | {'ironic' for name in names if is_within(name, 'ironic')}
+
+
+def violations(module: str, source: str) -> list[str]:
+    """Imports of a module that no row of the table allows."""
+    rows = [row for row in MAY_IMPORT if is_within(module, row)]
+    if not rows:
+        return [f'{module} belongs to no row of MAY_IMPORT']
+    row = max(rows, key=len)
+    allowed = MAY_IMPORT[row] | OPEN | {row}
+    return [f'{module} imports {name}' for name in sorted(imports(source))
+            if not any(is_within(name, prefix) for prefix in allowed)]
+
+
+class ImportsTestCase(base.TestCase):
+
+    def test_every_module_keeps_to_the_table(self):
+        self.assertEqual([], [problem for name, path in modules().items()
+                              for problem in violations(name,
+                                                        path.read_text())])
+
+    def test_the_offline_part_needs_no_ironic(self):
+        names = [f'{PACKAGE}.{name}' for name in modules()
+                 if any(is_within(name, prefix) for prefix in OFFLINE)]
+        script = ('import importlib, sys\n'
+                  'sys.modules["ironic"] = None\n'
+                  'for name in sys.argv[1:]:\n'
+                  '    importlib.import_module(name)\n')
+        result = subprocess.run([sys.executable, '-c', script, *names],
+                                capture_output=True, text=True)
+        self.assertEqual((0, ''), (result.returncode, result.stderr))
+
+
+class ViolationsTestCase(base.TestCase):
+
+    def test_own_package_and_open_modules_are_allowed(self):
+        self.assertEqual([], violations(
+            'engine.runner',
+            'from ironic_inspection_rules.engine import path\n'
+            'from ironic_inspection_rules import exceptions\n'
+            'import os.path\n'))
+
+    def test_another_package_is_named(self):
+        self.assertEqual(['engine.runner imports db.models'], violations(
+            'engine.runner',
+            'from ironic_inspection_rules.db import models\n'))
+
+    def test_ironic_is_named_inside_a_function_too(self):
+        self.assertEqual(['ha.queue imports ironic'], violations(
+            'ha.queue', 'def load():\n    from ironic import objects\n'))
+
+    def test_the_longest_row_counts(self):
+        source = 'from ironic_inspection_rules.traits import names\n'
+        self.assertEqual([], violations('actions.trait', source))
+        self.assertEqual(['actions.control imports traits.names'],
+                         violations('actions.control', source))
+
+    def test_offline_commands_are_held_shorter_than_the_others(self):
+        source = 'from ironic_inspection_rules.objects import rule\n'
+        self.assertEqual([], violations('command.worker', source))
+        self.assertEqual(['command.lint imports objects.rule'],
+                         violations('command.lint', source))
+
+    def test_a_new_package_needs_a_row(self):
+        self.assertEqual(['cells.core belongs to no row of MAY_IMPORT'],
+                         violations('cells.core', ''))

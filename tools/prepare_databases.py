@@ -1,0 +1,67 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Make what the tests expect on the local MariaDB and PostgreSQL.
+
+The user ``openstack_citest``, with that password, who may make databases, and
+a database of that name. Safe to repeat; a server that does not answer is left
+out, and so will be the tests that need it.
+"""
+
+import sqlalchemy as sa
+
+MYSQL = 'mysql+pymysql://root@127.0.0.1/mysql'
+MYSQL_STATEMENTS = [
+    f"{statement} openstack_citest@'{host}' {rest}"
+    for host in ('localhost', '%')
+    for statement, rest in (
+        ('CREATE USER IF NOT EXISTS', "IDENTIFIED BY 'openstack_citest'"),
+        ('GRANT ALL PRIVILEGES ON *.* TO', ''))
+] + ['CREATE DATABASE IF NOT EXISTS openstack_citest']
+
+POSTGRESQL = 'postgresql+psycopg2://postgres@127.0.0.1/postgres'
+POSTGRESQL_STATEMENTS = {
+    "SELECT 1 FROM pg_roles WHERE rolname = 'openstack_citest'":
+        "CREATE ROLE openstack_citest LOGIN CREATEDB"
+        " PASSWORD 'openstack_citest'",
+    "SELECT 1 FROM pg_database WHERE datname = 'openstack_citest'":
+        'CREATE DATABASE openstack_citest OWNER openstack_citest',
+}
+
+
+def prepare_mysql(connection: sa.Connection) -> None:
+    for statement in MYSQL_STATEMENTS:
+        connection.exec_driver_sql(statement.replace('%', '%%'))
+
+
+def prepare_postgresql(connection: sa.Connection) -> None:
+    for question, statement in POSTGRESQL_STATEMENTS.items():
+        if connection.scalar(sa.text(question)) is None:
+            connection.execute(sa.text(statement))
+
+
+def main() -> None:
+    for url, prepare in ((MYSQL, prepare_mysql),
+                         (POSTGRESQL, prepare_postgresql)):
+        engine = sa.create_engine(url, isolation_level='AUTOCOMMIT')
+        try:
+            with engine.connect() as connection:
+                prepare(connection)
+        except sa.exc.OperationalError as exc:
+            print(f'No databases for tests at {url}: {exc.orig}')
+        else:
+            print(f'Databases for tests are ready at {url}')
+
+
+if __name__ == '__main__':
+    main()
