@@ -1,0 +1,86 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""ironic-inspection-rules-dbsync: makes and upgrades the tables."""
+
+import sys
+
+# Picks the threading model of oslo.service, as for Ironic's commands.
+import ironic.command
+from ironic.common import service
+from ironic.conf import CONF
+
+# Gives [database]connection the default that Ironic's services use.
+import ironic.db.sqlalchemy.models  # noqa: F401
+from oslo_config import cfg
+from oslo_db import exception as db_exc
+from sqlalchemy import exc as sa_exc
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import migration
+from ironic_inspection_rules.i18n import _
+
+
+def create_schema() -> None:
+    """Make the tables."""
+    migration.upgrade()
+
+
+def upgrade() -> None:
+    """Bring the tables to a revision."""
+    migration.upgrade(CONF.command.revision)
+
+
+def stamp() -> None:
+    """Note a revision without changing the tables."""
+    migration.stamp(CONF.command.revision)
+
+
+def version() -> None:
+    """Print the revision of the tables."""
+    print(migration.version())
+
+
+def _add_parsers(subparsers) -> None:
+    for function, text, takes_revision in (
+            (create_schema, _("Create the tables in Ironic's database."),
+             False),
+            (upgrade, _('Upgrade the tables to the newest revision.'), True),
+            (version, _('Print the present revision of the tables.'), False),
+            (stamp, _('Note a revision as the present one, change nothing '
+                      'else.'), True)):
+        parser = subparsers.add_parser(function.__name__, help=text)
+        parser.set_defaults(func=function)
+        if takes_revision:
+            parser.add_argument('--revision', nargs='?', metavar='REVISION',
+                                help=_('The newest one if not given.'))
+
+
+def main() -> int:
+    """Run the command.
+
+    :returns: 0 when done, 1 with one line on stderr when it cannot be done.
+    """
+    CONF.register_cli_opt(cfg.SubCommandOpt(
+        'command', title=_('Command'), help=_('Available commands'),
+        handler=_add_parsers))
+    try:
+        service.prepare_command(sys.argv)
+        # A person or a script waits for the answer and can ask again.
+        CONF.set_default('max_retries', 0, group='database')
+        CONF.command.func()
+    except (exceptions.InspectionRulesError, cfg.Error, db_exc.DBError,
+            sa_exc.SQLAlchemyError) as exc:
+        reason = str(exc).splitlines()[0]
+        print(f'{migration.COMMAND}: {reason}', file=sys.stderr)
+        return 1
+    return 0

@@ -1,0 +1,74 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Add the rules and their revision
+
+Revision ID: 5a1c0e9d7b34
+Revises:
+"""
+
+from alembic import op
+from oslo_db.sqlalchemy import types as db_types
+import sqlalchemy as sa
+
+revision = '5a1c0e9d7b34'
+down_revision = None
+
+TABLE_ARGS = {
+    'mysql_engine': 'InnoDB',
+    'mysql_charset': 'utf8mb4',
+    'mysql_collate': 'utf8mb4_bin',
+}
+
+
+def upgrade():
+    # MySQL commits every statement at once, so what an interrupted run has
+    # made may be there already.
+    connection = op.get_bind()
+    op.create_table(
+        'ir_rules',
+        sa.Column('created_at', sa.DateTime(), nullable=True),
+        sa.Column('updated_at', sa.DateTime(), nullable=True),
+        sa.Column('id', sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column('uuid', sa.String(36), nullable=False),
+        sa.Column('version', sa.String(15), nullable=True),
+        sa.Column('revision', sa.Integer(), nullable=False),
+        sa.Column('priority', sa.Integer(), nullable=False),
+        sa.Column('description', sa.String(255), nullable=True),
+        sa.Column('scope', sa.String(255), nullable=True),
+        sa.Column('sensitive', sa.Boolean(), nullable=False),
+        sa.Column('phase', sa.String(16), nullable=False),
+        sa.Column('conditions', db_types.JsonEncodedList(mysql_as_long=True),
+                  nullable=False),
+        sa.Column('actions', db_types.JsonEncodedList(mysql_as_long=True),
+                  nullable=False),
+        sa.PrimaryKeyConstraint('id'),
+        sa.UniqueConstraint('uuid', name='uniq_ir_rules0uuid'),
+        if_not_exists=True,
+        **TABLE_ARGS,
+    )
+    present = {index['name']
+               for index in sa.inspect(connection).get_indexes('ir_rules')}
+    for column in ('scope', 'phase'):
+        name = f'ir_rules_{column}_idx'
+        if name not in present:
+            op.create_index(name, 'ir_rules', [column])
+    table = op.create_table(
+        'ir_rules_revision',
+        sa.Column('id', sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column('revision', sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint('id'),
+        if_not_exists=True,
+        **TABLE_ARGS,
+    )
+    if connection.execute(sa.select(table)).first() is None:
+        connection.execute(sa.insert(table).values(id=1, revision=0))

@@ -1,0 +1,97 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Making and upgrading the tables, apart from Ironic's own migrations."""
+
+import alembic
+from alembic import config as alembic_config
+from alembic import migration as alembic_migration
+from alembic import script as alembic_script
+from alembic import util as alembic_util
+from oslo_db import exception as db_exc
+from oslo_db.sqlalchemy import enginefacade
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.i18n import _
+
+VERSION_TABLE = 'ir_alembic_version'
+
+COMMAND = 'ironic-inspection-rules-dbsync'
+
+
+def _config() -> alembic_config.Config:
+    config = alembic_config.Config()
+    config.set_main_option('script_location',
+                           'ironic_inspection_rules.db:alembic')
+    return config
+
+
+def upgrade(revision: str | None = None) -> None:
+    """Bring the tables to a revision; nothing happens if they are there.
+
+    :param revision: an alembic revision, the newest one if not given.
+    :raises: UnknownRevision if there is no such revision.
+    """
+    _run(alembic.command.upgrade, revision)
+
+
+def stamp(revision: str | None = None) -> None:
+    """Note a revision as the present one and change nothing else.
+
+    :param revision: an alembic revision, the newest one if not given.
+    :raises: UnknownRevision if there is no such revision.
+    """
+    _run(alembic.command.stamp, revision)
+
+
+def version() -> str | None:
+    """Tell the revision of the tables, None if there are none."""
+    with enginefacade.writer.get_engine().connect() as connection:
+        context = alembic_migration.MigrationContext.configure(
+            connection, opts={'version_table': VERSION_TABLE})
+        return context.get_current_revision()
+
+
+def check() -> None:
+    """Make sure that this code can work with the tables that there are.
+
+    Tables of a revision that this code does not know are newer ones: during
+    an upgrade the tables go first and the services follow one at a time.
+
+    :raises: DatabaseNotReady if the tables are missing or older than the
+        code, or the database does not answer.
+    """
+    try:
+        present = version()
+    except db_exc.DBError as exc:
+        raise exceptions.DatabaseNotReady(
+            _('The tables of the inspection rules cannot be read: %s')
+            % exc) from exc
+    if present is None:
+        raise exceptions.DatabaseNotReady(
+            _('The tables of the inspection rules are missing, run '
+              '"%s create_schema".') % COMMAND)
+    scripts = alembic_script.ScriptDirectory.from_config(_config())
+    older = {script.revision for script in scripts.walk_revisions()}
+    older.discard(scripts.get_current_head())
+    if present in older:
+        raise exceptions.DatabaseNotReady(
+            _('The tables of the inspection rules are too old (%(present)s), '
+              'run "%(command)s upgrade".')
+            % {'present': present, 'command': COMMAND})
+
+
+def _run(command, revision: str | None) -> None:
+    try:
+        command(_config(), revision or 'head')
+    except alembic_util.CommandError as exc:
+        raise exceptions.UnknownRevision(str(exc)) from exc

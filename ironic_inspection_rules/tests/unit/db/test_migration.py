@@ -1,0 +1,146 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the migrations must do, on SQLite.
+
+``tests/functional/db`` repeats it on the database servers.
+"""
+
+from alembic import autogenerate
+from alembic import migration as alembic_migration
+from alembic import script as alembic_script
+from oslo_db.sqlalchemy import enginefacade
+import sqlalchemy as sa
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import migration
+from ironic_inspection_rules.db import models
+from ironic_inspection_rules.tests import database
+from ironic_inspection_rules.tests.unit import base
+
+SCRIPTS = alembic_script.ScriptDirectory.from_config(migration._config())
+
+REVISIONS = [script.revision for script in SCRIPTS.walk_revisions()][::-1]
+
+
+class MigrationMixin:
+    """Tests that hold on every kind of database."""
+
+    def tables(self):
+        return set(sa.inspect(self.database.engine).get_table_names())
+
+    def test_each_revision_is_reached_from_the_one_before(self):
+        for revision in REVISIONS:
+            migration.upgrade(revision)
+            self.assertEqual(revision, migration.version())
+
+    def test_models_and_migrations_make_the_same_tables(self):
+        migration.upgrade()
+
+        with self.database.engine.connect() as connection:
+            context = alembic_migration.MigrationContext.configure(
+                connection, opts={
+                    'compare_type': True,
+                    'compare_server_default': True,
+                    'version_table': migration.VERSION_TABLE,
+                })
+            self.assertEqual([], autogenerate.compare_metadata(
+                context, models.Base.metadata))
+
+    def test_upgrade_may_be_repeated(self):
+        migration.upgrade()
+        with enginefacade.writer.get_engine().begin() as connection:
+            connection.execute(sa.update(models.RulesRevision).values(
+                revision=42))
+
+        migration.upgrade()
+
+        with self.database.engine.connect() as connection:
+            rows = connection.execute(sa.select(models.RulesRevision)).all()
+        self.assertEqual([(1, 42)], rows)
+
+    def test_upgrade_goes_on_after_an_interrupted_one(self):
+        models.Rule.__table__.create(self.database.engine)
+
+        migration.upgrade()
+
+        migration.check()
+        self.assertIn('ir_rules_revision', self.tables())
+
+    def test_other_tables_are_left_alone(self):
+        with self.database.engine.begin() as connection:
+            for name in ('nodes', 'alembic_version'):
+                connection.execute(sa.text(
+                    f'CREATE TABLE {name} (version_num VARCHAR(32))'))
+            connection.execute(sa.text(
+                "INSERT INTO alembic_version VALUES ('theirs')"))
+
+        migration.upgrade()
+
+        self.assertLessEqual({'nodes', 'alembic_version'}, self.tables())
+        with self.database.engine.connect() as connection:
+            self.assertEqual('theirs', connection.execute(sa.text(
+                'SELECT version_num FROM alembic_version')).scalar_one())
+
+    def test_stamp_notes_the_revision_and_makes_no_table(self):
+        migration.stamp(REVISIONS[0])
+
+        self.assertEqual(REVISIONS[0], migration.version())
+        self.assertEqual({migration.VERSION_TABLE}, self.tables())
+
+    def test_an_unknown_revision_is_refused(self):
+        exc = self.assertRaises(exceptions.UnknownRevision,
+                                migration.upgrade, 'nonsense')
+        self.assertIn('nonsense', str(exc))
+
+
+class SQLiteMigrationTestCase(MigrationMixin, base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.database = self.useFixture(database.Database(ready=False))
+
+
+class CheckTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.useFixture(database.Database(ready=False))
+
+    def refusal(self):
+        return str(self.assertRaises(exceptions.DatabaseNotReady,
+                                     migration.check))
+
+    def test_missing_tables_name_the_command_that_makes_them(self):
+        self.assertIn('ironic-inspection-rules-dbsync create_schema',
+                      self.refusal())
+
+    def test_old_tables_name_the_command_that_upgrades_them(self):
+        migration.stamp(REVISIONS[0])
+        if len(REVISIONS) == 1:
+            migration.check()
+            self.skipTest('there is one revision only')
+        self.assertIn('ironic-inspection-rules-dbsync upgrade',
+                      self.refusal())
+
+    def test_newer_tables_are_fine(self):
+        migration.upgrade()
+        with enginefacade.writer.get_engine().begin() as connection:
+            connection.execute(sa.text(
+                f"UPDATE {migration.VERSION_TABLE} SET version_num='newer'"))
+
+        migration.check()
+
+    def test_present_tables_are_fine(self):
+        migration.upgrade()
+
+        migration.check()
