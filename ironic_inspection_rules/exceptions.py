@@ -164,5 +164,17 @@ class RuleAlreadyExists(Conflict):
             _('An inspection rule with UUID %s already exists.') % uuid)
 
 
+class RuleChanged(Conflict):
+    """Somebody else has changed the rule since it was read."""
+
+    def __init__(self, uuid: str) -> None:
+        super().__init__(
+            _('Inspection rule %s was changed meanwhile.') % uuid)
+
+
 class DatabaseNotReady(InspectionRulesError):
     """The plugin's tables are missing or older than the code."""
+
+
+class UnknownRevision(Invalid):
+    """The plugin's tables have no such revision."""
