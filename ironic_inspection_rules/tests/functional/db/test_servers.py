@@ -22,27 +22,24 @@ from ironic_inspection_rules.tests.unit.db import test_migration
 
 class ServerTestCase(base.TestCase):
 
-    backend: str
+    kind: str
     ready = True
     query: dict[str, str] = {}
 
     def setUp(self):
         super().setUp()
-        reason = database.why_absent(self.backend)
-        if reason:
-            self.skipTest(reason)
         self.database = self.useFixture(
-            database.Database(self.backend, self.ready, **self.query))
+            database.Database(self.kind, self.ready, **self.query))
 
 
 class MySQLRulesTestCase(test_api.RulesMixin, ServerTestCase):
-    backend = 'mysql'
+    kind = 'mysql'
     query = {'charset': 'utf8mb4'}
 
 
 class MySQLWithoutCharsetTestCase(ServerTestCase):
 
-    backend = 'mysql'
+    kind = 'mysql'
 
     def test_text_that_does_not_fit_is_invalid(self):
         exc = self.assertRaises(
@@ -53,15 +50,15 @@ class MySQLWithoutCharsetTestCase(ServerTestCase):
 
 
 class MySQLMigrationTestCase(test_migration.MigrationMixin, ServerTestCase):
-    backend = 'mysql'
+    kind = 'mysql'
     ready = False
 
 
 class PostgreSQLRulesTestCase(test_api.RulesMixin, ServerTestCase):
-    backend = 'postgresql'
+    kind = 'postgresql'
 
 
 class PostgreSQLMigrationTestCase(test_migration.MigrationMixin,
                                   ServerTestCase):
-    backend = 'postgresql'
+    kind = 'postgresql'
     ready = False
