@@ -178,3 +178,54 @@ class DatabaseNotReady(InspectionRulesError):
 
 class UnknownRevision(Invalid):
     """The plugin's tables have no such revision."""
+
+
+class RequestNotFound(NotFound):
+    """No inspection request has this UUID."""
+
+    def __init__(self, uuid: str) -> None:
+        super().__init__(
+            _('Inspection request %s could not be found.') % uuid)
+
+
+class RequestPending(Conflict):
+    """The node has an inspection request that is not done yet."""
+
+    def __init__(self, node: str) -> None:
+        super().__init__(
+            _('Node %s has an inspection request that is not done yet.')
+            % node)
+
+
+class RequestNotWaiting(Conflict):
+    """The inspection request is being processed or done already."""
+
+    def __init__(self, uuid: str) -> None:
+        super().__init__(
+            _('Inspection request %s is being processed or done already.')
+            % uuid)
+
+
+class LeaseLost(Conflict):
+    """The request was given to another worker, or ended, meanwhile."""
+
+    def __init__(self, uuid: str) -> None:
+        super().__init__(
+            _('Inspection request %s is not held by this worker any more.')
+            % uuid)
+
+
+class NodeBusy(Conflict):
+    """The node is locked by somebody else; try again later."""
+
+
+class NodeGone(NotFound):
+    """The node of an inspection request does not exist any more."""
+
+
+class TemporaryFailure(InspectionRulesError):
+    """Something outside failed; what was tried may work the next time."""
+
+
+class Stopping(InspectionRulesError):
+    """The service stops; what was waited for does not happen any more."""

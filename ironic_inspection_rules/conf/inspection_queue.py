@@ -1,0 +1,96 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Options of the inspection that is not lost.
+
+The defaults and ranges are those of spec 001 ("Deployer impact").
+"""
+
+from oslo_config import cfg
+
+from ironic_inspection_rules.i18n import _
+
+GROUP = 'inspection_queue'
+
+opts = [
+    cfg.BoolOpt('enabled',
+                default=False,
+                help=_('Whether a posted inventory is stored before the '
+                       'ramdisk is answered, and processed by inspection '
+                       'workers. All services must agree on it.')),
+    cfg.IntOpt('workers',
+               min=1,
+               sample_default='<number of processors>',
+               help=_('Number of threads of one inspection worker, which is '
+                      'the number of inventories it processes at once. '
+                      'Defaults to the number of processors.')),
+    cfg.BoolOpt('embedded',
+                sample_default='<True if rpc_transport is none or local>',
+                help=_('Whether the all-in-one ironic service runs an '
+                       'inspection worker in its own process. Defaults to '
+                       'True if rpc_transport is "none" or "local".')),
+    cfg.FloatOpt('get_timeout',
+                 default=3.0,
+                 min=0.01,
+                 help=_('Seconds that an idle worker waits for work before '
+                        'it asks the queue again, and the longest time '
+                        'before it notices that it shall stop.')),
+    cfg.IntOpt('lease',
+               default=60,
+               min=1,
+               help=_('Seconds without a sign of life after which a worker '
+                      'counts as dead, and others take over what it was '
+                      'processing. They are measured by the clock of the '
+                      'database.')),
+    cfg.IntOpt('max_attempts',
+               default=3,
+               min=1,
+               help=_('Number of times that the processing of one request '
+                      'is begun before its node fails inspection.')),
+    cfg.FloatOpt('inspection_timeout',
+                 default=900.0,
+                 min=1.0,
+                 max=900.0,
+                 help=_('Seconds that a node may be in "inspect wait" '
+                        'before it fails inspection. The timeout of the '
+                        'conductor, [conductor]inspect_wait_timeout, '
+                        'applies too.')),
+    cfg.FloatOpt('clean_up_period',
+                 default=30.0,
+                 min=0.01,
+                 help=_('Seconds between two rounds of the tasks that one '
+                        'worker does for all: timeouts, returning what dead '
+                        'workers held, removing old requests and those of '
+                        'deleted nodes.')),
+    cfg.FloatOpt('report_expiration',
+                 default=86400.0,
+                 min=1.0,
+                 help=_('Seconds that a request which is done stays visible.'
+                        ' What the ramdisk sent last is kept as long as '
+                        'the node.')),
+    cfg.FloatOpt('reboot_throttle',
+                 default=0.0,
+                 min=0.0,
+                 help=_('Seconds between two machines being powered on for '
+                        'inspection in the whole cluster. 0 does not hold '
+                        'any machine back.')),
+    cfg.IntOpt('connection_retries',
+               default=10,
+               min=0,
+               help=_('Number of times that the database, the coordination '
+                      'service or the message broker is tried again before '
+                      'a worker gives up and starts anew.')),
+    cfg.FloatOpt('connection_retry_interval',
+                 default=1.0,
+                 min=0.0,
+                 help=_('Seconds between two such tries.')),
+]
