@@ -14,7 +14,6 @@
 
 import contextlib
 import sqlite3
-import unittest
 
 import fixtures
 from oslo_db import exception as db_exc
@@ -36,7 +35,8 @@ class Database(fixtures.Fixture):
         ``openstack_citest``.
     :param ready: whether it has this project's tables.
     :param query: what else the URL of the database says.
-    :raises: unittest.SkipTest when there is no such server.
+    :raises: oslo_db.exception.BackendNotAvailable when there is no such
+        server; see :func:`why_absent`.
     """
 
     def __init__(self, kind: str = 'sqlite', ready: bool = True,
@@ -66,11 +66,17 @@ class Database(fixtures.Fixture):
         return sa.make_url(f'sqlite:///{path}')
 
     def _make_on_server(self) -> sa.URL:
-        try:
-            backend = provision.Backend.backend_for_database_type(self.kind)
-        except db_exc.BackendNotAvailable as exc:
-            raise unittest.SkipTest(f'no {self.kind} server: {exc}') from exc
+        backend = provision.Backend.backend_for_database_type(self.kind)
         name = 'ir_' + uuidutils.generate_uuid(dashed=False)
         backend.create_named_database(name)
         self.addCleanup(backend.drop_named_database, name)
         return backend.provisioned_database_url(name).set(query=self.query)
+
+
+def why_absent(kind: str) -> str | None:
+    """Tell why there is no database of a kind, None if there is one."""
+    try:
+        provision.Backend.backend_for_database_type(kind)
+    except db_exc.BackendNotAvailable as exc:
+        return f'no {kind} server: {exc}'
+    return None

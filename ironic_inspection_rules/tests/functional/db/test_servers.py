@@ -28,6 +28,9 @@ class ServerTestCase(base.TestCase):
 
     def setUp(self):
         super().setUp()
+        reason = database.why_absent(self.kind)
+        if reason:
+            self.skipTest(reason)
         self.database = self.useFixture(
             database.Database(self.kind, self.ready, **self.query))
 
