@@ -41,12 +41,14 @@ class Ironic:
     :param services: console scripts in the order they start.
     :param auth: user name and password for HTTP basic authentication, None
         for no authentication.
+    :param outlive: whether the services may outlive this process.
     """
 
     def __init__(self, directory: str | os.PathLike[str],
                  overrides: options.Options | None = None,
                  services: Sequence[str] = ('ironic',),
-                 auth: tuple[str, str] | None = None) -> None:
+                 auth: tuple[str, str] | None = None,
+                 outlive: bool = False) -> None:
         self.directory = pathlib.Path(directory)
         self.config = self.directory / 'ironic.conf'
         self.auth = auth
@@ -56,6 +58,7 @@ class Ironic:
             options.basic_auth(self.directory, *auth) if auth else {},
             overrides or {})
         self._names = tuple(services)
+        self._outlive = outlive
 
     def __enter__(self) -> Self:
         self.create_database()
@@ -117,10 +120,10 @@ class Ironic:
             for part in self.services:
                 if reason := part.failure():
                     raise service.LaunchError(
-                        f'{reason}:\n{_tail(part.output())}')
+                        f'{reason}:\n{tail(part.output())}')
             if time.monotonic() > deadline:
                 raise service.LaunchError(
-                    f'Ironic did not come up:\n{_tail(self.logs())}')
+                    f'Ironic did not come up:\n{tail(self.logs())}')
             time.sleep(_POLL)
 
     def spawn(self, name: str) -> service.Service:
@@ -130,7 +133,8 @@ class Ironic:
         """
         self.write_config()
         started = service.Service(name, self.config,
-                                  self.directory / f'{name}.log')
+                                  self.directory / f'{name}.log',
+                                  self._outlive)
         self.services.append(started)
         return started
 
@@ -161,5 +165,6 @@ class Ironic:
             return False
 
 
-def _tail(text: str, lines: int = 50) -> str:
+def tail(text: str, lines: int = 50) -> str:
+    """The last lines of a text."""
     return '\n'.join(text.splitlines()[-lines:])

@@ -48,10 +48,13 @@ def console_script(name: str) -> list[str]:
 
 
 class Service:
-    """One running console script with its output in a file."""
+    """One running console script with its output in a file.
 
-    def __init__(self, name: str, config: pathlib.Path,
-                 log: pathlib.Path) -> None:
+    :param outlive: whether it may outlive this process.
+    """
+
+    def __init__(self, name: str, config: pathlib.Path, log: pathlib.Path,
+                 outlive: bool = False) -> None:
         self.name = name
         self.log = log
         self._log_start = log.stat().st_size if log.exists() else 0
@@ -60,7 +63,7 @@ class Service:
                 [*console_script(name), '--config-file', str(config)],
                 stdout=output, stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL, start_new_session=True,
-                preexec_fn=_end_with_parent)
+                preexec_fn=None if outlive else _end_with_parent)
 
     def failure(self) -> str | None:
         """Why the service cannot come up, or None while it still may.
