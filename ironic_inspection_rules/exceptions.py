@@ -83,6 +83,15 @@ class InvalidRule(Invalid):
         super().__init__(message)
 
 
+class InvalidBuiltInRules(Invalid):
+    """The file of built-in rules cannot be used; services do not start."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(
+            _('Built-in inspection rules in %(path)s: %(reason)s')
+            % {'path': path, 'reason': reason})
+
+
 class OperationError(InspectionRulesError):
     """A condition or an action cannot be carried out on this machine's data.
 

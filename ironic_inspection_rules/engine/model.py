@@ -47,9 +47,10 @@ class Rule:
         :param fields: keys are names of this class's fields; what is absent
             or None takes the default; other keys are ignored.
         """
-        known = {field.name: fields[field.name]
-                 for field in dataclasses.fields(cls)
-                 if fields.get(field.name) is not None}
+        given = ((field.name, fields.get(field.name))
+                 for field in dataclasses.fields(cls))
+        known: dict[str, typing.Any] = {
+            name: value for name, value in given if value is not None}
         for operations in ('conditions', 'actions'):
             if operations in known:
                 known[operations] = tuple(known[operations])
