@@ -40,6 +40,13 @@ class Rule:
     phase: str = 'main'
     built_in: bool = False
 
+    @property
+    def label(self) -> str:
+        """What names the rule in errors: a sensitive one only its UUID."""
+        if self.description and not self.sensitive:
+            return f'{self.uuid} ({self.description})'
+        return self.uuid
+
     @classmethod
     def from_mapping(cls, fields: typing.Mapping[str, typing.Any]) -> 'Rule':
         """Make a rule of a mapping that passed validation.

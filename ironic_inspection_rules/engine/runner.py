@@ -34,6 +34,22 @@ class Outcome:
     traces: tuple[trace.RuleTrace, ...]
     error: exceptions.RuleError | None = None
 
+    @property
+    def keeps_changes(self) -> bool:
+        """Whether the changes are to be saved, with or without an error."""
+        return self.error is None or isinstance(self.error,
+                                                exceptions.RuleFailed)
+
+    def record(self, plugin_data: dict[str, typing.Any],
+               phase: str) -> None:
+        """Note in plugin data which rules matched and which ops ran."""
+        matched = [rule.summary() for rule in self.traces if rule.matched]
+        if matched:
+            phases = plugin_data.get(trace.KEY)
+            plugin_data[trace.KEY] = {
+                **(phases if isinstance(phases, dict) else {}),
+                phase: matched}
+
 
 def run(plans: typing.Iterable[compiler.Plan], target: engine_target.Target,
         scope: str | None = None, explain: bool = False) -> Outcome:
@@ -123,12 +139,11 @@ def _carry_out(plan: compiler.Plan, action: compiler.Action,
 def _error(plan: compiler.Plan, op: str,
            exc: Exception) -> exceptions.RuleError:
     """Say which rule and op it was, as much as its rule lets be said."""
-    rule, reason = plan.rule.uuid, None
+    reason = None
     if not plan.rule.sensitive:
-        if plan.rule.description:
-            rule = f'{rule} ({plan.rule.description})'
         known = isinstance(exc, exceptions.InspectionRulesError)
         reason = str(exc) if known else f'{type(exc).__name__}: {exc}'
     if isinstance(exc, exceptions.FailRequested):
-        return exceptions.RuleFailed(rule, op, reason, exc.maintenance)
-    return exceptions.RuleError(rule, op, reason)
+        return exceptions.RuleFailed(plan.rule.label, op, reason,
+                                     exc.maintenance)
+    return exceptions.RuleError(plan.rule.label, op, reason)

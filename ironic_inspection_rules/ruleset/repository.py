@@ -25,6 +25,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.i18n import _
 
 
 class Store(typing.Protocol):
@@ -107,7 +108,7 @@ class Repository:
         except KeyError as exc:
             raise exceptions.InvalidRule(
                 [exceptions.Problem(
-                    '', registry.unknown_op(exc.args[0], ()))],
+                    '', _('op "%s" is no longer installed') % exc.args[0])],
                 rule.uuid) from exc
 
     def _read(self, fields: typing.Mapping[str, typing.Any]) -> model.Rule:
