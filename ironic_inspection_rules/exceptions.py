@@ -133,9 +133,9 @@ class RuleError(InspectionRulesError):
     def __init__(self, rule: str, op: str, reason: str | None) -> None:
         self.rule = rule
         self.op = op
-        message = _('Inspection rule %(rule)s: %(op)s failed') % {
-            'rule': rule, 'op': op}
-        super().__init__(f'{message}: {reason}' if reason else message)
+        super().__init__(
+            _('Inspection rule %(rule)s, %(op)s: %(reason)s')
+            % {'rule': rule, 'op': op, 'reason': reason or _('failed')})
 
 
 class RuleFailed(RuleError):

@@ -110,9 +110,9 @@ def _blaming(traces: Traces, name: str) -> Iterator[None]:
         if not done:
             raise
         rule, action = done[-1]
+        cause = None if rule.sensitive else exc
         raise exceptions.RuleError(
-            rule.label, action.op,
-            None if rule.sensitive else str(exc)) from exc
+            rule.label, action.op, cause and str(cause)) from cause
 
 
 def _update_node(task, attributes: Mapping[str, Any]) -> None:

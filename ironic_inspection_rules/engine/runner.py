@@ -104,7 +104,7 @@ def _matches(plan: compiler.Plan, target: engine_target.Target) -> bool:
             if not condition.check(view):
                 return False
         except Exception as exc:
-            raise _error(plan, condition.op, exc) from exc
+            raise _error(plan, condition.op, exc) from _cause(plan, exc)
     return True
 
 
@@ -129,7 +129,7 @@ def _carry_out(plan: compiler.Plan, action: compiler.Action,
     try:
         step(target, target.view(plan.masked))
     except Exception as exc:
-        raise _error(plan, action.op, exc) from exc
+        raise _error(plan, action.op, exc) from _cause(plan, exc)
     finally:
         done.append(trace.ActionTrace(
             action.op, tuple(target.changes[changes:]),
@@ -147,3 +147,8 @@ def _error(plan: compiler.Plan, op: str,
         return exceptions.RuleFailed(plan.rule.label, op, reason,
                                      exc.maintenance)
     return exceptions.RuleError(plan.rule.label, op, reason)
+
+
+def _cause(plan: compiler.Plan, exc: Exception) -> Exception | None:
+    """Return what a log may show as the cause of an error."""
+    return None if plan.rule.sensitive else exc
