@@ -28,7 +28,7 @@ from ironic_inspection_rules.i18n import _
 MAX_TRAITS = 50
 MAX_LENGTH = 255
 
-_STANDARD = frozenset(os_traits.get_traits())
+STANDARD = frozenset(os_traits.get_traits())
 _CUSTOM = re.compile(os_traits.CUSTOM_NAMESPACE + r'[A-Z0-9_]+\Z')
 
 
@@ -46,7 +46,7 @@ def problem(name: object) -> str | None:
                  'characters; %(start)s… has %(length)d') % {
                      'max': MAX_LENGTH, 'start': name[:40],
                      'length': len(name)}
-    if name not in _STANDARD and not _CUSTOM.match(name):
+    if name not in STANDARD and not _CUSTOM.match(name):
         return _("'%s' is not the name of a trait: it must be a standard "
                  'trait of os-traits, or CUSTOM_ followed by upper-case '
                  'letters, digits and underscores') % name

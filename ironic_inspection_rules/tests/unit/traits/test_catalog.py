@@ -1,0 +1,98 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+import sqlalchemy as sa
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.traits import catalog
+from ironic_inspection_rules.traits import names
+
+
+class ParseTestCase(base.TestCase):
+
+    def test_nothing_selects_all(self):
+        self.assertEqual(catalog.Selection(), catalog.parse(None))
+
+    def test_startswith_selects_by_prefix(self):
+        selection = catalog.parse('startswith:CUSTOM_A')
+        self.assertTrue(selection.has('CUSTOM_A1'))
+        self.assertFalse(selection.has('CUSTOM_B'))
+
+    def test_an_empty_prefix_selects_all(self):
+        self.assertTrue(catalog.parse('startswith:').has('CUSTOM_A'))
+
+    def test_in_selects_what_it_lists(self):
+        selection = catalog.parse('in:CUSTOM_A, CUSTOM_B,')
+        self.assertTrue(selection.has('CUSTOM_B'))
+        self.assertFalse(selection.has('CUSTOM_C'))
+
+    def test_any_other_form_is_refused(self):
+        for value in ('', 'CUSTOM_A', 'in', 'in:', 'in:,', 'endswith:A',
+                      'IN:CUSTOM_A'):
+            error = self.assertRaises(exceptions.Invalid, catalog.parse,
+                                      value)
+            self.assertIn('startswith:', str(error))
+
+
+class SelectionTestCase(base.TestCase):
+
+    def sql(self, selection):
+        found = selection.conditions(sa.column('trait'))
+        return [str(condition.compile(
+            compile_kwargs={'literal_binds': True})) for condition in found]
+
+    def test_a_prefix_is_searched_for_as_it_is(self):
+        self.assertEqual(
+            ["trait LIKE 'CUSTOM/_A/%' || '%' ESCAPE '/'"],
+            self.sql(catalog.Selection(prefix='CUSTOM_A%')))
+
+    def test_a_list_is_searched_for(self):
+        self.assertEqual(
+            ["trait IN ('CUSTOM_A', 'CUSTOM_B')"],
+            self.sql(catalog.Selection(
+                listed=frozenset(['CUSTOM_B', 'CUSTOM_A']))))
+
+    def test_all_need_no_condition(self):
+        self.assertEqual([], self.sql(catalog.Selection()))
+        self.assertEqual([], self.sql(catalog.Selection(prefix='')))
+
+
+class SelectTestCase(base.TestCase):
+
+    nodes = {'CUSTOM_B': 2, 'CUSTOM_A': 1, 'HW_CPU_X86_VMX': 3}
+    selection = catalog.parse('in:CUSTOM_B,CUSTOM_A,HW_CPU_X86_VMX,'
+                              'HW_CPU_X86_SVM,CUSTOM_NONE')
+
+    def test_standard_traits_are_there_without_nodes(self):
+        found = catalog.select(catalog.Selection(), self.nodes)
+        self.assertEqual(names.STANDARD | {'CUSTOM_A', 'CUSTOM_B'},
+                         found.keys())
+        self.assertEqual(3, found['HW_CPU_X86_VMX'])
+        self.assertEqual(0, found['HW_CPU_X86_SVM'])
+
+    def test_only_what_is_asked_for_comes_in_order(self):
+        self.assertEqual(
+            [('CUSTOM_A', 1), ('CUSTOM_B', 2), ('HW_CPU_X86_SVM', 0),
+             ('HW_CPU_X86_VMX', 3)],
+            list(catalog.select(self.selection, self.nodes).items()))
+
+    def test_associated_ones_have_nodes(self):
+        self.assertEqual(
+            ['CUSTOM_A', 'CUSTOM_B', 'HW_CPU_X86_VMX'],
+            list(catalog.select(self.selection, self.nodes, True)))
+
+    def test_the_others_have_none(self):
+        self.assertEqual(
+            ['HW_CPU_X86_SVM'],
+            list(catalog.select(self.selection, self.nodes, False)))

@@ -1,0 +1,46 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.traits import deploy
+
+PRESENT = ['CUSTOM_A', 'CUSTOM_B']
+
+
+class ProblemTestCase(base.TestCase):
+
+    def test_a_subset_is_good(self):
+        for wanted in (None, [], ['CUSTOM_A'], ['CUSTOM_B', 'CUSTOM_A'],
+                       ['CUSTOM_A', 'CUSTOM_A']):
+            self.assertIsNone(deploy.problem(wanted, PRESENT), wanted)
+
+    def test_missing_ones_are_named(self):
+        found = deploy.problem(
+            ['CUSTOM_Z', 'CUSTOM_A', 'HW_CPU_X86_VMX', 'CUSTOM_Z'], PRESENT)
+        self.assertTrue(found.endswith(': CUSTOM_Z, HW_CPU_X86_VMX'), found)
+
+    def test_what_is_no_list_is_refused(self):
+        for wanted in ('CUSTOM_A', '', {}, {'CUSTOM_A': True}, 0, False, 7):
+            found = deploy.problem(wanted, PRESENT)
+            self.assertIn('must be a list', found)
+            self.assertIn(repr(wanted), found)
+
+    def test_badly_formed_names_are_told_from_missing_ones(self):
+        found = deploy.problem(['custom_a', None, ['x'], 'CUSTOM_Z'], PRESENT)
+        self.assertIn("'custom_a' is not the name of a trait", found)
+        self.assertIn('must be a string, not None', found)
+        self.assertIn("must be a string, not ['x']", found)
+        self.assertTrue(found.endswith(': CUSTOM_Z'), found)
+
+    def test_a_name_that_the_node_has_is_never_badly_formed(self):
+        self.assertIsNone(deploy.problem(['HW_NEW'], ['HW_NEW']))

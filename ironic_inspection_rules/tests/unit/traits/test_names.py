@@ -1,0 +1,67 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+import os_traits
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.traits import names
+
+
+class ProblemTestCase(base.TestCase):
+
+    def test_standard_and_custom_names_are_good(self):
+        for name in (os_traits.HW_CPU_X86_VMX, 'CUSTOM_A', 'CUSTOM_1_B',
+                     'CUSTOM__', 'CUSTOM_' + 'A' * 248):
+            self.assertIsNone(names.problem(name), name)
+
+    def test_anything_else_is_refused_by_name(self):
+        for name in ('', 'CUSTOM_', 'custom_a', 'CUSTOM_a', 'CUSTOM-A',
+                     'CUSTOM_A ', ' CUSTOM_A', 'CUSTOM_A\n', 'CUSTOM_É',
+                     'CUSTOM_٣', 'HW_CPU_X86_NOT_A_CPU', 'THIS_NAME'):
+            self.assertIn(f"'{name}'", names.problem(name))
+
+    def test_a_long_name_is_refused_with_its_length(self):
+        self.assertIn('has 256', names.problem('CUSTOM_' + 'A' * 249))
+
+    def test_what_is_no_string_is_refused(self):
+        for name in (None, 5, True, ['CUSTOM_A'], {'CUSTOM_A': 1}):
+            self.assertIn('must be a string', names.problem(name))
+
+
+class ValidateTestCase(base.TestCase):
+
+    def test_good_names_pass(self):
+        names.validate([])
+        names.validate(['CUSTOM_A', 'HW_CPU_X86_VMX'])
+
+    def test_every_bad_name_is_named(self):
+        error = self.assertRaises(exceptions.Invalid, names.validate,
+                                  ['CUSTOM_A', 'bad', 'worse'])
+        self.assertIn("'bad'", str(error))
+        self.assertIn("'worse'", str(error))
+        self.assertNotIn('CUSTOM_A', str(error))
+
+
+class ValidateCountTestCase(base.TestCase):
+
+    many = [f'CUSTOM_{number}' for number in range(names.MAX_TRAITS)]
+
+    def test_a_full_node_passes_and_duplicates_count_once(self):
+        names.validate_count(self.many + self.many)
+
+    def test_one_too_many_is_refused(self):
+        error = self.assertRaises(exceptions.Invalid, names.validate_count,
+                                  [*self.many, 'CUSTOM_A'])
+        self.assertIn('50', str(error))
+        self.assertIn('51', str(error))

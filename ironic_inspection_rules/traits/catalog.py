@@ -1,0 +1,91 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The traits there are: the standard ones, and those that nodes have.
+
+Asked for in placement's words (spec 004 "REST API impact": "following the
+patterns from … existing placement APIs").
+"""
+
+from collections.abc import Mapping
+import dataclasses
+
+import sqlalchemy as sa
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.traits import names
+
+
+@dataclasses.dataclass(frozen=True)
+class Selection:
+    """Which names are asked for; both are None when all are."""
+
+    prefix: str | None = None
+    listed: frozenset[str] | None = None
+
+    def has(self, name: str) -> bool:
+        """Whether a name is asked for."""
+        if self.prefix is not None:
+            return name.startswith(self.prefix)
+        return self.listed is None or name in self.listed
+
+    def conditions(self, column: sa.ColumnElement[str]
+                   ) -> list[sa.ColumnElement[bool]]:
+        """Say in SQL what to read; some databases ignore case, unlike has.
+
+        :param column: that holds the names.
+        """
+        if self.prefix:
+            return [column.startswith(self.prefix, autoescape=True)]
+        if self.listed is not None:
+            return [column.in_(sorted(self.listed))]
+        return []
+
+
+def parse(value: str | None) -> Selection:
+    """Read the parameter ``name`` of a request for traits.
+
+    :param value: ``startswith:PREFIX``, ``in:NAME,NAME`` or None.
+    :raises: Invalid when it is none of these.
+    """
+    if value is None:
+        return Selection()
+    operator, _colon, operand = value.partition(':')
+    if operator == 'startswith':
+        return Selection(prefix=operand)
+    listed = frozenset(filter(None, map(str.strip, operand.split(','))))
+    if operator == 'in' and listed:
+        return Selection(listed=listed)
+    raise exceptions.Invalid(
+        _("Badly formed name '%s'. Expected startswith:PREFIX or "
+          'in:NAME,NAME') % value)
+
+
+def select(selection: Selection, nodes: Mapping[str, int],
+           associated: bool | None = None) -> dict[str, int]:
+    """Choose among all traits there are.
+
+    :param nodes: how many nodes have a trait, by name; those without nodes
+        may be missing.
+    :param associated: True for the traits that some node has, False for
+        those that no node has, None for both.
+    :returns: names, sorted, with their number of nodes.
+    """
+    counts = {name: nodes.get(name, 0)
+              for name in sorted(names.STANDARD | nodes.keys())
+              if selection.has(name)}
+    if associated is None:
+        return counts
+    return {name: count for name, count in counts.items()
+            if bool(count) == associated}

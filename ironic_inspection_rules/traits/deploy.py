@@ -1,0 +1,46 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Whether a node has the traits that its instance asks for.
+
+Spec 004 "Proposed change": ``instance_info['traits']`` must be a subset of
+the node's traits, so that a change that the scheduler has not yet seen does
+not lead to a wrong deployment.
+"""
+
+from collections.abc import Collection
+
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.traits import names
+
+
+def problem(wanted: object, present: Collection[str]) -> str | None:
+    """Say why a node cannot be deployed with the traits asked for.
+
+    :param wanted: ``instance_info['traits']``, of any type; None when the
+        instance asks for none.
+    :param present: the node's traits.
+    :returns: a message that names all that is wrong, or None.
+    """
+    if wanted is None:
+        return None
+    if not isinstance(wanted, list):
+        return _('instance_info/traits must be a list of traits, '
+                 'not %r') % (wanted,)
+    lacking = [name for name in wanted if name not in list(present)]
+    problems = [found for found in map(names.problem, lacking) if found]
+    missing = sorted({name for name in lacking if not names.problem(name)})
+    if missing:
+        problems.append(_('the node lacks traits of instance_info/traits: '
+                          '%s') % ', '.join(missing))
+    return '; '.join(problems) or None

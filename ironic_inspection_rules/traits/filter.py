@@ -1,0 +1,109 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Filters that keep nodes by the traits they have.
+
+They are SQL conditions over columns that are handed in, so that they can
+become part of any query of nodes (spec 004 "REST API impact").
+"""
+
+from collections.abc import Mapping
+import typing
+
+import sqlalchemy as sa
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.traits import names
+
+PARAMETERS = ('traits', 'traits-any', 'not-traits', 'not-traits-any')
+
+Condition = sa.ColumnElement[bool]
+
+# How many traits are looked for one by one. Databases plan such lookups well,
+# and badly when there are dozens; the traits beyond are counted in one go.
+_ONE_BY_ONE = 4
+
+
+class Term(typing.NamedTuple):
+    """One filter of a request: a parameter of PARAMETERS and its names."""
+
+    parameter: str
+    names: tuple[str, ...]
+
+
+class Columns(typing.NamedTuple):
+    """Where the traits are: the node's id, and a table of (node, trait)."""
+
+    id: sa.ColumnElement[int]
+    node_id: sa.ColumnElement[int]
+    trait: sa.ColumnElement[str]
+
+
+def parse(parameters: Mapping[str, object]) -> tuple[Term, ...]:
+    """Read the filters of a request.
+
+    :param parameters: by the names in PARAMETERS, each a string of names
+        separated by commas, or a list of such strings when the parameter was
+        given several times: then each is a filter of its own.
+    :returns: the filters, which all must hold.
+    :raises: Invalid when a list has no name, or one that is no trait.
+    """
+    return tuple(
+        Term(parameter, _names(parameter, value))
+        for parameter, values in parameters.items()
+        for value in (values if isinstance(values, list) else [values]))
+
+
+def conditions(terms: tuple[Term, ...], columns: Columns) -> list[Condition]:
+    """Say in SQL which nodes the filters keep.
+
+    :param terms: the filters.
+    :param columns: of the query's nodes and of the table of their traits.
+    :returns: one condition per filter.
+    """
+    return [_CONDITIONS[term.parameter](term.names, columns)
+            for term in terms]
+
+
+def _names(parameter: str, value: object) -> tuple[str, ...]:
+    listed = [name.strip() for name in str(value).split(',')]
+    given = tuple(dict.fromkeys(name for name in listed if name))
+    if not given:
+        raise exceptions.Invalid(
+            _('%s needs at least one trait') % parameter)
+    names.validate(given)
+    return given
+
+
+def _has_all(wanted: tuple[str, ...], columns: Columns) -> Condition:
+    first, others = wanted[:_ONE_BY_ONE], wanted[_ONE_BY_ONE:]
+    found = [_has_any((name,), columns) for name in first]
+    if others:
+        count = sa.select(sa.func.count()).where(
+            columns.node_id == columns.id, columns.trait.in_(others))
+        found.append(count.scalar_subquery() == len(others))
+    return sa.and_(*found)
+
+
+def _has_any(wanted: tuple[str, ...], columns: Columns) -> Condition:
+    return sa.exists().where(columns.node_id == columns.id,
+                             columns.trait.in_(wanted))
+
+
+_CONDITIONS = {
+    'traits': _has_all,
+    'traits-any': _has_any,
+    'not-traits': lambda *args: ~_has_all(*args),
+    'not-traits-any': lambda *args: ~_has_any(*args),
+}
