@@ -1,0 +1,48 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""What Ironic checks before it deploys a node."""
+
+from collections.abc import Callable
+import typing
+
+from ironic.common import exception
+from ironic.conductor import deployments
+from ironic.conductor import utils
+
+_Node = typing.Any
+_Check = Callable[[_Node], str | None]
+
+_stock_validate_node = deployments.validate_node
+
+
+def check(problem: _Check) -> None:
+    """Check the traits of an instance when its node is validated or deployed.
+
+    A deployment is refused before Ironic touches the node, whatever its
+    deploy interface.
+
+    :param problem: says what is wrong with a node, None when nothing is.
+    """
+    def validate_instance_info_traits(node: _Node) -> None:
+        if found := problem(node):
+            raise exception.InvalidParameterValue(found)
+
+    def validate_node(task: typing.Any, event: str = 'deploy') -> None:
+        _stock_validate_node(task, event)
+        if found := problem(task.node):
+            raise exception.InstanceDeployFailure(
+                found, code=exception.InvalidParameterValue.code)
+
+    utils.validate_instance_info_traits = validate_instance_info_traits
+    deployments.validate_node = validate_node

@@ -1,0 +1,49 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Reads Ironic's table of node traits."""
+
+import threading
+
+from ironic.db.sqlalchemy import models
+from oslo_db.sqlalchemy import enginefacade
+import sqlalchemy as sa
+
+from ironic_inspection_rules.traits import catalog
+from ironic_inspection_rules.traits import filter as trait_filter
+
+COLUMNS = trait_filter.Columns(
+    models.Node.id, models.NodeTrait.node_id, models.NodeTrait.trait)
+
+_CONTEXT = threading.local()
+
+
+def count_nodes(selection: catalog.Selection,
+                project: str | None = None) -> dict[str, int]:
+    """Count the nodes that have each trait.
+
+    :param selection: the traits to count.
+    :param project: whose nodes to count, as owner or lessee; None for all.
+    :returns: number of nodes by trait; traits without nodes are missing.
+    """
+    query = sa.select(models.NodeTrait.trait, sa.func.count()).where(
+        *selection.conditions(models.NodeTrait.trait)).group_by(
+            models.NodeTrait.trait)
+    if project:
+        query = query.join(models.Node,
+                           models.Node.id == models.NodeTrait.node_id).where(
+            sa.or_(models.Node.owner == project,
+                   models.Node.lessee == project))
+    with enginefacade.reader.using(_CONTEXT) as session:
+        return {name: count for name, count in session.execute(query)
+                if selection.has(name)}

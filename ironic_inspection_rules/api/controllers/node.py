@@ -1,0 +1,103 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Ironic's nodes, with lists by trait."""
+
+import typing
+from urllib import parse
+
+from ironic import api
+from ironic.api import method
+from ironic.api.controllers.v1 import node
+from ironic.api.controllers.v1 import utils as api_utils
+from ironic.api.controllers.v1 import versions
+from ironic.common import exception
+from ironic.common import metrics_utils
+
+from ironic_inspection_rules.adapters import trait
+from ironic_inspection_rules.adapters.seams import controllers
+from ironic_inspection_rules.adapters.seams import node_query
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.traits import filter as trait_filter
+
+METRICS = metrics_utils.get_metrics_logger(__name__)
+
+_get_all = controllers.undecorated(node.NodesController.get_all)
+_detail = controllers.undecorated(node.NodesController.detail)
+
+
+class NodesController(node.NodesController):
+    """Ironic's own, but its lists also take the filters by trait."""
+
+    @METRICS.timer('NodesController.get_all')
+    @method.expose()
+    def get_all(self, chassis_uuid: str | None = None,
+                **parameters: typing.Any) -> dict[str, typing.Any]:
+        """List nodes; the parameters are Ironic's and those of traits."""
+        return _listed(self, _get_all, chassis_uuid, parameters)
+
+    @METRICS.timer('NodesController.detail')
+    @method.expose()
+    def detail(self, chassis_uuid: str | None = None,
+               **parameters: typing.Any) -> dict[str, typing.Any]:
+        """List nodes in detail, with the same parameters."""
+        return _listed(self, _detail, chassis_uuid, parameters)
+
+
+def _listed(controller: NodesController,
+            stock: typing.Callable[..., dict[str, typing.Any]],
+            chassis_uuid: str | None,
+            parameters: dict[str, typing.Any]) -> dict[str, typing.Any]:
+    """Have Ironic list the nodes that the filters by trait keep.
+
+    :param stock: Ironic's way to list them.
+    :param chassis_uuid: of the only chassis to look at, None for all.
+    :param parameters: of the request, beside the chassis.
+    """
+    filters = {name: parameters.pop(name)
+               for name in trait_filter.PARAMETERS if name in parameters}
+    if not filters:
+        return stock(controller, chassis_uuid, **parameters)
+    _check_microversion()
+    terms = trait_filter.parse(filters)
+    with node_query.narrowed(trait_filter.conditions(terms, trait.COLUMNS)):
+        nodes = stock(controller, chassis_uuid, **parameters)
+    if 'next' in nodes:
+        nodes['next'] = _with_all_parameters(nodes['next'], chassis_uuid)
+    return nodes
+
+
+def _check_microversion() -> None:
+    if not api_utils.allow_traits():
+        raise exception.NotAcceptable(
+            _('Request not acceptable. The minimal required API version '
+              'should be %(base)s.%(minor)s') % {
+                  'base': versions.BASE_VERSION,
+                  'minor': versions.MINOR_37_NODE_TRAITS})
+
+
+def _with_all_parameters(link: str, chassis_uuid: str | None) -> str:
+    """Give a link to the next page every parameter of this request.
+
+    Ironic's own link leaves out most filters, and would lead from a filtered
+    page to one that is not.
+    """
+    parts = parse.urlsplit(link)
+    linked = parse.parse_qsl(parts.query)
+    known = {name for name, value in linked}
+    given = dict(api.request.GET.dict_of_lists())
+    if chassis_uuid:
+        given['chassis_uuid'] = [chassis_uuid]
+    linked += [(name, value) for name, values in given.items()
+               if name not in known for value in values]
+    return parts._replace(query=parse.urlencode(linked, safe=',')).geturl()

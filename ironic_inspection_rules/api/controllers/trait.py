@@ -1,0 +1,73 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The traits there are: ``/v1/traits``."""
+
+from http import client as http_client
+import typing
+
+from ironic.api import method
+from ironic.api.controllers.v1 import utils as api_utils
+from ironic.common import args
+from ironic.common import metrics_utils
+from pecan import rest
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.adapters import trait
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.traits import catalog
+
+METRICS = metrics_utils.get_metrics_logger(__name__)
+
+
+class TraitsController(rest.RestController):
+    """Lists traits as placement does, with the number of nodes of each.
+
+    Who may list only the nodes of a project sees only their traits.
+    """
+
+    @METRICS.timer('TraitsController.get_all')
+    @method.expose()
+    @args.validate(name=args.string, associated=args.boolean)
+    def get_all(self, name: str | None = None,
+                associated: bool | None = None) -> dict[str, typing.Any]:
+        """List traits.
+
+        :param name: ``startswith:PREFIX`` or ``in:NAME,NAME``.
+        :param associated: True for traits that some node has, False for
+            those that none has.
+        """
+        counts = _counts(catalog.parse(name), associated)
+        return {'traits': [{'name': found, 'nodes': nodes}
+                           for found, nodes in counts.items()]}
+
+    @METRICS.timer('TraitsController.get_one')
+    @method.expose(status_code=http_client.NO_CONTENT)
+    @args.validate(name=args.string)
+    def get_one(self, name: str) -> None:
+        """Say whether a trait exists: it is a standard one or a node has it.
+
+        :raises: NotFound when it does not.
+        """
+        if not _counts(catalog.Selection(listed=frozenset([name]))):
+            raise exceptions.NotFound(
+                _('Trait %s could not be found.') % name)
+
+
+def _counts(selection: catalog.Selection,
+            associated: bool | None = None) -> dict[str, int]:
+    if not api_utils.allow_traits():
+        raise exceptions.NotFound(_('The API version does not allow traits'))
+    project = api_utils.check_list_policy('node')
+    return catalog.select(selection, trait.count_nodes(selection, project),
+                          associated)

@@ -1,0 +1,81 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+import inspect
+import types
+
+import fixtures
+from ironic.common import exception
+from ironic.conductor import deployments
+from ironic.conductor import manager
+from ironic.conductor import utils
+
+from ironic_inspection_rules.adapters.seams import deploy
+from ironic_inspection_rules.tests.unit import base
+
+
+class IronicTestCase(base.IronicTestCase):
+
+    def names_in(self, method):
+        return inspect.unwrap(method).__code__.co_names
+
+    def test_validation_of_a_node_asks_for_its_traits(self):
+        self.assertIn('validate_instance_info_traits', self.names_in(
+            manager.ConductorManager.validate_driver_interfaces))
+
+    def test_a_deployment_asks_whether_it_may_start(self):
+        self.assertIn('validate_node', self.names_in(
+            manager.ConductorManager.do_node_deploy))
+        self.assertEqual(
+            ['task', 'event'],
+            list(inspect.signature(deployments.validate_node).parameters))
+
+
+class CheckTestCase(base.IronicTestCase):
+
+    def setUp(self):
+        super().setUp()
+        for name in ('deployments.validate_node',
+                     'utils.validate_instance_info_traits'):
+            self.useFixture(fixtures.MonkeyPatch(
+                f'ironic.conductor.{name}', None))
+        self.events = []
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.adapters.seams.deploy.'
+            '_stock_validate_node',
+            lambda task, event: self.events.append(event)))
+        deploy.check(lambda node: node.problem)
+
+    def node(self, problem=None):
+        return types.SimpleNamespace(problem=problem)
+
+    def task(self, problem=None):
+        return types.SimpleNamespace(node=self.node(problem))
+
+    def test_a_good_node_passes(self):
+        utils.validate_instance_info_traits(self.node())
+        deployments.validate_node(self.task(), event='rebuild')
+        self.assertEqual(['rebuild'], self.events)
+
+    def test_validation_reports_the_problem(self):
+        error = self.assertRaises(
+            exception.InvalidParameterValue,
+            utils.validate_instance_info_traits, self.node('no such trait'))
+        self.assertEqual('no such trait', str(error))
+
+    def test_a_deployment_is_refused_as_bad_request(self):
+        error = self.assertRaises(
+            exception.InstanceDeployFailure,
+            deployments.validate_node, self.task('no such trait'))
+        self.assertEqual((400, 'no such trait'), (error.code, str(error)))
+        self.assertEqual(['deploy'], self.events)
