@@ -10,42 +10,21 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Reading and writing the stored rules.
+"""Reading and writing the stored rules."""
 
-Works on the database that Ironic is configured with, through the same
-oslo.db engine.
-"""
-
-from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
-import threading
 from typing import Any
 
-from oslo_db import api as oslo_db_api
 from oslo_db import exception as db_exc
-from oslo_db.sqlalchemy import enginefacade
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.i18n import _
-
-_CONTEXT = threading.local()
-
-
-def _is_sqlite_lock(exc: Exception) -> bool:
-    return 'database is locked' in str(exc)
-
-
-def _retried(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Repeat a transaction that lost against another one."""
-    return oslo_db_api.wrap_db_retry(
-        max_retries=10, retry_interval=0.05, max_retry_interval=1,
-        jitter=True, retry_on_deadlock=True,
-        exception_checker=_is_sqlite_lock)(function)
 
 
 @contextlib.contextmanager
@@ -59,7 +38,7 @@ def _change() -> Iterator[tuple[orm.Session, int]]:
     :raises: Invalid if the database cannot store a value.
     """
     try:
-        with enginefacade.writer.using(_CONTEXT) as session:
+        with transaction.writer() as session:
             session.execute(sa.update(models.RulesRevision).values(
                 revision=models.RulesRevision.revision + 1))
             yield session, _read_revision(session)
@@ -72,7 +51,7 @@ def _change() -> Iterator[tuple[orm.Session, int]]:
         raise
 
 
-@_retried
+@transaction.retried
 def create_rule(values: Mapping[str, Any]) -> models.Rule:
     """Store a new rule.
 
@@ -92,7 +71,7 @@ def create_rule(values: Mapping[str, Any]) -> models.Rule:
         raise exceptions.RuleAlreadyExists(values['uuid']) from exc
 
 
-@_retried
+@transaction.retried
 def update_rule(uuid: str, values: Mapping[str, Any],
                 revision: int) -> models.Rule:
     """Change a rule, unless somebody else has changed it meanwhile.
@@ -114,7 +93,7 @@ def update_rule(uuid: str, values: Mapping[str, Any],
         return rule
 
 
-@_retried
+@transaction.retried
 def destroy_rule(uuid: str) -> None:
     """Remove one rule.
 
@@ -124,24 +103,24 @@ def destroy_rule(uuid: str) -> None:
         session.delete(_get(session, uuid))
 
 
-@_retried
+@transaction.retried
 def destroy_all_rules() -> None:
     """Remove all rules."""
     with _change() as (session, _revision):
         session.execute(sa.delete(models.Rule))
 
 
-@_retried
+@transaction.retried
 def get_rule_by_uuid(uuid: str) -> models.Rule:
     """Read one rule.
 
     :raises: RuleNotFound if there is no such rule.
     """
-    with enginefacade.reader.using(_CONTEXT) as session:
+    with transaction.reader() as session:
         return _get(session, uuid)
 
 
-@_retried
+@transaction.retried
 def list_rules(filters: Mapping[str, Any] | None = None) -> list[models.Rule]:
     """Read rules in creation order.
 
@@ -149,11 +128,11 @@ def list_rules(filters: Mapping[str, Any] | None = None) -> list[models.Rule]:
         values.
     """
     query = _filtered(sa.select(models.Rule), filters)
-    with enginefacade.reader.using(_CONTEXT) as session:
+    with transaction.reader() as session:
         return list(session.execute(query).scalars())
 
 
-@_retried
+@transaction.retried
 def list_values(column: str, filters: Mapping[str, Any] | None = None
                 ) -> list[tuple[str, Any]]:
     """Read one column of many rules, in creation order.
@@ -167,14 +146,14 @@ def list_values(column: str, filters: Mapping[str, Any] | None = None
     """
     query = _filtered(
         sa.select(models.Rule.uuid, getattr(models.Rule, column)), filters)
-    with enginefacade.reader.using(_CONTEXT) as session:
+    with transaction.reader() as session:
         return [(uuid, value) for uuid, value in session.execute(query)]
 
 
-@_retried
+@transaction.retried
 def get_revision() -> int:
     """Tell how many times the stored rules have changed."""
-    with enginefacade.reader.using(_CONTEXT) as session:
+    with transaction.reader() as session:
         return _read_revision(session)
 
 

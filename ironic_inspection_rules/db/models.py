@@ -75,3 +75,65 @@ class RulesRevision(Base):
 
     id = sa.Column(sa.Integer, primary_key=True, autoincrement=False)
     revision = sa.Column(sa.Integer, nullable=False)
+
+
+class Request(models.TimestampMixin, Base):
+    """One request for an inspection (spec 001 "Data model impact").
+
+    ``open_node_uuid`` is the node's UUID until the request is done, then
+    NULL: being unique it lets a node have one open request. ``token`` counts
+    deliveries. ``due_at`` is when the queue may act on the request, in
+    seconds of the database's own clock: deliver it, or find its worker dead;
+    NULL is never.
+    """
+
+    __tablename__ = 'ir_requests'
+    __table_args__ = (
+        sa.UniqueConstraint('uuid', name='uniq_ir_requests0uuid'),
+        sa.UniqueConstraint('open_node_uuid',
+                            name='uniq_ir_requests0open_node_uuid'),
+        sa.Index('ir_requests_node_uuid_idx', 'node_uuid'),
+        sa.Index('ir_requests_due_at_idx', 'due_at'),
+        TABLE_ARGS,
+    )
+
+    id = sa.Column(sa.Integer, primary_key=True, autoincrement=True)
+    uuid = sa.Column(sa.String(36), nullable=False)
+    version = sa.Column(sa.String(15), nullable=True)
+    node_uuid = sa.Column(sa.String(36), nullable=False)
+    open_node_uuid = sa.Column(sa.String(36), nullable=True)
+    event = sa.Column(sa.String(16), nullable=False)
+    state = sa.Column(sa.String(16), nullable=False)
+    attempts = sa.Column(sa.Integer, nullable=False, default=0)
+    token = sa.Column(sa.Integer, nullable=False, default=0)
+    worker = sa.Column(sa.String(255), nullable=True)
+    due_at = sa.Column(sa.Double, nullable=True)
+    started_at = sa.Column(sa.DateTime, nullable=True)
+    finished_at = sa.Column(sa.DateTime, nullable=True)
+    last_error = sa.Column(sa.Text, nullable=True)
+    unprocessed_id = sa.Column(sa.Integer, nullable=True)
+    progress = orm.deferred(
+        sa.Column(db_types.JsonEncodedDict(mysql_as_long=True),
+                  nullable=False, default=dict))
+
+
+class Unprocessed(models.TimestampMixin, Base):
+    """Inspection data as they came, before any hook or rule has seen them.
+
+    ``posted`` says that the ramdisk posted them; others were given for one
+    reapplication only. Of either a node keeps the last.
+    """
+
+    __tablename__ = 'ir_unprocessed'
+    __table_args__ = (
+        sa.Index('ir_unprocessed_node_uuid_idx', 'node_uuid'),
+        TABLE_ARGS,
+    )
+
+    id = sa.Column(sa.Integer, primary_key=True, autoincrement=True)
+    node_uuid = sa.Column(sa.String(36), nullable=False)
+    posted = sa.Column(sa.Boolean, nullable=False)
+    inventory = sa.Column(db_types.JsonEncodedDict(mysql_as_long=True),
+                          nullable=False)
+    plugin_data = sa.Column(db_types.JsonEncodedDict(mysql_as_long=True),
+                            nullable=False)

@@ -38,6 +38,9 @@ TIMEOUT = 'timeout'
 EVENTS = (CONTINUE, REAPPLY, TIMEOUT)
 """What a request can ask for (spec 002 "Client - inspector API")."""
 
+SUPERSEDED = 'superseded by a posted inventory'
+"""The error of a request that a posted inventory took the place of."""
+
 _TRANSITION_EVENTS = {
     CONTINUE: state.CONTINUE,
     REAPPLY: state.CONTINUE,
@@ -149,6 +152,15 @@ class Queue(typing.Protocol):
     def is_held(self, node_uuid: str, worker: str) -> bool:
         """Whether a worker holds a lease on a request of the node."""
 
+    def find(self, uuid: str) -> Request:
+        """Show a request.
+
+        :raises: RequestNotFound
+        """
+
+    def find_open(self, node_uuid: str) -> Request | None:
+        """Show the open request of a node, if there is one."""
+
 
 @dataclasses.dataclass
 class _Row:
@@ -194,7 +206,7 @@ class MemoryQueue:
                     raise exceptions.RequestPending(node_uuid)
                 if present.request.event == event:
                     return self._renew(present, request)
-                self._finish(present, state.ERROR, 'superseded')
+                self._finish(present, state.ERROR, SUPERSEDED)
             self._rows[request.uuid] = _Row(next(self._numbers), request,
                                             due_at=self._clock())
         return request
@@ -284,15 +296,18 @@ class MemoryQueue:
                        for row in self._rows.values())
 
     def find(self, uuid: str) -> Request:
-        """Show a request.
-
-        :raises: RequestNotFound
-        """
+        """See :meth:`Queue.find`."""
         with self._lock:
             try:
                 return self._rows[uuid].request
             except KeyError as exc:
                 raise exceptions.RequestNotFound(uuid) from exc
+
+    def find_open(self, node_uuid: str) -> Request | None:
+        """See :meth:`Queue.find_open`."""
+        with self._lock:
+            row = self._open_row(node_uuid)
+            return row.request if row else None
 
     def _open_row(self, node_uuid: str) -> _Row | None:
         for row in self._rows.values():

@@ -1,0 +1,90 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Reading and writing inspection data as they came."""
+
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import transaction
+
+_CHUNK = 500
+"""How many values a statement is given at most."""
+
+
+def put(session: orm.Session, node_uuid: str,
+        data: Mapping[str, Any] | None) -> Any:
+    """Store data in the place of the node's last ones of the kind.
+
+    :param data: ``inventory``, ``plugin_data`` and ``posted``; None to go by
+        what the ramdisk posted last.
+    :returns: the ``id`` of the data, None if there are none.
+    """
+    if data is None:
+        last = _last(session, node_uuid)
+        return None if last is None else last.id
+    # By primary key, and only if there are any: deleting by node would lock
+    # the gap in the index that data of other nodes are inserted into.
+    old: Sequence[int] = session.execute(
+        sa.select(models.Unprocessed.id)
+        .where(models.Unprocessed.node_uuid == node_uuid,
+               models.Unprocessed.posted == data['posted'])).scalars().all()
+    if old:
+        session.execute(sa.delete(models.Unprocessed).where(
+            models.Unprocessed.id.in_(old)))
+    row = models.Unprocessed(node_uuid=node_uuid, **data)
+    session.add(row)
+    session.flush()
+    return row.id
+
+
+@transaction.retried
+def get_unprocessed(node_uuid: str) -> models.Unprocessed | None:
+    """Read what the ramdisk of a node posted last, if there is any."""
+    with transaction.reader() as session:
+        return _last(session, node_uuid)
+
+
+@transaction.retried
+def list_nodes() -> set[str]:
+    """Read the UUIDs of all nodes that have requests or data."""
+    with transaction.reader() as session:
+        return set(session.execute(
+            sa.union(sa.select(models.Request.node_uuid),
+                     sa.select(models.Unprocessed.node_uuid))).scalars())
+
+
+@transaction.retried
+def destroy_nodes(node_uuids: Collection[str]) -> None:
+    """Remove all requests and data of nodes."""
+    remaining = sorted(node_uuids)
+    while remaining:
+        chunk, remaining = remaining[:_CHUNK], remaining[_CHUNK:]
+        with transaction.writer() as session:
+            for table in (models.Request, models.Unprocessed):
+                session.execute(sa.delete(table)
+                                .where(table.node_uuid.in_(chunk))
+                                .execution_options(synchronize_session=False))
+
+
+def _last(session: orm.Session, node_uuid: str) -> models.Unprocessed | None:
+    return session.execute(
+        sa.select(models.Unprocessed)
+        .where(models.Unprocessed.node_uuid == node_uuid,
+               models.Unprocessed.posted)
+        .order_by(models.Unprocessed.id.desc()).limit(1)).scalar_one_or_none()
