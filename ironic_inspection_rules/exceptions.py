@@ -83,6 +83,15 @@ class InvalidRule(Invalid):
         super().__init__(message)
 
 
+class InvalidBuiltInRules(Invalid):
+    """The file of built-in rules cannot be used; services do not start."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(
+            _('Built-in inspection rules in %(path)s: %(reason)s')
+            % {'path': path, 'reason': reason})
+
+
 class OperationError(InspectionRulesError):
     """A condition or an action cannot be carried out on this machine's data.
 
@@ -124,9 +133,9 @@ class RuleError(InspectionRulesError):
     def __init__(self, rule: str, op: str, reason: str | None) -> None:
         self.rule = rule
         self.op = op
-        message = _('Inspection rule %(rule)s: %(op)s failed') % {
-            'rule': rule, 'op': op}
-        super().__init__(f'{message}: {reason}' if reason else message)
+        super().__init__(
+            _('Inspection rule %(rule)s, %(op)s: %(reason)s')
+            % {'rule': rule, 'op': op, 'reason': reason or _('failed')})
 
 
 class RuleFailed(RuleError):

@@ -44,10 +44,9 @@ class ApiCall(plugin.Action):
                  headers: typing.Any = None, proxies: typing.Any = None,
                  timeout: float = 5.0, retries: int = 3,
                  backoff_factor: float = 0.3) -> None:
-        options = {'headers': headers, 'proxies': proxies, 'timeout': timeout,
-                   'retries': retries, 'backoff_factor': backoff_factor}
-        _check(url, **options)
-        target.call(url, **options)
+        _check(url, headers, proxies, timeout, retries, backoff_factor)
+        target.call(engine_target.Request(
+            url, headers, proxies, timeout, retries, backoff_factor))
 
 
 def _check(url: str = 'http://host', headers: typing.Any = None,

@@ -10,29 +10,37 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
+"""How this project gets into Ironic's API.
 
-"""Puts the plugin's controllers into Ironic's API."""
+Named in ``[api]middleware``, it puts its controllers beside Ironic's own,
+so that authentication, policies, limits and errors are Ironic's.
+"""
 
-import typing
+from collections.abc import Callable
 
 from ironic.api.controllers.v1 import utils as api_utils
 
+from ironic_inspection_rules.adapters import start
 from ironic_inspection_rules.adapters.seams import controllers
 from ironic_inspection_rules.adapters.seams import node_query
+from ironic_inspection_rules.api.controllers import continue_inspection
 from ironic_inspection_rules.api.controllers import node
 from ironic_inspection_rules.api.controllers import node_trait
 from ironic_inspection_rules.api.controllers import trait
 
-_App = typing.TypeVar('_App')
 
-
-def install(app: _App) -> _App:
-    """Extend Ironic's API; the entry point of ``[api]middleware``.
+def install(app: Callable) -> Callable:
+    """Extend Ironic's API.
 
     :param app: Ironic's WSGI application.
-    :returns: the same one: what it routes to has changed, so that
-        everything stays behind Ironic's authentication and limits.
+    :returns: the same one: what it routes to has changed.
+    :raises: :class:`.exceptions.InspectionRulesError` where rules cannot be
+        run; Ironic does not start then.
     """
+    start.rules()
+    controllers.serve(
+        'continue_inspection',
+        continue_inspection.ContinueInspectionController())
     _install_traits()
     return app
 

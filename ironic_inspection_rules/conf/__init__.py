@@ -16,9 +16,15 @@ from collections.abc import Sequence
 
 from oslo_config import cfg
 
+from ironic_inspection_rules.conf import coordination
+from ironic_inspection_rules.conf import inspection_pxe_filter
+from ironic_inspection_rules.conf import inspection_queue
 from ironic_inspection_rules.conf import inspection_rules
 
 _MODULES = (
+    coordination,
+    inspection_pxe_filter,
+    inspection_queue,
     inspection_rules,
 )
 

@@ -40,6 +40,13 @@ class Rule:
     phase: str = 'main'
     built_in: bool = False
 
+    @property
+    def label(self) -> str:
+        """What names the rule in errors: a sensitive one only its UUID."""
+        if self.description and not self.sensitive:
+            return f'{self.uuid} ({self.description})'
+        return self.uuid
+
     @classmethod
     def from_mapping(cls, fields: typing.Mapping[str, typing.Any]) -> 'Rule':
         """Make a rule of a mapping that passed validation.
@@ -47,9 +54,10 @@ class Rule:
         :param fields: keys are names of this class's fields; what is absent
             or None takes the default; other keys are ignored.
         """
-        known = {field.name: fields[field.name]
-                 for field in dataclasses.fields(cls)
-                 if fields.get(field.name) is not None}
+        given = ((field.name, fields.get(field.name))
+                 for field in dataclasses.fields(cls))
+        known: dict[str, typing.Any] = {
+            name: value for name, value in given if value is not None}
         for operations in ('conditions', 'actions'):
             if operations in known:
                 known[operations] = tuple(known[operations])

@@ -34,6 +34,22 @@ class Outcome:
     traces: tuple[trace.RuleTrace, ...]
     error: exceptions.RuleError | None = None
 
+    @property
+    def keeps_changes(self) -> bool:
+        """Whether the changes are to be saved, with or without an error."""
+        return self.error is None or isinstance(self.error,
+                                                exceptions.RuleFailed)
+
+    def record(self, plugin_data: dict[str, typing.Any],
+               phase: str) -> None:
+        """Note in plugin data which rules matched and which ops ran."""
+        matched = [rule.summary() for rule in self.traces if rule.matched]
+        if matched:
+            phases = plugin_data.get(trace.KEY)
+            plugin_data[trace.KEY] = {
+                **(phases if isinstance(phases, dict) else {}),
+                phase: matched}
+
 
 def run(plans: typing.Iterable[compiler.Plan], target: engine_target.Target,
         scope: str | None = None, explain: bool = False) -> Outcome:
@@ -88,7 +104,7 @@ def _matches(plan: compiler.Plan, target: engine_target.Target) -> bool:
             if not condition.check(view):
                 return False
         except Exception as exc:
-            raise _error(plan, condition.op, exc) from exc
+            raise _error(plan, condition.op, exc) from _cause(plan, exc)
     return True
 
 
@@ -113,7 +129,7 @@ def _carry_out(plan: compiler.Plan, action: compiler.Action,
     try:
         step(target, target.view(plan.masked))
     except Exception as exc:
-        raise _error(plan, action.op, exc) from exc
+        raise _error(plan, action.op, exc) from _cause(plan, exc)
     finally:
         done.append(trace.ActionTrace(
             action.op, tuple(target.changes[changes:]),
@@ -123,12 +139,16 @@ def _carry_out(plan: compiler.Plan, action: compiler.Action,
 def _error(plan: compiler.Plan, op: str,
            exc: Exception) -> exceptions.RuleError:
     """Say which rule and op it was, as much as its rule lets be said."""
-    rule, reason = plan.rule.uuid, None
+    reason = None
     if not plan.rule.sensitive:
-        if plan.rule.description:
-            rule = f'{rule} ({plan.rule.description})'
         known = isinstance(exc, exceptions.InspectionRulesError)
         reason = str(exc) if known else f'{type(exc).__name__}: {exc}'
     if isinstance(exc, exceptions.FailRequested):
-        return exceptions.RuleFailed(rule, op, reason, exc.maintenance)
-    return exceptions.RuleError(rule, op, reason)
+        return exceptions.RuleFailed(plan.rule.label, op, reason,
+                                     exc.maintenance)
+    return exceptions.RuleError(plan.rule.label, op, reason)
+
+
+def _cause(plan: compiler.Plan, exc: Exception) -> Exception | None:
+    """Return what a log may show as the cause of an error."""
+    return None if plan.rule.sensitive else exc

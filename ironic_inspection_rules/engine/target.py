@@ -81,11 +81,23 @@ class Effects(typing.Protocol):
     def log(self, level: str, message: str) -> None:
         """Write a line to the log of the service."""
 
-    def call(self, url: str, **options: typing.Any) -> None:
+    def call(self, request: 'Request') -> None:
         """Send a GET request.
 
         :raises: :class:`.exceptions.OperationError` where it fails.
         """
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Request:
+    """A GET request; ``timeout`` and ``backoff_factor`` are seconds."""
+
+    url: str
+    headers: dict[str, str] | None = None
+    proxies: dict[str, str] | None = None
+    timeout: float = 5.0
+    retries: int = 3
+    backoff_factor: float = 0.3
 
 
 class NoEffects:
@@ -94,7 +106,7 @@ class NoEffects:
     def log(self, level: str, message: str) -> None:
         """Write nothing."""
 
-    def call(self, url: str, **options: typing.Any) -> None:
+    def call(self, request: Request) -> None:
         """Send nothing."""
 
 
@@ -121,7 +133,7 @@ class Target:
         self.roots = facts.roots()
         self.changes: list[Change] = []
         self.notes: list[str] = []
-        self.touched: set[tuple[str, data_path.Path]] = set()
+        self._touched: set[tuple[str, data_path.Path]] = set()
         self._effects: Effects = effects or NoEffects()
         self._masked = _MaskedRoots(self.roots)
         self._secretive = False
@@ -226,15 +238,31 @@ class Target:
         if set(before) != set(after):
             self._write(NODE, (TRAITS,), after)
 
+    def changed(self, root: str, *parents: str) -> dict[str, typing.Any]:
+        """Return what was changed directly below a place, by name.
+
+        :param parents: path of the place: nothing or one token.
+        :returns: values as they are now, :data:`.path.ABSENT` if removed.
+        """
+        depth = len(parents)
+        names: set[str] = set()
+        for where, path in self._touched:
+            if where == root and path == parents:
+                names.update(self.get(root, path))
+            elif where == root and path[:depth] == parents:
+                names.add(path[depth])
+        return {name: self.get(root, (*parents, name))
+                for name in sorted(names)}
+
     def log(self, level: str, message: str) -> None:
         """Write a line to the log of the service."""
         self._note(f'{level}: {message}')
         self._effects.log(level, message)
 
-    def call(self, url: str, **options: typing.Any) -> None:
+    def call(self, request: Request) -> None:
         """Send a GET request; see :meth:`Effects.call`."""
-        self._note(f'GET {masking.mask_url(url)}')
-        self._effects.call(url, **options)
+        self._note(f'GET {masking.mask_url(request.url)}')
+        self._effects.call(request)
 
     def _note(self, text: str) -> None:
         if not self._sensitive:
@@ -249,7 +277,7 @@ class Target:
         self._touch(root, path)
 
     def _touch(self, root: str, path: data_path.Path) -> None:
-        self.touched.add((root, path[:2] if root == PORTS else path[:1]))
+        self._touched.add((root, path[:2]))
 
     def _record(self, op: str, root: str, path: data_path.Path,
                 value: typing.Any = None) -> None:

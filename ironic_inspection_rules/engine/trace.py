@@ -18,6 +18,9 @@ import typing
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import target as engine_target
 
+KEY = 'inspection_rules'
+"""Where plugin data keeps what rules did, by phase."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ConditionTrace:

@@ -45,5 +45,5 @@ class OptionsTestCase(base.IronicTestCase):
 
         listed = {(group, opt.dest) for group, opts in conf.list_opts()
                   for opt in opts}
-        self.assertEqual({('inspection_rules', name)
-                          for name in fresh.inspection_rules}, listed)
+        self.assertEqual({(group, name) for group, _opts in conf.list_opts()
+                          for name in fresh[group]}, listed)

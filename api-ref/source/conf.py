@@ -1,0 +1,26 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Sphinx settings of the API reference."""
+
+project = 'ironic-inspection-rules API reference'
+copyright = 'ironic-inspection-rules developers'
+
+extensions = ['openstackdocstheme', 'os_api_ref']
+
+html_theme = 'openstackdocs'
+html_theme_options = {'sidebar_mode': 'toc'}
+openstackdocs_auto_name = False
+openstackdocs_repo_name = 'openstack/ironic-inspection-rules'
+
+pygments_style = 'native'

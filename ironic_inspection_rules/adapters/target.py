@@ -1,0 +1,166 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Saving what the rules of a phase changed, each object once."""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+import contextlib
+import copy
+from typing import Any
+
+from ironic import objects
+from ironic.api.controllers.v1 import utils as api_utils
+from ironic.common import driver_factory
+from ironic.common import exception as ironic_exception
+from ironic.drivers import base as driver_base
+from oslo_db import api as oslo_db_api
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.adapters.seams import database
+from ironic_inspection_rules.adapters.seams import redfish
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import target as engine_target
+from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.i18n import _
+
+Traces = tuple[trace.RuleTrace, ...]
+
+_INTERFACES = tuple(f'{name}_interface'
+                    for name in sorted(driver_base.ALL_INTERFACES))
+
+
+def save(task, target: engine_target.Target, traces: Traces,
+         more: Mapping[str, Any] | None = None) -> None:
+    """Save a phase's changes of the node, its ports and traits.
+
+    Each object is saved once, and all of them or none.
+
+    :param task: a TaskManager instance with an exclusive lock.
+    :param target: holds the changes.
+    :param traces: what the rules did, to name the one at fault.
+    :param more: further attributes of the node to save with them.
+    :raises: :class:`.exceptions.RuleError` where Ironic refuses a change.
+    """
+    try:
+        _write(task, target, traces, more or {})
+    except Exception:
+        for saved in [task.node, *task.ports]:
+            saved.refresh()
+        raise
+    redfish.keep_properties(
+        task, target.changed(engine_target.NODE, 'properties'))
+
+
+def update_plugin_data(target: engine_target.Target,
+                       plugin_data: dict) -> None:
+    """Take a phase's changes over into plugin data, in place."""
+    for name, value in target.changed(engine_target.PLUGIN_DATA).items():
+        if value is data_path.ABSENT:
+            plugin_data.pop(name, None)
+        else:
+            plugin_data[name] = copy.deepcopy(value)
+
+
+def _is_sqlite_lock(exc: Exception) -> bool:
+    return 'database is locked' in str(exc)
+
+
+@oslo_db_api.wrap_db_retry(max_retries=10, retry_interval=0.1, jitter=True,
+                           retry_on_deadlock=True,
+                           exception_checker=_is_sqlite_lock)
+def _write(task, target: engine_target.Target, traces: Traces,
+           more: Mapping[str, Any]) -> None:
+    attributes = target.changed(engine_target.NODE)
+    traits = attributes.pop(engine_target.TRAITS, None)
+    with database.transaction():
+        if attributes or more:
+            with _blaming(traces, engine_target.NODE):
+                _update_node(task, {**attributes, **more})
+        for index, port in enumerate(task.ports):
+            values = target.changed(engine_target.PORTS, str(index))
+            if values:
+                with _blaming(traces, f'port {port.address}'):
+                    _update(port, values, _PORT_REFERENCES, task.context)
+                    port.save()
+        if traits is not None:
+            with _blaming(traces, engine_target.TRAITS):
+                task.node.traits = objects.TraitList.create(
+                    task.context, task.node.id, traits)
+                task.node.obj_reset_changes(['traits'])
+
+
+@contextlib.contextmanager
+def _blaming(traces: Traces, name: str) -> Iterator[None]:
+    """Lay an error of Ironic on the rule that changed the object last."""
+    try:
+        yield
+    except (ironic_exception.IronicException, ValueError) as exc:
+        done = [(rule.rule, action) for rule in traces
+                for action in rule.actions
+                if any(change.object == name for change in action.changes)]
+        if not done:
+            raise
+        rule, action = done[-1]
+        cause = None if rule.sensitive else exc
+        raise exceptions.RuleError(
+            rule.label, action.op,
+            None if cause is None else str(cause)) from cause
+
+
+def _update_node(task, attributes: Mapping[str, Any]) -> None:
+    node = task.node
+    name = attributes.get('name')
+    if name is not None and not api_utils.is_valid_node_name(name):
+        raise ValueError(_('"%s" is not a valid name of a node') % name)
+    _update(node, attributes, _NODE_REFERENCES, task.context)
+    if 'driver' in attributes or set(attributes) & set(_INTERFACES):
+        _fit_interfaces(node, attributes)
+    node.save()
+
+
+_NODE_REFERENCES: dict[str, tuple[str, Callable[..., Any]]] = {
+    'chassis_uuid': ('chassis_id', objects.Chassis.get_by_uuid),
+}
+_PORT_REFERENCES: dict[str, tuple[str, Callable[..., Any]]] = {
+    'portgroup_uuid': ('portgroup_id', objects.Portgroup.get_by_uuid),
+}
+
+
+def _update(saved, values: Mapping[str, Any],
+            references: Mapping[str, tuple[str, Callable[..., Any]]],
+            context) -> None:
+    for name, value in values.items():
+        if name in references:
+            field, find = references[name]
+            setattr(saved, field, value and find(context, value).id)
+        else:
+            setattr(saved, name, copy.deepcopy(value))
+
+
+def _fit_interfaces(node, chosen: Mapping[str, Any]) -> None:
+    """Let interfaces that the driver lacks fall back to its defaults.
+
+    Those that a rule chose itself have to be right.
+    """
+    hardware_type = driver_factory.get_hardware_type(node.driver)
+    for field in _INTERFACES:
+        name = getattr(node, field)
+        if name is not None and not chosen.get(field):
+            try:
+                driver_factory.get_interface(
+                    hardware_type, field.removesuffix('_interface'), name)
+            except (ironic_exception.IncompatibleInterface,
+                    ironic_exception.InterfaceNotFoundInEntrypoint):
+                setattr(node, field, None)
+    driver_factory.check_and_update_node_interfaces(node, hardware_type)

@@ -1,0 +1,34 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Where the members of a cluster meet to elect leaders and share locks.
+
+The usual section of OpenStack services with tooz; Ironic has none.
+"""
+
+from oslo_config import cfg
+
+from ironic_inspection_rules.i18n import _
+
+GROUP = 'coordination'
+
+opts = [
+    cfg.StrOpt('backend_url',
+               default='file://$state_path/coordination',
+               secret=True,
+               help=_('URL of the coordination service: '
+                      '"redis://host:6379", "etcd3+http://host:2379", '
+                      '"zookeeper://host:2181" or "file:///directory". '
+                      'The default and any other directory do for services '
+                      'on one host only.')),
+]

@@ -1,0 +1,90 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Built-in rules: those an operator keeps in a YAML file.
+
+They are read once when a service starts, are never in the database and
+cannot be changed through the API (spec 003 "Built-in rules").
+"""
+
+import json
+import typing
+import uuid
+
+from oslo_utils import uuidutils
+import yaml
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.i18n import _
+
+_NAMESPACE = uuid.UUID('5c3c4d5a-9f0e-5d0b-8d6a-0d6f3c1f7a10')
+
+
+def load(path: str, ops: registry.Registry) -> tuple[model.Rule, ...]:
+    """Read all rules of a file, in its order.
+
+    A rule whose ``uuid`` is a plain name, or which has none, gets a UUID
+    that stays the same as long as its name, or its content, does.
+
+    :param path: a YAML file with a list of rules.
+    :param ops: the conditions and actions there are.
+    :raises: :class:`.exceptions.InvalidBuiltInRules` with the file, and
+        where it is one rule's fault, the rule and all its problems.
+    """
+    rules: dict[str, model.Rule] = {}
+    for index, entry in enumerate(_read(path)):
+        name = _name(entry, index)
+        try:
+            rule = validation.parse(_with_uuid(entry), ops, built_in=True)
+        except exceptions.InvalidRule as exc:
+            raise exceptions.InvalidBuiltInRules(path, str(
+                exceptions.InvalidRule(exc.problems, name))) from exc
+        if rule.uuid in rules:
+            raise exceptions.InvalidBuiltInRules(
+                path, _('rule %(name)s has the UUID %(uuid)s of another one')
+                % {'name': name, 'uuid': rule.uuid})
+        rules[rule.uuid] = rule
+    return tuple(rules.values())
+
+
+def _read(path: str) -> list[typing.Any]:
+    try:
+        with open(path, encoding='utf-8') as stream:
+            entries = yaml.safe_load(stream)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as exc:
+        raise exceptions.InvalidBuiltInRules(path, str(exc)) from exc
+    if not isinstance(entries, list | None):
+        raise exceptions.InvalidBuiltInRules(
+            path, _('the file must hold a list of rules'))
+    return entries or []
+
+
+def _name(entry: typing.Any, index: int) -> str:
+    number = f'#{index + 1}'
+    if not isinstance(entry, dict):
+        return number
+    name = entry.get('description') or entry.get('uuid')
+    return f'{number} ({name})' if name else number
+
+
+def _with_uuid(entry: typing.Any) -> typing.Any:
+    if not isinstance(entry, dict):
+        return entry
+    given = entry.get('uuid')
+    if given is None:
+        given = json.dumps(entry, sort_keys=True, default=str)
+    elif not isinstance(given, str) or uuidutils.is_uuid_like(given):
+        return entry
+    return {**entry, 'uuid': str(uuid.uuid5(_NAMESPACE, given))}

@@ -1,0 +1,65 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The options of the PXE filter and of coordination."""
+
+from ironic.conf import CONF
+
+from ironic_inspection_rules import conf
+from ironic_inspection_rules.tests.unit import base
+
+
+class PxeFilterOptionsTestCase(base.IronicTestCase):
+
+    def setUp(self) -> None:
+        super().setUp()
+        conf.register_opts(CONF)
+
+    def test_defaults(self) -> None:
+        group = CONF.inspection_pxe_filter
+        self.assertIsNone(group.interface)
+        self.assertEqual(['67/udp', '69/udp'], group.ports)
+        self.assertEqual(15.0, group.sync_period)
+        self.assertEqual(15.0, group.whitelist_period)
+        self.assertEqual(['agent'], group.supported_inspect_interfaces)
+
+    def test_periods_from_nothing_to_half_a_minute(self) -> None:
+        for name in ('sync_period', 'whitelist_period'):
+            for good in (0, 0.5, 30):
+                self.config(group='inspection_pxe_filter', **{name: good})
+            for bad in (-1, 30.1):
+                self.assertRaises(
+                    ValueError, self.config, group='inspection_pxe_filter',
+                    **{name: bad})
+
+    def test_ports_have_a_number_and_a_protocol(self) -> None:
+        self.config(group='inspection_pxe_filter', ports=['4011/UDP',
+                                                          '80/tcp'])
+        self.assertEqual(['4011/udp', '80/tcp'],
+                         CONF.inspection_pxe_filter.ports)
+        for bad in ('67', 'udp/67', '67/sctp', '0/udp', '65536/udp', ''):
+            self.assertRaises(
+                ValueError, self.config, group='inspection_pxe_filter',
+                ports=[bad])
+
+    def test_interface_is_one_that_linux_may_have(self) -> None:
+        self.config(group='inspection_pxe_filter', interface='br-ex.100')
+        for bad in ('', 'a b', 'eth0/1', 'eth*', 'sixteen_letters_'):
+            self.assertRaises(
+                ValueError, self.config, group='inspection_pxe_filter',
+                interface=bad)
+
+    def test_coordination_is_a_file_below_the_state_path(self) -> None:
+        self.config(state_path='/var/lib/ironic')
+        self.assertEqual('file:///var/lib/ironic/coordination',
+                         CONF.coordination.backend_url)
