@@ -26,16 +26,14 @@ from ironic_inspection_rules.tests.unit import base
 
 class IronicTestCase(base.IronicTestCase):
 
-    def names_in(self, method):
-        return inspect.unwrap(method).__code__.co_names
-
     def test_validation_of_a_node_asks_for_its_traits(self):
-        self.assertIn('validate_instance_info_traits', self.names_in(
-            manager.ConductorManager.validate_driver_interfaces))
+        for module in (manager, deployments):
+            self.assertIn('utils.validate_instance_info_traits(task.node)',
+                          inspect.getsource(module))
 
     def test_a_deployment_asks_whether_it_may_start(self):
-        self.assertIn('validate_node', self.names_in(
-            manager.ConductorManager.do_node_deploy))
+        self.assertIn('deployments.validate_node(task, event=event)',
+                      inspect.getsource(manager))
         self.assertEqual(
             ['task', 'event'],
             list(inspect.signature(deployments.validate_node).parameters))
