@@ -19,11 +19,14 @@ so that authentication, policies, limits and errors are Ironic's.
 from collections.abc import Callable
 
 from ironic.api.controllers.v1 import utils as api_utils
+from ironic.common import policy
 
+from ironic_inspection_rules import policies
 from ironic_inspection_rules.adapters import start
 from ironic_inspection_rules.adapters.seams import controllers
 from ironic_inspection_rules.adapters.seams import node_query
 from ironic_inspection_rules.api.controllers import continue_inspection
+from ironic_inspection_rules.api.controllers import inspection_rule
 from ironic_inspection_rules.api.controllers import node
 from ironic_inspection_rules.api.controllers import node_trait
 from ironic_inspection_rules.api.controllers import trait
@@ -37,7 +40,10 @@ def install(app: Callable) -> Callable:
     :raises: :class:`.exceptions.InspectionRulesError` where rules cannot be
         run; Ironic does not start then.
     """
-    start.rules()
+    rules = start.rules()
+    policies.register(policy.get_enforcer())
+    controllers.serve('inspection_rules',
+                      inspection_rule.InspectionRuleController(rules))
     controllers.serve(
         'continue_inspection',
         continue_inspection.ContinueInspectionController())

@@ -16,6 +16,7 @@ The same checks serve the API, built-in rules and offline tools. They report
 every problem with the JSON pointer to it, and change nothing.
 """
 
+import re
 import typing
 
 from oslo_utils import strutils
@@ -34,6 +35,8 @@ Problem = exceptions.Problem
 MAX_TEXT = 255
 PRIORITIES = (0, 9999)
 
+# Characters that no database takes.
+_UNSTORABLE = re.compile('[\0\ud800-\udfff]')
 _FIELDS = ('uuid', 'description', 'priority', 'scope', 'sensitive', 'phase',
            'conditions', 'actions')
 _OPERATION_KEYS = ('op', 'args', 'loop')
@@ -94,6 +97,9 @@ def _check_fields(rule: dict[str, typing.Any],
                 isinstance(text, str) and len(text) <= MAX_TEXT):
             yield Problem(f'/{name}', _('must be a string of at most %d '
                                         'characters') % MAX_TEXT)
+        elif text and _UNSTORABLE.search(text):
+            yield Problem(f'/{name}', _('must not hold the characters NUL '
+                                        'and U+D800 to U+DFFF'))
     if not _is_priority(rule.get('priority'), built_in):
         yield Problem('/priority', _('must be an integer') if built_in else
                       _('must be an integer from %d to %d') % PRIORITIES)

@@ -1,0 +1,269 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""/v1/inspection_rules, in the place of Ironic's own."""
+
+from collections.abc import Callable
+import contextlib
+from http import client as http_client
+from typing import Any
+from urllib import parse
+
+from ironic import api
+from ironic.api import method
+from ironic.api import validation as api_validation
+from ironic.api.controllers import link
+from ironic.api.controllers.v1 import utils as api_utils
+from ironic.api.controllers.v1 import versions
+from ironic.common import args
+from ironic.common import exception as ironic_exception
+from oslo_utils import uuidutils
+from webob import exc as webob_exc
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.api import listing
+from ironic_inspection_rules.api import notification
+from ironic_inspection_rules.api import patch
+from ironic_inspection_rules.api import request
+from ironic_inspection_rules.api import view
+from ironic_inspection_rules.api.controllers import base
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.objects import rule as rule_object
+from ironic_inspection_rules.ruleset import repository
+
+WRITABLE = ('description', 'priority', 'scope', 'sensitive', 'phase',
+            'conditions', 'actions')
+
+_since_1_96 = api_validation.api_version(
+    versions.MINOR_96_INSPECTION_RULES,
+    message=_('The API version does not allow inspection rules'))
+_since_1_96_or_405 = api_validation.api_version(
+    versions.MINOR_96_INSPECTION_RULES,
+    message=_('The API version does not allow inspection rules'),
+    exception_class=webob_exc.HTTPMethodNotAllowed)
+
+
+class InspectionRuleController(base.RestController):
+    """Stored and built-in rules (spec 003 "REST API impact").
+
+    :param rules: the rules in force, of which the built-in ones show too.
+    """
+
+    def __init__(self, rules: repository.Repository) -> None:
+        self._built_in = {rule.uuid: rule for rule in rules.built_in}
+        self._ops = rules.ops
+
+    @method.expose()
+    @_since_1_96
+    def get_all(self, **_query: Any) -> dict[str, Any]:
+        """List rules."""
+        api_utils.check_policy('baremetal:inspection_rule:get')
+        query = request.query({
+            'detail': args.boolean, 'fields': _fields,
+            'scope': _scope, 'phase': _phase, 'limit': args.integer,
+            'marker': _marker, 'sort_key': _sort_key,
+            'sort_dir': _sort_direction})
+        if query['detail'] and query['fields'] is not None:
+            raise exceptions.Invalid(
+                _('Cannot take both "detail" and "fields"'))
+        fields = query['fields']
+        if fields is None:
+            fields = view.FIELDS if query['detail'] else view.BRIEF_FIELDS
+        limit = api_utils.validate_limit(query['limit'])
+        rules, more = listing.page(
+            api.request.context, self._built_in.values(),
+            filters={name: query[name] for name in ('scope', 'phase')
+                     if query[name] is not None},
+            sort_key=query['sort_key'] or listing.CREATION_ORDER,
+            descending=query['sort_dir'] == 'desc',
+            limit=limit, marker=query['marker'])
+        answer: dict[str, Any] = {view.RESOURCE: [
+            view.represent(rule, fields) for rule in rules]}
+        if more:
+            answer['next'] = _next_link(limit, rules[-1].uuid)
+        return answer
+
+    @method.expose()
+    @_since_1_96
+    def get_one(self, uuid: str, **_query: Any) -> dict[str, Any]:
+        """Show one rule."""
+        api_utils.check_policy('baremetal:inspection_rule:get')
+        query = request.query({'fields': _fields})
+        uuid = request.rule_uuid(uuid)
+        rule = self._built_in.get(uuid) or _stored(uuid)
+        fields = query['fields']
+        return view.represent(rule, view.FIELDS if fields is None else fields)
+
+    @method.expose(status_code=http_client.CREATED)
+    @_since_1_96_or_405
+    def post(self, **_query: Any) -> dict[str, Any]:
+        """Make a rule."""
+        api_utils.check_policy('baremetal:inspection_rule:create')
+        request.query({})
+        body = request.body()
+        if isinstance(body, dict) and body.get('uuid') is None:
+            body = {**body, 'uuid': uuidutils.generate_uuid()}
+        parsed = validation.parse(body, self._ops)
+        uuid = request.rule_uuid(parsed.uuid)
+        if uuid in self._built_in:
+            raise exceptions.RuleAlreadyExists(uuid)
+        rule = rule_object.Rule(api.request.context, uuid=uuid,
+                                **_writable(parsed))
+        with notification.emitted(api.request.context, rule, 'create'):
+            rule.create()
+        api.response.location = link.build_url(view.RESOURCE, uuid)
+        return view.represent(rule)
+
+    @method.expose()
+    @_since_1_96_or_405
+    def patch(self, uuid: str, **_query: Any) -> dict[str, Any]:
+        """Change some fields of a rule."""
+        api_utils.check_policy('baremetal:inspection_rule:update')
+        request.query({})
+        operations = request.body()
+
+        def decide(rule: rule_object.Rule) -> model.Rule:
+            fields = patch.apply(
+                {'uuid': rule.uuid,
+                 **{name: rule[name] for name in WRITABLE}}, operations)
+            try:
+                return validation.parse(fields, self._ops)
+            except exceptions.InvalidRule as exc:
+                if not rule.sensitive:
+                    raise
+                # No cause: it would say what was left out.
+                raise exceptions.InvalidRule(
+                    view.without_secrets(exc.problems)) from None
+
+        return self._change(uuid, decide)
+
+    @method.expose()
+    @_since_1_96_or_405
+    def put(self, uuid: str, **_query: Any) -> dict[str, Any]:
+        """Replace a rule whole."""
+        api_utils.check_policy('baremetal:inspection_rule:update')
+        request.query({})
+        body = request.body()
+
+        def decide(rule: rule_object.Rule) -> model.Rule:
+            if not isinstance(body, dict):
+                return validation.parse(body, self._ops)
+            # What a client has just read may come back with its changes.
+            shown = view.represent(rule)
+            fields = {name: value for name, value in body.items()
+                      if name not in patch.READ_ONLY or value != shown[name]}
+            if 'uuid' in fields:
+                raise exceptions.Invalid(_('/uuid is read only'))
+            return validation.parse({**fields, 'uuid': rule.uuid},
+                                    self._ops)
+
+        return self._change(uuid, decide)
+
+    @method.expose(status_code=http_client.NO_CONTENT)
+    @_since_1_96_or_405
+    def delete(self, uuid: str | None = None, **_query: Any) -> None:
+        """Remove one rule, or all but the built-in ones."""
+        api_utils.check_policy('baremetal:inspection_rule:delete')
+        request.query({})
+        context = api.request.context
+        if uuid is not None:
+            rule = self._changeable(uuid)
+            with notification.emitted(context, rule, 'delete'):
+                rule.destroy()
+            return
+        with contextlib.ExitStack() as stack:
+            if notification.enabled():
+                for rule in rule_object.Rule.list(context):
+                    stack.enter_context(
+                        notification.emitted(context, rule, 'delete'))
+            rule_object.Rule.destroy_all(context)
+
+    def _changeable(self, uuid: str) -> rule_object.Rule:
+        uuid = request.rule_uuid(uuid)
+        if uuid in self._built_in:
+            raise exceptions.Invalid(
+                _('Inspection rule %s is built-in and cannot be changed')
+                % uuid)
+        return _stored(uuid)
+
+    def _change(self, uuid: str,
+                decide: Callable[[rule_object.Rule], model.Rule]
+                ) -> dict[str, Any]:
+        while True:
+            rule = self._changeable(uuid)
+            fields = _writable(decide(rule))
+            if rule.sensitive and not fields['sensitive']:
+                raise exceptions.Invalid(
+                    _('A sensitive inspection rule stays sensitive'))
+            rule.update({name: value for name, value in fields.items()
+                         if rule[name] != value})
+            try:
+                with notification.emitted(api.request.context, rule,
+                                          'update'):
+                    rule.save()
+            except ironic_exception.Conflict:
+                # Somebody else was faster: decide anew on what they made.
+                continue
+            return view.represent(rule)
+
+
+def _stored(uuid: str) -> rule_object.Rule:
+    return rule_object.Rule.get_by_uuid(api.request.context, uuid)
+
+
+def _writable(parsed: model.Rule) -> dict[str, Any]:
+    fields = {name: getattr(parsed, name) for name in WRITABLE}
+    for name in view.SECRET:
+        fields[name] = list(fields[name])
+    return fields
+
+
+def _next_link(limit: int, marker: str) -> str:
+    query = {**api.request.GET, 'limit': limit, 'marker': marker}
+    return link.build_url(view.RESOURCE, '?' + parse.urlencode(query))
+
+
+def _fields(name: str, value: str) -> list[str]:
+    fields = args.string_list(name, value)
+    # Links are there in any case.
+    api_utils.check_for_invalid_fields(fields, (*view.FIELDS, 'links'))
+    return [field for field in fields if field != 'links']
+
+
+def _marker(_name: str, value: str) -> str:
+    return request.rule_uuid(value)
+
+
+def _scope(_name: str, value: str) -> str:
+    if '\0' in value:
+        raise exceptions.Invalid(_('There is no such scope'))
+    return value
+
+
+def _phase(_name: str, value: str) -> str:
+    if value not in model.PHASES:
+        raise exceptions.Invalid(
+            _('The phase must be one of %s') % ', '.join(model.PHASES))
+    return value
+
+
+def _sort_key(_name: str, value: str) -> str:
+    if value not in listing.SORT_KEYS:
+        raise exceptions.Invalid(
+            _('Rules can be sorted by %s') % ', '.join(listing.SORT_KEYS))
+    return value
+
+
+def _sort_direction(_name: str, value: str) -> str:
+    return api_utils.validate_sort_dir(value)

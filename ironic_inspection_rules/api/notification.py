@@ -1,0 +1,60 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Ironic's notifications about inspection rules."""
+
+from collections.abc import Iterator
+import contextlib
+from typing import Any
+
+from ironic import objects
+from ironic.api.controllers.v1 import notification_utils
+from ironic.conf import CONF
+
+from ironic_inspection_rules.api import view
+from ironic_inspection_rules.objects import rule as rule_object
+
+
+def enabled() -> bool:
+    """Tell whether anybody is to be notified at all."""
+    return bool(CONF.notification_level)
+
+
+@contextlib.contextmanager
+def emitted(context: Any, rule: rule_object.Rule,
+            action: str) -> Iterator[None]:
+    """Emit the notifications around a change of a stored rule.
+
+    ``baremetal.inspectionrule.<action>.start``, then ``end`` or ``error``,
+    with the payload that Ironic has for its own rules.
+
+    :param action: ``create``, ``update`` or ``delete``.
+    """
+    if not enabled():
+        yield
+        return
+    notification_utils.emit_start_notification(context, _as_ironic(rule),
+                                               action)
+    with notification_utils.handle_error_notification(
+            context, _as_ironic(rule), action):
+        yield
+    notification_utils.emit_end_notification(context, _as_ironic(rule),
+                                             action)
+
+
+def _as_ironic(rule: rule_object.Rule) -> Any:
+    fields = {name: value for name, value in rule.as_dict().items()
+              if name in objects.InspectionRule.fields}
+    if rule.sensitive:
+        # Ironic redacts these since release 38 only.
+        fields.update(dict.fromkeys(view.SECRET, []))
+    return objects.InspectionRule(**fields)

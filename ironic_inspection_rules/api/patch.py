@@ -1,0 +1,113 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Changing a rule by a JSON patch (RFC 6902)."""
+
+import copy
+from typing import Any
+
+import jsonpatch
+import jsonpointer
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.i18n import _
+
+READ_ONLY = ('uuid', 'built_in', 'created_at', 'updated_at', 'links')
+SECRET = ('conditions', 'actions')
+
+_NEEDS = {'add': 'value', 'replace': 'value', 'test': 'value',
+          'move': 'from', 'copy': 'from', 'remove': None}
+_FAILURES = (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException,
+             LookupError, TypeError, ValueError)
+# What "openstack baremetal inspection rule unset --condition 0" sends.
+_SHIPPED_CLIENT = {'condition': 'conditions', 'action': 'actions'}
+
+
+def apply(fields: dict[str, Any], patch: Any) -> dict[str, Any]:
+    """Return the fields as the patch makes them.
+
+    :param fields: those that a client may set, and ``uuid``.
+    :param patch: as it came from the client; it is applied whole or not at
+        all. What it removes is absent from the result.
+    :raises: Invalid if it is no patch, cannot be applied, writes a field
+        that is read only, or would tell about the secrets of a sensitive
+        rule.
+    """
+    if not isinstance(patch, list):
+        raise exceptions.Invalid(_('A JSON patch must be a list'))
+    result: Any = copy.deepcopy(fields)
+    for position, operation in enumerate(patch):
+        try:
+            operation = _checked(operation, fields['sensitive'])
+            result = jsonpatch.apply_patch(result, [operation])
+        except exceptions.Invalid as exc:
+            raise exceptions.Invalid(
+                _('Operation %(position)d of the JSON patch: %(reason)s')
+                % {'position': position, 'reason': exc}) from exc
+        except _FAILURES as exc:
+            raise exceptions.Invalid(
+                _('Operation %(position)d of the JSON patch (%(op)s '
+                  '"%(path)s") cannot be applied')
+                % {'position': position, **operation}) from exc
+    if not isinstance(result, dict):
+        raise exceptions.Invalid(_('A rule must be a mapping'))
+    if result.setdefault('uuid', fields['uuid']) != fields['uuid']:
+        raise exceptions.Invalid(_('/uuid is read only'))
+    return result
+
+
+def _checked(operation: Any, sensitive: bool) -> dict[str, Any]:
+    if not isinstance(operation, dict):
+        raise exceptions.Invalid(_('it must be a mapping'))
+    op = operation.get('op')
+    if not isinstance(op, str) or op not in _NEEDS:
+        raise exceptions.Invalid(
+            _('"op" must be one of %s') % ', '.join(sorted(_NEEDS)))
+    needed = _NEEDS[op]
+    if needed and needed not in operation:
+        raise exceptions.Invalid(_('"%s" is missing') % needed)
+    pointers = {name: _parts(operation, name)
+                for name in ('path', 'from')
+                if name == 'path' or needed == 'from'}
+    if op != 'test':
+        _refuse_read_only(pointers['path'])
+    if op == 'move':
+        _refuse_read_only(pointers['from'])
+    if sensitive and op in ('test', 'move', 'copy'):
+        for parts in pointers.values():
+            _refuse_secret(parts)
+    return {**operation,
+            **{name: jsonpointer.JsonPointer.from_parts(parts).path
+               for name, parts in pointers.items()}}
+
+
+def _parts(operation: dict[str, Any], name: str) -> list[str]:
+    try:
+        parts = jsonpointer.JsonPointer(operation[name]).parts
+    except _FAILURES as exc:
+        raise exceptions.Invalid(
+            _('"%s" must be a JSON pointer') % name) from exc
+    if len(parts) > 1 and parts[0] in _SHIPPED_CLIENT:
+        parts[0] = _SHIPPED_CLIENT[parts[0]]
+    return parts
+
+
+def _refuse_read_only(parts: list[str]) -> None:
+    if parts and parts[0] in READ_ONLY:
+        raise exceptions.Invalid(_('/%s is read only') % parts[0])
+
+
+def _refuse_secret(parts: list[str]) -> None:
+    if not parts or parts[0] in SECRET:
+        raise exceptions.Invalid(
+            _('the conditions and actions of a sensitive rule can only be '
+              'written'))

@@ -1,0 +1,88 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Reading what a client has sent, without trusting it."""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from http import client as http_client
+import json
+import math
+from typing import Any
+import uuid
+
+from ironic import api
+from ironic.common import exception as ironic_exception
+from oslo_utils import uuidutils
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.i18n import _
+
+
+def body() -> Any:
+    """Parse the body of the request.
+
+    :returns: what JSON can say, which the answer can say again: no NaN and
+        no infinity.
+    :raises: Invalid if the body is no such document.
+    :raises: ClientSideError (415) if the body does not claim to be JSON.
+    """
+    # Only these has Ironic's middleware checked for their size and depth.
+    if not api.request.content_type.endswith('json'):
+        raise ironic_exception.ClientSideError(
+            _('The request must have the content type application/json'),
+            status_code=http_client.UNSUPPORTED_MEDIA_TYPE)
+    try:
+        return json.loads(api.request.body, parse_float=_finite,
+                          parse_constant=_finite)
+    except (ValueError, RecursionError) as exc:
+        raise exceptions.Invalid(
+            _('The request is not valid JSON: %s') % exc) from exc
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(_('%s is no JSON number') % text)
+    return number
+
+
+def query(parameters: Mapping[str, Callable[[str, str], Any]]
+          ) -> dict[str, Any]:
+    """Read the parameters of the URL.
+
+    :param parameters: the parameters there are; each converts a value, given
+        the name and the value.
+    :returns: the values of all of these, None for those not given.
+    :raises: Invalid if there are others, or one is there twice.
+    """
+    given = api.request.GET.mixed()
+    unknown = ', '.join(sorted(set(given).difference(parameters)))
+    if unknown:
+        raise exceptions.Invalid(
+            _('Unknown query parameters: %s') % unknown)
+    for name, value in given.items():
+        if not isinstance(value, str):
+            raise exceptions.Invalid(
+                _('Query parameter %s was given several times') % name)
+    return {name: convert(name, given[name]) if name in given else None
+            for name, convert in parameters.items()}
+
+
+def rule_uuid(text: str) -> str:
+    """Bring the UUID of a rule into the form that it is stored in.
+
+    :raises: Invalid if it is no UUID.
+    """
+    if not uuidutils.is_uuid_like(text):
+        raise exceptions.Invalid(_('Expected a UUID, got "%s"') % text)
+    return str(uuid.UUID(text))

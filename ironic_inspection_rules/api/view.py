@@ -1,0 +1,69 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""How a rule looks to clients."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from ironic import api
+from ironic.api.controllers import link
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.i18n import _
+
+RESOURCE = 'inspection_rules'
+
+SECRET = ('conditions', 'actions')
+FIELDS = ('uuid', 'description', 'priority', 'scope', 'sensitive', 'phase',
+          'conditions', 'actions', 'built_in', 'created_at', 'updated_at')
+BRIEF_FIELDS = tuple(name for name in FIELDS if name not in SECRET)
+
+
+def represent(rule: Any, fields: Iterable[str] = FIELDS) -> dict[str, Any]:
+    """Tell a client about a rule.
+
+    :param rule: a stored rule (objects.rule.Rule) or a built-in one
+        (engine.model.Rule).
+    :param fields: names of the fields it wants besides ``links``.
+    """
+    shown = {name: _value(rule, name) for name in fields}
+    shown['links'] = [
+        link.make_link('self', api.request.public_url, RESOURCE, rule.uuid),
+        link.make_link('bookmark', api.request.public_url, RESOURCE,
+                       rule.uuid, bookmark=True),
+    ]
+    return shown
+
+
+def without_secrets(problems: Iterable[exceptions.Problem]
+                    ) -> list[exceptions.Problem]:
+    """Say which operations of a sensitive rule are wrong, but not why."""
+    redacted = []
+    for problem in problems:
+        parts = problem.pointer.split('/')
+        if len(parts) > 2 and parts[1] in SECRET:
+            problem = exceptions.Problem(
+                '/'.join(parts[:3]), _('is not valid in this rule'))
+        redacted.append(problem)
+    return list(dict.fromkeys(redacted))
+
+
+def _value(rule: Any, name: str) -> Any:
+    if name in SECRET:
+        return None if rule.sensitive else list(getattr(rule, name))
+    # Built-in rules have no times, stored ones do not say they are not
+    # built-in.
+    value = getattr(rule, name, None)
+    if name == 'built_in':
+        return bool(value)
+    return value.isoformat() if name.endswith('_at') and value else value
