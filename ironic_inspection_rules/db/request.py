@@ -70,18 +70,20 @@ def create_request(values: Mapping[str, Any],
 
 @transaction.retried
 def renew_request(uuid: str, token: int, present_state: str,
-                  data: Mapping[str, Any] | None) -> models.Request | None:
+                  values: Mapping[str, Any], data: Mapping[str, Any] | None
+                  ) -> models.Request | None:
     """Give an open request other data; it is due at once, to anybody.
 
     :param present_state: the state that it has to be in.
+    :param values: the column values to change.
     :param data: as for :func:`unprocessed.put`.
     :returns: the row, None if it is in another state or not delivered with
         the token any more.
     """
     with transaction.writer() as session:
         if not _change(session, uuid, token, {
-                'worker': None, 'token': token + 1, 'due_at': clock.now()},
-                present_state):
+                **values, 'worker': None, 'token': token + 1,
+                'due_at': clock.now()}, present_state):
             return None
         row = session.execute(sa.select(models.Request).where(
             models.Request.uuid == uuid)).scalar_one()
@@ -131,16 +133,17 @@ def _read_with_data(uuid: str
         return row, data
 
 
-@transaction.retried
 def change_request(uuid: str, token: int, values: Mapping[str, Any],
                    due_in: float | None = None,
-                   present_state: str | None = None) -> bool:
+                   present_state: str | None = None,
+                   session: orm.Session | None = None) -> bool:
     """Change an open request.
 
     :param values: the column values to change.
     :param due_in: seconds from now to when the queue may act on it, None to
         leave that as it is.
     :param present_state: the state that it has to be in, None for any.
+    :param session: a transaction to be part of, None for one of its own.
     :returns: whether it was, and was delivered with the token.
     """
     if due_in is not None:
@@ -148,6 +151,14 @@ def change_request(uuid: str, token: int, values: Mapping[str, Any],
     if values.get('last_error'):
         values = {**values, 'last_error': _UNSTORABLE.sub(
             '\N{REPLACEMENT CHARACTER}', values['last_error'])}
+    if session is not None:
+        return _change(session, uuid, token, values, present_state)
+    return _change_alone(uuid, token, values, present_state)
+
+
+@transaction.retried
+def _change_alone(uuid: str, token: int, values: Mapping[str, Any],
+                  present_state: str | None) -> bool:
     with transaction.writer() as session:
         return _change(session, uuid, token, values, present_state)
 

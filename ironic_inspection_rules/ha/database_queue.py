@@ -41,7 +41,8 @@ class DatabaseQueue:
         self._lease = lease
 
     def put(self, node_uuid: str, event: str, inventory: dict | None = None,
-            plugin_data: dict | None = None) -> queue.Request:
+            plugin_data: dict | None = None,
+            progress: dict | None = None) -> queue.Request:
         """See :meth:`queue.Queue.put`.
 
         Without an inventory the request is for what the ramdisk posted last.
@@ -52,24 +53,27 @@ class DatabaseQueue:
         stored = None
         while stored is None:
             # None means that somebody else has changed what was decided on.
-            stored = self._try_put(node_uuid, event, data)
+            stored = self._try_put(node_uuid, event, data, progress or {})
         return stored
 
     def _try_put(self, node_uuid: str, event: str,
-                 data: dict[str, typing.Any] | None) -> queue.Request | None:
+                 data: dict[str, typing.Any] | None,
+                 progress: dict) -> queue.Request | None:
         present = self.find_open(node_uuid)
         if present is None:
             try:
                 return _request(db_request.create_request({
                     'uuid': uuidutils.generate_uuid(), 'event': event,
-                    'node_uuid': node_uuid, 'state': state.WAITING}, data))
+                    'node_uuid': node_uuid, 'state': state.WAITING,
+                    'progress': progress}, data))
             except exceptions.RequestPending:
                 return None
         if not queue.displaces(event, present):
             raise exceptions.RequestPending(node_uuid)
         if present.event == event:
-            row = db_request.renew_request(present.uuid, present.token,
-                                           state.WAITING, data)
+            row = db_request.renew_request(
+                present.uuid, present.token, state.WAITING,
+                {'progress': progress}, data)
             return _request(row) if row else None
         db_request.finish_request(present.uuid, present.token, state.ERROR,
                                   queue.SUPERSEDED, state.WAITING)
@@ -96,10 +100,15 @@ class DatabaseQueue:
              'started_at': timeutils.utcnow()}, self._lease))
         return begun
 
-    def note(self, request: queue.Request, progress: dict) -> queue.Request:
-        """See :meth:`queue.Queue.note`."""
+    def note(self, request: queue.Request, progress: dict,
+             transaction: typing.Any = None) -> queue.Request:
+        """See :meth:`queue.Queue.note`.
+
+        :param transaction: a session of SQLAlchemy.
+        """
         _require(request, db_request.change_request(
-            request.uuid, request.token, {'progress': progress}, self._lease))
+            request.uuid, request.token, {'progress': progress}, self._lease,
+            session=transaction))
         return dataclasses.replace(request, progress=progress)
 
     def heartbeat(self, requests: Iterable[queue.Request]) -> set[str]:

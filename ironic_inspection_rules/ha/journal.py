@@ -20,9 +20,7 @@ from ironic_inspection_rules.ha import queue
 class Journal:
     """Notes, by phase, that outlive the worker that makes them.
 
-    A note is on disk when :meth:`note` returns, and the request was still
-    the caller's then, with a whole lease ahead: that is the moment to carry
-    out what the note announces.
+    A note is only taken while the request is still the caller's.
 
     :param requests: the queue that the request came from.
     :param request: the request, its processing begun.
@@ -41,11 +39,15 @@ class Journal:
         """Give what an attempt noted for a phase, None if none has."""
         return self._request.progress.get(phase)
 
-    def note(self, phase: str, value: typing.Any) -> None:
+    def note(self, phase: str, value: typing.Any,
+             transaction: typing.Any = None) -> None:
         """Note something, in the place of what was noted for the phase.
 
         :param value: anything that JSON can hold, but None.
+        :param transaction: a transaction of the database to be part of, so
+            that what is noted and what else it does happen together.
         :raises: LeaseLost if the request is another worker's by now.
         """
         self._request = self._queue.note(
-            self._request, {**self._request.progress, phase: value})
+            self._request, {**self._request.progress, phase: value},
+            transaction)

@@ -87,13 +87,15 @@ class Queue(typing.Protocol):
     """What all queues do; those that span processes do it across them."""
 
     def put(self, node_uuid: str, event: str, inventory: dict | None = None,
-            plugin_data: dict | None = None) -> Request:
+            plugin_data: dict | None = None,
+            progress: dict | None = None) -> Request:
         """Store a request; it survives from the moment this returns.
 
         A node has one open request at most. One that waits is brought up to
         date by a new one for the same event; a posted inventory displaces
         one that waits for anything else.
 
+        :param progress: what has been reached before it is processed.
         :raises: RequestPending if the open request is being processed or is
             for another event.
         """
@@ -110,11 +112,14 @@ class Queue(typing.Protocol):
         :raises: LeaseLost if it is not the caller's any more.
         """
 
-    def note(self, request: Request, progress: dict) -> Request:
+    def note(self, request: Request, progress: dict,
+             transaction: typing.Any = None) -> Request:
         """Save what an attempt has reached, for the attempts after it.
 
         The lease runs anew.
 
+        :param transaction: one of the queue's own kind to be part of, None
+            for one that ends here.
         :raises: LeaseLost if it is not the caller's any more.
         """
 
@@ -194,11 +199,13 @@ class MemoryQueue:
         self._rows: dict[str, _Row] = {}
 
     def put(self, node_uuid: str, event: str, inventory: dict | None = None,
-            plugin_data: dict | None = None) -> Request:
+            plugin_data: dict | None = None,
+            progress: dict | None = None) -> Request:
         """See :meth:`Queue.put`."""
         request = Request(uuidutils.generate_uuid(), node_uuid, event,
                           inventory=inventory or {},
-                          plugin_data=plugin_data or {})
+                          plugin_data=plugin_data or {},
+                          progress=progress or {})
         with self._lock:
             present = self._open_row(node_uuid)
             if present is not None:
@@ -228,7 +235,8 @@ class MemoryQueue:
             return _change(self._prolonged(request), state=reached,
                            attempts=request.attempts + 1)
 
-    def note(self, request: Request, progress: dict) -> Request:
+    def note(self, request: Request, progress: dict,
+             transaction: typing.Any = None) -> Request:
         """See :meth:`Queue.note`."""
         with self._lock:
             return _change(self._prolonged(request), progress=progress)
@@ -330,7 +338,8 @@ class MemoryQueue:
         row.due_at = self._clock()
         return _change(row, worker=None, token=row.request.token + 1,
                        inventory=request.inventory,
-                       plugin_data=request.plugin_data)
+                       plugin_data=request.plugin_data,
+                       progress=request.progress)
 
     def _finish(self, row: _Row, reached: str, error: str | None) -> Request:
         row.open = False

@@ -23,6 +23,7 @@ import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.ha import database_queue
 from ironic_inspection_rules.ha import queue
 from ironic_inspection_rules.ha import state
@@ -115,6 +116,20 @@ class DatabaseQueueMixin(test_queue.QueueContract):
         self.queue.put(test_queue.NODE, queue.REAPPLY)
         self.assertEqual({'mark': 'given'}, given.inventory)
         self.assertEqual({'mark': 'posted'}, self.queue.get('w1').inventory)
+
+    def test_a_note_can_be_part_of_a_transaction(self):
+        self.put()
+        request = self.take()
+
+        def note_and_fail():
+            with transaction.writer() as session:
+                self.queue.note(request, {'main': 1}, session)
+                raise ValueError('rolled back')
+        self.assertRaises(ValueError, note_and_fail)
+        with transaction.writer() as session:
+            self.queue.note(request, {'preprocess': 1}, session)
+        self.pass_time(test_queue.LEASE)
+        self.assertEqual({'preprocess': 1}, self.queue.get('w2').progress)
 
     def test_any_error_can_be_stored(self):
         self.put()

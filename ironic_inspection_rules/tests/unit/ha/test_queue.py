@@ -28,7 +28,8 @@ class QueueContract:
     """
 
     def put(self, node=NODE, event=queue.CONTINUE, mark='first'):
-        return self.queue.put(node, event, {'mark': mark}, {'logs': mark})
+        return self.queue.put(node, event, {'mark': mark}, {'logs': mark},
+                              {'early': mark})
 
     def take(self, worker='w1'):
         request = self.queue.get(worker)
@@ -41,8 +42,9 @@ class QueueContract:
         self.assertEqual((NODE, queue.CONTINUE, state.WAITING, 0, 'w1'),
                          (got.node_uuid, got.event, got.state, got.attempts,
                           got.worker))
-        self.assertEqual(({'mark': 'first'}, {'logs': 'first'}, {}),
-                         (got.inventory, got.plugin_data, got.progress))
+        self.assertEqual(
+            ({'mark': 'first'}, {'logs': 'first'}, {'early': 'first'}),
+            (got.inventory, got.plugin_data, got.progress))
 
     def test_an_empty_queue_gives_nothing(self):
         self.assertIsNone(self.queue.get('w1'))
@@ -171,7 +173,9 @@ class QueueContract:
         first = self.put(mark='first')
         again = self.put(mark='second')
         self.assertEqual(first.uuid, again.uuid)
-        self.assertEqual({'mark': 'second'}, self.queue.get('w1').inventory)
+        got = self.queue.get('w1')
+        self.assertEqual(({'mark': 'second'}, {'early': 'second'}),
+                         (got.inventory, got.progress))
         self.assertIsNone(self.queue.get('w2'))
 
     def test_new_data_are_not_missed_by_a_worker_about_to_begin(self):
