@@ -20,11 +20,12 @@ import copy
 from typing import Any
 
 from ironic import objects
-from ironic.api.controllers.v1 import utils as api_utils
 from ironic.common import driver_factory
 from ironic.common import exception as ironic_exception
+from ironic.common import utils
 from ironic.drivers import base as driver_base
 from oslo_db import api as oslo_db_api
+from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.adapters.seams import database
@@ -121,7 +122,8 @@ def _blaming(traces: Traces, name: str) -> Iterator[None]:
 def _update_node(task, attributes: Mapping[str, Any]) -> None:
     node = task.node
     name = attributes.get('name')
-    if name is not None and not api_utils.is_valid_node_name(name):
+    if name is not None and (not utils.is_valid_logical_name(name)
+                             or uuidutils.is_uuid_like(name)):
         raise ValueError(_('"%s" is not a valid name of a node') % name)
     _update(node, attributes, _NODE_REFERENCES, task.context)
     if 'driver' in attributes or set(attributes) & set(_INTERFACES):

@@ -133,6 +133,8 @@ class Target:
         self.roots = facts.roots()
         self.changes: list[Change] = []
         self.notes: list[str] = []
+        self._port_names = [f'port {port.get("address")}'
+                            for port in facts.ports]
         self._touched: set[tuple[str, data_path.Path]] = set()
         self._effects: Effects = effects or NoEffects()
         self._masked = _MaskedRoots(self.roots)
@@ -282,8 +284,7 @@ class Target:
     def _record(self, op: str, root: str, path: data_path.Path,
                 value: typing.Any = None) -> None:
         if root == PORTS:
-            name = f'port {self.roots[PORTS][int(path[0])].get("address")}'
-            path = path[1:]
+            name, path = self._port_names[int(path[0])], path[1:]
         else:
             name = root
         if op != 'remove':
