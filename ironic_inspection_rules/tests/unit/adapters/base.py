@@ -56,6 +56,7 @@ class GlueTestCase(base.IronicTestCase):
     def setUp(self):
         super().setUp()
         conf.register_opts(self.cfg.conf)
+        self.config(group='database', connection='sqlite://')
         objects.register_all()
         tables = self.useFixture(database.Database())
         ironic_models.Base.metadata.create_all(tables.engine)

@@ -15,6 +15,7 @@
 import fixtures
 from ironic.common import exception as ironic_exception
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.adapters import hook
 from ironic_inspection_rules.adapters import start
 from ironic_inspection_rules.tests.unit.adapters import base
@@ -210,7 +211,8 @@ class StartTestCase(base.GlueTestCase):
         logs = self.useFixture(fixtures.FakeLogger(level=50))
         self.useFixture(base.database.Database(ready=False))
 
-        self.assertRaises(Exception, hook.InspectionRulesHook)
+        self.assertRaises(exceptions.DatabaseNotReady,
+                          hook.InspectionRulesHook)
 
         self.assertIn('ironic-inspection-rules-dbsync create_schema',
                       logs.output)

@@ -40,41 +40,41 @@ class LoadTestCase(base.TestCase):
         return str(error)
 
     def test_rules_keep_the_order_of_the_file(self):
-        rules = self.load('''
+        rules = self.load("""
             - description: second to run
               actions: [{op: fail, args: [no]}]
             - description: first to run
               priority: 5
               actions: [{op: fail, args: [no]}]
-        ''')
+        """)
 
         self.assertEqual(['second to run', 'first to run'],
                          [rule.description for rule in rules])
         self.assertTrue(all(rule.built_in for rule in rules))
 
     def test_any_integer_is_a_priority(self):
-        low, high = self.load('''
+        low, high = self.load("""
             - {priority: -7, actions: [{op: fail, args: [no]}]}
             - {priority: 123456, actions: [{op: fail, args: [no]}]}
-        ''')
+        """)
 
         self.assertEqual((-7, 123456), (low.priority, high.priority))
 
     def test_a_uuid_is_taken_as_it_is(self):
-        rule, = self.load(f'''
+        rule, = self.load(f"""
             - {{uuid: {UUID}, actions: [{{op: fail, args: [no]}}]}}
-        ''')
+        """)
 
         self.assertEqual(UUID, rule.uuid)
 
     def test_a_plain_name_gives_the_same_uuid_whatever_else_changes(self):
-        before, = self.load('''
+        before, = self.load("""
             - {uuid: dell-setup, actions: [{op: fail, args: [no]}]}
-        ''')
-        _other, after = self.load('''
+        """)
+        _other, after = self.load("""
             - {uuid: other, actions: [{op: fail, args: [no]}]}
             - {uuid: dell-setup, priority: 3, actions: [{op: log, args: [a]}]}
-        ''')
+        """)
 
         self.assertEqual(before.uuid, after.uuid)
 
@@ -88,22 +88,22 @@ class LoadTestCase(base.TestCase):
         self.assertEqual((), self.load(''))
 
     def test_every_problem_of_a_rule_is_told_with_the_rule(self):
-        message = self.refused('''
+        message = self.refused("""
             - actions: [{op: fail, args: [no]}]
             - description: typo
               phase: later
               actions: [{op: fial, args: [no]}]
-        ''')
+        """)
 
         self.assertIn('#2 (typo)', message)
         self.assertIn('/phase', message)
         self.assertIn('did you mean "fail"?', message)
 
     def test_two_rules_may_not_share_a_uuid(self):
-        message = self.refused('''
+        message = self.refused("""
             - {uuid: same, actions: [{op: fail, args: [no]}]}
             - {uuid: same, actions: [{op: log, args: [a]}]}
-        ''')
+        """)
 
         self.assertIn('#2 (same)', message)
 
