@@ -19,6 +19,7 @@ copyright = 'ironic-inspection-rules developers'
 extensions = [
     'openstackdocstheme',
     'oslo_config.sphinxext',
+    'oslo_policy.sphinxext',
 ]
 
 html_theme = 'openstackdocs'
