@@ -26,13 +26,11 @@ from ironic_inspection_rules.adapters import facts
 from ironic_inspection_rules.adapters import start
 from ironic_inspection_rules.adapters import target as adapters_target
 from ironic_inspection_rules.adapters.seams import redfish
+from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import target as engine_target
 
 LOG = log.getLogger(__name__)
-
-SCOPE = 'inspection_scope'
-"""The property of a node that says which rules run for it."""
 
 
 class InspectionRulesHook(base.InspectionHook):
@@ -67,7 +65,8 @@ class InspectionRulesHook(base.InspectionHook):
         target = engine_target.Target(
             facts.of_task(task, inventory, plugin_data),
             effects.ServiceEffects())
-        outcome = runner.run(plans, target, task.node.properties.get(SCOPE))
+        outcome = runner.run(
+            plans, target, task.node.properties.get(model.SCOPE_PROPERTY))
         LOG.debug('%(count)d inspection rules of phase %(phase)s matched '
                   'node %(node)s', {'count': len(outcome.traces),
                                     'phase': phase, 'node': task.node.uuid})
@@ -95,6 +94,6 @@ def _maintenance(error: exceptions.RuleError | None) -> dict:
 def _set_scope(node) -> None:
     """Give a node that was just discovered its inspection scope."""
     scope = CONF.auto_discovery.inspection_scope
-    if scope and SCOPE not in node.properties:
-        node.properties = {**node.properties, SCOPE: scope}
+    if scope and model.SCOPE_PROPERTY not in node.properties:
+        node.properties = {**node.properties, model.SCOPE_PROPERTY: scope}
         node.save()

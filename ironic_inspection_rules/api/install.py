@@ -23,6 +23,7 @@ from ironic.common import policy
 
 from ironic_inspection_rules import policies
 from ironic_inspection_rules.adapters import start
+from ironic_inspection_rules.adapters.seams import body_limit
 from ironic_inspection_rules.adapters.seams import controllers
 from ironic_inspection_rules.adapters.seams import node_query
 from ironic_inspection_rules.api.controllers import continue_inspection
@@ -44,6 +45,7 @@ def install(app: Callable) -> Callable:
     policies.register(policy.get_enforcer())
     controllers.serve('inspection_rules',
                       inspection_rule.InspectionRuleController(rules))
+    body_limit.as_inspection_data('inspection_rules/evaluate')
     controllers.serve(
         'continue_inspection',
         continue_inspection.ContinueInspectionController())

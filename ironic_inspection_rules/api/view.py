@@ -19,6 +19,7 @@ from ironic import api
 from ironic.api.controllers import link
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import rehearsal
 from ironic_inspection_rules.i18n import _
 
 RESOURCE = 'inspection_rules'
@@ -56,6 +57,19 @@ def without_secrets(problems: Iterable[exceptions.Problem]
                 '/'.join(parts[:3]), _('is not valid in this rule'))
         redacted.append(problem)
     return list(dict.fromkeys(redacted))
+
+
+def represent_rehearsal(outcome: rehearsal.Rehearsal) -> dict[str, Any]:
+    """Tell a client what rules would do.
+
+    Of a sensitive rule it learns whether it matches and what it changes,
+    without the values.
+    """
+    answer = outcome.as_dict()
+    for shown, each in zip(answer['rules'], outcome.traces, strict=True):
+        if each.rule.sensitive:
+            shown.update(dict.fromkeys(SECRET))
+    return answer
 
 
 def _value(rule: Any, name: str) -> Any:

@@ -19,6 +19,9 @@ PHASES = ('early', 'preprocess', 'main')
 
 EARLY = 'early'
 
+SCOPE_PROPERTY = 'inspection_scope'
+"""The property of a node that says which rules run for it."""
+
 MULTIPLE = ('any', 'all', 'first', 'last')
 
 

@@ -20,22 +20,21 @@ from urllib import parse
 
 from ironic import api
 from ironic.api import method
-from ironic.api import validation as api_validation
 from ironic.api.controllers import link
 from ironic.api.controllers.v1 import utils as api_utils
-from ironic.api.controllers.v1 import versions
 from ironic.common import args
 from ironic.common import exception as ironic_exception
 from oslo_utils import uuidutils
-from webob import exc as webob_exc
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import listing
 from ironic_inspection_rules.api import notification
 from ironic_inspection_rules.api import patch
 from ironic_inspection_rules.api import request
+from ironic_inspection_rules.api import version
 from ironic_inspection_rules.api import view
 from ironic_inspection_rules.api.controllers import base
+from ironic_inspection_rules.api.controllers import evaluate
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.i18n import _
@@ -44,15 +43,6 @@ from ironic_inspection_rules.ruleset import repository
 
 WRITABLE = ('description', 'priority', 'scope', 'sensitive', 'phase',
             'conditions', 'actions')
-
-_since_1_96 = api_validation.api_version(
-    versions.MINOR_96_INSPECTION_RULES,
-    message=_('The API version does not allow inspection rules'))
-_since_1_96_or_405 = api_validation.api_version(
-    versions.MINOR_96_INSPECTION_RULES,
-    message=_('The API version does not allow inspection rules'),
-    exception_class=webob_exc.HTTPMethodNotAllowed)
-
 
 class InspectionRuleController(base.RestController):
     """Stored and built-in rules (spec 003 "REST API impact").
@@ -63,9 +53,10 @@ class InspectionRuleController(base.RestController):
     def __init__(self, rules: repository.Repository) -> None:
         self._built_in = {rule.uuid: rule for rule in rules.built_in}
         self._ops = rules.ops
+        self.evaluate = evaluate.EvaluateController(rules)
 
     @method.expose()
-    @_since_1_96
+    @version.since_inspection_rules_get
     def get_all(self, **_query: Any) -> dict[str, Any]:
         """List rules."""
         api_utils.check_policy('baremetal:inspection_rule:get')
@@ -95,7 +86,7 @@ class InspectionRuleController(base.RestController):
         return answer
 
     @method.expose()
-    @_since_1_96
+    @version.since_inspection_rules_get
     def get_one(self, uuid: str, **_query: Any) -> dict[str, Any]:
         """Show one rule."""
         api_utils.check_policy('baremetal:inspection_rule:get')
@@ -106,7 +97,7 @@ class InspectionRuleController(base.RestController):
         return view.represent(rule, view.FIELDS if fields is None else fields)
 
     @method.expose(status_code=http_client.CREATED)
-    @_since_1_96_or_405
+    @version.since_inspection_rules
     def post(self, **_query: Any) -> dict[str, Any]:
         """Make a rule."""
         api_utils.check_policy('baremetal:inspection_rule:create')
@@ -126,7 +117,7 @@ class InspectionRuleController(base.RestController):
         return view.represent(rule)
 
     @method.expose()
-    @_since_1_96_or_405
+    @version.since_inspection_rules
     def patch(self, uuid: str, **_query: Any) -> dict[str, Any]:
         """Change some fields of a rule."""
         api_utils.check_policy('baremetal:inspection_rule:update')
@@ -149,7 +140,7 @@ class InspectionRuleController(base.RestController):
         return self._change(uuid, decide)
 
     @method.expose()
-    @_since_1_96_or_405
+    @version.since_inspection_rules
     def put(self, uuid: str, **_query: Any) -> dict[str, Any]:
         """Replace a rule whole."""
         api_utils.check_policy('baremetal:inspection_rule:update')
@@ -171,7 +162,7 @@ class InspectionRuleController(base.RestController):
         return self._change(uuid, decide)
 
     @method.expose(status_code=http_client.NO_CONTENT)
-    @_since_1_96_or_405
+    @version.since_inspection_rules
     def delete(self, uuid: str | None = None, **_query: Any) -> None:
         """Remove one rule, or all but the built-in ones."""
         api_utils.check_policy('baremetal:inspection_rule:delete')

@@ -1,0 +1,30 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which microversions have this project's resources."""
+
+from ironic.api import validation
+from ironic.api.controllers.v1 import versions
+from webob import exc as webob_exc
+
+from ironic_inspection_rules.i18n import _
+
+_REFUSAL = _('The API version does not allow inspection rules')
+
+since_inspection_rules = validation.api_version(
+    versions.MINOR_96_INSPECTION_RULES, message=_REFUSAL,
+    exception_class=webob_exc.HTTPMethodNotAllowed)
+"""Answers an older request with 405."""
+
+since_inspection_rules_get = validation.api_version(
+    versions.MINOR_96_INSPECTION_RULES, message=_REFUSAL)
+"""Answers an older GET request with 404."""
