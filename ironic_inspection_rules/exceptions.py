@@ -83,13 +83,17 @@ class InvalidRule(Invalid):
         super().__init__(message)
 
 
-class InvalidBuiltInRules(Invalid):
-    """The file of built-in rules cannot be used; services do not start."""
+class InvalidDocument(Invalid):
+    """A file does not hold what it should."""
 
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(
-            _('Built-in inspection rules in %(path)s: %(reason)s')
-            % {'path': path, 'reason': reason})
+        self.path = path
+        self.reason = reason
+        super().__init__(f'{path}: {reason}')
+
+
+class InvalidBuiltInRules(InvalidDocument):
+    """The file of built-in rules cannot be used; services do not start."""
 
 
 class OperationError(InspectionRulesError):

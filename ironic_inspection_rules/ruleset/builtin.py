@@ -21,13 +21,13 @@ import typing
 import uuid
 
 from oslo_utils import uuidutils
-import yaml
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.ruleset import document
 
 _NAMESPACE = uuid.UUID('5c3c4d5a-9f0e-5d0b-8d6a-0d6f3c1f7a10')
 
@@ -43,8 +43,12 @@ def load(path: str, ops: registry.Registry) -> tuple[model.Rule, ...]:
     :raises: :class:`.exceptions.InvalidBuiltInRules` with the file, and
         where it is one rule's fault, the rule and all its problems.
     """
+    try:
+        entries = document.load(path).entries
+    except exceptions.InvalidDocument as exc:
+        raise exceptions.InvalidBuiltInRules(path, exc.reason) from exc
     rules: dict[str, model.Rule] = {}
-    for index, entry in enumerate(_read(path)):
+    for index, entry in enumerate(entries):
         name = _name(entry, index)
         try:
             rule = validation.parse(_with_uuid(entry), ops, built_in=True)
@@ -57,18 +61,6 @@ def load(path: str, ops: registry.Registry) -> tuple[model.Rule, ...]:
                 % {'name': name, 'uuid': rule.uuid})
         rules[rule.uuid] = rule
     return tuple(rules.values())
-
-
-def _read(path: str) -> list[typing.Any]:
-    try:
-        with open(path, encoding='utf-8') as stream:
-            entries = yaml.safe_load(stream)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as exc:
-        raise exceptions.InvalidBuiltInRules(path, str(exc)) from exc
-    if not isinstance(entries, list | None):
-        raise exceptions.InvalidBuiltInRules(
-            path, _('the file must hold a list of rules'))
-    return entries or []
 
 
 def _name(entry: typing.Any, index: int) -> str:

@@ -1,0 +1,140 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rules as people keep them: YAML or JSON files, with places in them."""
+
+import dataclasses
+import typing
+
+import yaml
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.i18n import _
+
+Place = tuple[int, int]
+
+_Loader = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
+_TEXT = 'tag:yaml.org,2002:str'
+_MERGE = 'tag:yaml.org,2002:merge'
+_TIMESTAMP = 'tag:yaml.org,2002:timestamp'
+
+
+@dataclasses.dataclass(frozen=True)
+class Document:
+    """What one file holds.
+
+    ``entries`` are its rules as plain data, which may be anything yet.
+    ``places`` has line and column, counted from one, of each value by the
+    number of its entry and the RFC 6901 pointer in it.
+    """
+
+    path: str
+    entries: tuple[typing.Any, ...]
+    places: typing.Mapping[tuple[int, str], Place]
+
+    def place(self, index: int, pointer: str = '') -> Place:
+        """Find a value, or else the nearest thing around it.
+
+        :param index: number of the entry, from zero.
+        :param pointer: RFC 6901 pointer inside the entry.
+        :returns: line and column.
+        """
+        while (index, pointer) not in self.places:
+            pointer = pointer.rpartition('/')[0]
+        return self.places[index, pointer]
+
+
+def load(path: str) -> Document:
+    """Read the rules of a file: a list of them, or a single one.
+
+    :raises: :class:`.exceptions.InvalidDocument` where it cannot be read,
+        with the line where it is one's fault.
+    """
+    try:
+        with open(path, encoding='utf-8') as stream:
+            text = stream.read()
+    except (OSError, UnicodeDecodeError) as exc:
+        raise exceptions.InvalidDocument(path, str(exc)) from exc
+    # Only JSON has tabs where they matter to YAML, and only between values.
+    if text.lstrip().startswith(('[', '{')):
+        text = text.replace('\t', ' ')
+    try:
+        nodes = [node for node in yaml.compose_all(text, _Loader)
+                 if node is not None]
+        entries = [entry for node in nodes for entry in _split(node)]
+        places: dict[tuple[int, str], Place] = {}
+        values = []
+        for index, entry in enumerate(entries):
+            values.append(_construct(entry))
+            places.update(((index, pointer), place)
+                          for pointer, place in _places(entry, ''))
+    except (yaml.YAMLError, RecursionError) as exc:
+        raise exceptions.InvalidDocument(path, _explain(exc)) from exc
+    return Document(path, tuple(values), places)
+
+
+def _split(node: yaml.Node) -> list[yaml.Node]:
+    if isinstance(node, yaml.SequenceNode):
+        return list(node.value)
+    if isinstance(node, yaml.ScalarNode) and not node.value:
+        return []
+    return [node]
+
+
+def _construct(node: yaml.Node) -> typing.Any:
+    """Return the node's value; times stay the text they are."""
+    if isinstance(node, yaml.SequenceNode):
+        return [_construct(item) for item in node.value]
+    if isinstance(node, yaml.MappingNode):
+        _check_keys(node)
+        yaml.constructor.SafeConstructor().flatten_mapping(node)
+        return {_construct(key): _construct(value)
+                for key, value in node.value}
+    if node.tag == _TIMESTAMP:
+        return node.value
+    return yaml.constructor.SafeConstructor().construct_document(node)
+
+
+def _check_keys(node: yaml.MappingNode) -> None:
+    names = set()
+    for key, _value in node.value:
+        problem = None
+        if key.tag not in (_TEXT, _MERGE):
+            problem = _('keys must be text')
+        elif key.value in names:
+            problem = _('key "%s" is there twice') % key.value
+        if problem:
+            raise yaml.MarkedYAMLError(problem=problem,
+                                       problem_mark=key.start_mark)
+        names.add(key.value)
+
+
+def _places(node: yaml.Node, pointer: str
+            ) -> typing.Iterator[tuple[str, Place]]:
+    yield pointer, (node.start_mark.line + 1, node.start_mark.column + 1)
+    if isinstance(node, yaml.SequenceNode):
+        for index, item in enumerate(node.value):
+            yield from _places(item, f'{pointer}/{index}')
+    elif isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield from _places(value,
+                               pointer + data_path.pointer([key.value]))
+
+
+def _explain(exc: Exception) -> str:
+    mark = getattr(exc, 'problem_mark', None)
+    if mark is None:
+        return str(exc)
+    return _('line %(line)d, column %(column)d: %(problem)s') % {
+        'line': mark.line + 1, 'column': mark.column + 1,
+        'problem': getattr(exc, 'problem', None) or exc}

@@ -1,0 +1,88 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rules as people keep them."""
+
+import textwrap
+
+import fixtures
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.ruleset import document
+from ironic_inspection_rules.tests.unit import base
+
+
+class LoadTestCase(base.TestCase):
+
+    def load(self, text):
+        path = self.useFixture(fixtures.TempDir()).join('rules')
+        with open(path, 'w', encoding='utf-8') as stream:
+            stream.write(textwrap.dedent(text))
+        return document.load(path)
+
+    def refused(self, text):
+        return str(self.assertRaises(exceptions.InvalidDocument,
+                                     self.load, text))
+
+    def test_a_list_of_rules_and_a_single_rule_are_read(self):
+        self.assertEqual(({'a': 1}, {'b': [2]}),
+                         self.load('[{"a": 1}, {"b": [2]}]').entries)
+        self.assertEqual(({'a': 1},), self.load('a: 1').entries)
+        self.assertEqual((), self.load('').entries)
+
+    def test_several_yaml_documents_are_one_list(self):
+        self.assertEqual(({'a': 1}, {'b': 2}),
+                         self.load('a: 1\n---\n- b: 2\n').entries)
+
+    def test_json_may_be_indented_with_tabs(self):
+        self.assertEqual(({'a': ['x\ty']},),
+                         self.load('{\n\t"a": [\n\t\t"x\\ty"]}').entries)
+
+    def test_dates_stay_text(self):
+        self.assertEqual(({'a': '2026-01-01'},),
+                         self.load('a: 2026-01-01').entries)
+
+    def test_anchors_and_merges_work(self):
+        self.assertEqual(
+            ({'x': {'op': 'log', 'args': [1]}, 'y': {'op': 'log',
+                                                     'args': [2]}},),
+            self.load("""
+                x: &x {op: log, args: [1]}
+                y: {<<: *x, args: [2]}
+            """).entries)
+
+    def test_the_place_of_each_value_is_known(self):
+        loaded = self.load('- a: 1\n- b:\n  - c/d: 2\n')
+
+        self.assertEqual((1, 3), loaded.place(0))
+        self.assertEqual((3, 10), loaded.place(1, '/b/0/c~1d'))
+
+    def test_the_place_of_what_is_absent_is_that_around_it(self):
+        loaded = self.load('- a: 1\n- b: [2]\n')
+
+        self.assertEqual(loaded.place(1, '/b'), loaded.place(1, '/b/7/c'))
+        self.assertEqual(loaded.place(0), loaded.place(0, '/nothing'))
+
+    def test_errors_say_where(self):
+        self.assertIn('line 2', self.refused('- a: 1\n- {b: 2}}'))
+        self.assertIn('line 3, column 1: key "a" is there twice',
+                      self.refused('a: 1\nb: 2\na: 3\n'))
+        self.assertIn('keys must be text', self.refused('1: a'))
+
+    def test_what_contains_itself_is_refused(self):
+        self.refused('&a [*a]')
+
+    def test_a_file_that_is_not_there_is_named(self):
+        error = self.assertRaises(exceptions.InvalidDocument,
+                                  document.load, '/nowhere/at.all')
+
+        self.assertIn('/nowhere/at.all', str(error))
