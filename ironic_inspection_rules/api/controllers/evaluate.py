@@ -59,7 +59,7 @@ class EvaluateController(base.RestController):
 
     @method.expose()
     @version.since_inspection_rules
-    def post(self, **_query: Any) -> dict[str, Any]:
+    def post(self) -> dict[str, Any]:
         """Tell what rules would do to a machine."""
         api_utils.check_policy(policies.EVALUATE)
         request.query({})

@@ -57,7 +57,7 @@ class InspectionRuleController(base.RestController):
 
     @method.expose()
     @version.since_inspection_rules_get
-    def get_all(self, **_query: Any) -> dict[str, Any]:
+    def get_all(self) -> dict[str, Any]:
         """List rules."""
         api_utils.check_policy('baremetal:inspection_rule:get')
         query = request.query({
@@ -87,18 +87,18 @@ class InspectionRuleController(base.RestController):
 
     @method.expose()
     @version.since_inspection_rules_get
-    def get_one(self, uuid: str, **_query: Any) -> dict[str, Any]:
+    def get_one(self, rule_uuid: str) -> dict[str, Any]:
         """Show one rule."""
         api_utils.check_policy('baremetal:inspection_rule:get')
         query = request.query({'fields': _fields})
-        uuid = request.rule_uuid(uuid)
+        uuid = request.rule_uuid(rule_uuid)
         rule = self._built_in.get(uuid) or _stored(uuid)
         fields = query['fields']
         return view.represent(rule, view.FIELDS if fields is None else fields)
 
     @method.expose(status_code=http_client.CREATED)
     @version.since_inspection_rules
-    def post(self, **_query: Any) -> dict[str, Any]:
+    def post(self) -> dict[str, Any]:
         """Make a rule."""
         api_utils.check_policy('baremetal:inspection_rule:create')
         request.query({})
@@ -118,7 +118,7 @@ class InspectionRuleController(base.RestController):
 
     @method.expose()
     @version.since_inspection_rules
-    def patch(self, uuid: str, **_query: Any) -> dict[str, Any]:
+    def patch(self, rule_uuid: str) -> dict[str, Any]:
         """Change some fields of a rule."""
         api_utils.check_policy('baremetal:inspection_rule:update')
         request.query({})
@@ -137,11 +137,11 @@ class InspectionRuleController(base.RestController):
                 raise exceptions.InvalidRule(
                     view.without_secrets(exc.problems)) from None
 
-        return self._change(uuid, decide)
+        return self._change(rule_uuid, decide)
 
     @method.expose()
     @version.since_inspection_rules
-    def put(self, uuid: str, **_query: Any) -> dict[str, Any]:
+    def put(self, rule_uuid: str) -> dict[str, Any]:
         """Replace a rule whole."""
         api_utils.check_policy('baremetal:inspection_rule:update')
         request.query({})
@@ -159,17 +159,17 @@ class InspectionRuleController(base.RestController):
             return validation.parse({**fields, 'uuid': rule.uuid},
                                     self._ops)
 
-        return self._change(uuid, decide)
+        return self._change(rule_uuid, decide)
 
     @method.expose(status_code=http_client.NO_CONTENT)
     @version.since_inspection_rules
-    def delete(self, uuid: str | None = None, **_query: Any) -> None:
+    def delete(self, rule_uuid: str | None = None) -> None:
         """Remove one rule, or all but the built-in ones."""
         api_utils.check_policy('baremetal:inspection_rule:delete')
         request.query({})
         context = api.request.context
-        if uuid is not None:
-            rule = self._changeable(uuid)
+        if rule_uuid is not None:
+            rule = self._changeable(rule_uuid)
             with notification.emitted(context, rule, 'delete'):
                 rule.destroy()
             return
@@ -180,19 +180,19 @@ class InspectionRuleController(base.RestController):
                         notification.emitted(context, rule, 'delete'))
             rule_object.Rule.destroy_all(context)
 
-    def _changeable(self, uuid: str) -> rule_object.Rule:
-        uuid = request.rule_uuid(uuid)
+    def _changeable(self, rule_uuid: str) -> rule_object.Rule:
+        uuid = request.rule_uuid(rule_uuid)
         if uuid in self._built_in:
             raise exceptions.Invalid(
                 _('Inspection rule %s is built-in and cannot be changed')
                 % uuid)
         return _stored(uuid)
 
-    def _change(self, uuid: str,
+    def _change(self, rule_uuid: str,
                 decide: Callable[[rule_object.Rule], model.Rule]
                 ) -> dict[str, Any]:
         while True:
-            rule = self._changeable(uuid)
+            rule = self._changeable(rule_uuid)
             fields = _writable(decide(rule))
             if rule.sensitive and not fields['sensitive']:
                 raise exceptions.Invalid(

@@ -1,0 +1,106 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Ironic's API with the plugin, in this process."""
+
+from collections.abc import Callable
+import contextlib
+from typing import Any
+
+import fixtures
+from ironic import objects
+from ironic.api import app as ironic_app
+from ironic.api.controllers import v1
+from ironic.conf import CONF
+from ironic.db.sqlalchemy import models as ironic_models
+from oslo_config import fixture as config_fixture
+import webob
+import webob.exc
+
+from ironic_inspection_rules.adapters import start
+from ironic_inspection_rules.tests import database
+
+USERS = {
+    'admin': {'X-Roles': 'admin,member,reader', 'OpenStack-System-Scope':
+              'all'},
+    'reader': {'X-Roles': 'reader', 'OpenStack-System-Scope': 'all'},
+    'member': {'X-Roles': 'member,reader', 'X-Project-Id': 'a-project'},
+}
+
+
+class FakeKeystone:
+    """In the place of keystonemiddleware: a token is the name of a user."""
+
+    def __init__(self, app: Callable, conf: Any) -> None:
+        self.app = app
+
+    def __call__(self, environ: dict, start_response: Callable) -> Any:
+        user = environ.get('HTTP_X_AUTH_TOKEN')
+        if user not in USERS:
+            return webob.exc.HTTPUnauthorized()(environ, start_response)
+        request = webob.Request(environ)
+        request.headers.update({'X-Identity-Status': 'Confirmed',
+                                'X-User-Id': user, **USERS[user]})
+        return self.app(environ, start_response)
+
+
+class Application(fixtures.Fixture):
+    """Ironic's API over an SQLite database of its own.
+
+    :param options: of ironic.conf, by group.
+    :ivar app: the WSGI application.
+    """
+
+    def __init__(self, options: dict[str, dict[str, Any]] | None = None
+                 ) -> None:
+        self._options = options or {}
+
+    def _setUp(self) -> None:
+        config = self.useFixture(config_fixture.Config(CONF))
+        CONF([], project='ironic', default_config_files=[],
+             default_config_dirs=[])
+        config.config(auth_strategy='noauth', rpc_transport='none',
+                      host='host.test')
+        config.config(group='api', middleware=['inspection-rules'])
+        for group, values in self._options.items():
+            config.config(group=None if group == 'DEFAULT' else group,
+                          **values)
+        tables = self.useFixture(database.Database())
+        ironic_models.Base.metadata.create_all(tables.engine)
+        objects.register_all()
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.api.app.auth_token.AuthProtocol', FakeKeystone))
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.api.controllers.v1.Controller._subcontroller_map',
+            dict(v1.Controller._subcontroller_map)))
+        start.rules.cache_clear()
+        self.addCleanup(start.rules.cache_clear)
+        self.app = ironic_app.VersionSelectorApplication()
+
+
+class Current:
+    """The application of the fixture that is in use at the moment."""
+
+    app: Callable | None = None
+
+    def __call__(self, environ: dict, start_response: Callable) -> Any:
+        return self.app(environ, start_response)
+
+    @contextlib.contextmanager
+    def use(self, fixture: Application):
+        with fixture:
+            self.app = fixture.app
+            yield fixture
+        self.app = None
+
+
+current = Current()

@@ -1,0 +1,99 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the YAML files of HTTP tests name under ``fixtures``."""
+
+import contextlib
+import pathlib
+import tempfile
+from typing import Any
+
+from gabbi import fixture
+from ironic import objects
+from ironic.common import context
+from oslo_serialization import jsonutils
+
+from ironic_inspection_rules.tests.functional.api import application
+
+NODE = '5e1f6b5e-4a5c-4d1e-9c53-5b2f8f1c7a10'
+
+BUILT_IN_RULES = [
+    {'uuid': '11111111-1111-4111-8111-111111111111',
+     'description': 'built-in, first of all', 'priority': 20000,
+     'actions': [{'op': 'log', 'args': ['first']}]},
+    {'uuid': '22222222-2222-4222-8222-222222222222',
+     'description': 'built-in, in the middle', 'priority': 5,
+     'scope': 'rack', 'phase': 'preprocess', 'sensitive': True,
+     'actions': [{'op': 'log', 'args': ['middle']}]},
+    {'uuid': '33333333-3333-4333-8333-333333333333',
+     'description': 'built-in, last of all', 'priority': -1,
+     'actions': [{'op': 'log', 'args': ['last']}]},
+]
+
+
+class API(fixture.GabbiFixture):
+    """Ironic's API without authentication."""
+
+    options: dict[str, dict[str, Any]] = {}
+
+    def start_fixture(self) -> None:
+        self.stack = contextlib.ExitStack()
+        self.stack.enter_context(application.current.use(
+            application.Application(self.options)))
+
+    def stop_fixture(self) -> None:
+        self.stack.close()
+
+
+class SmallPagesAPI(API):
+    """With at most three rules on a page."""
+
+    options = {'api': {'max_limit': 3}}
+
+
+class KeystoneAPI(API):
+    """With tokens ``admin``, ``reader`` and ``member``."""
+
+    options = {'DEFAULT': {'auth_strategy': 'keystone'}}
+
+
+class BuiltInRulesAPI(API):
+    """With three built-in rules."""
+
+    def start_fixture(self) -> None:
+        self.directory = tempfile.TemporaryDirectory()
+        path = pathlib.Path(self.directory.name) / 'rules.yaml'
+        path.write_text(jsonutils.dumps(BUILT_IN_RULES))
+        self.options = {'inspection_rules': {'built_in': str(path)}}
+        super().start_fixture()
+
+    def stop_fixture(self) -> None:
+        super().stop_fixture()
+        self.directory.cleanup()
+
+
+class InspectedNode(fixture.GabbiFixture):
+    """A node with a port and stored inspection data; after an API."""
+
+    def start_fixture(self) -> None:
+        admin = context.get_admin_context()
+        node = objects.Node(
+            admin, uuid=NODE, name='inspected', driver='fake-hardware',
+            driver_info={'fake_password': 's3cret'}, extra={'rack': 'a1'})
+        node.create()
+        objects.Port(admin, node_id=node.id,
+                     address='52:54:00:00:00:01').create()
+        objects.NodeInventory(
+            admin, node_id=node.id,
+            inventory_data={'cpu': {'count': 8}, 'memory': {
+                'physical_mb': 4096}},
+            plugin_data={'seen': True, 'inspection_rules': {}}).create()
