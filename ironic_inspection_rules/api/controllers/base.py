@@ -12,12 +12,33 @@
 
 """What the controllers of this project have in common."""
 
+from collections.abc import Callable
+import functools
 from http import client as http_client
 import inspect
 from typing import Any
 
+from ironic.api import method
 import pecan
 from pecan import rest
+
+
+def expose(status_code: int | None = None) -> Callable[[Callable], Callable]:
+    """Make a method answer requests, as Ironic's decorator of that name does.
+
+    What is in the path becomes its arguments. What pecan finds in the query
+    and in the body does not: it would be mistaken for these.
+
+    :param status_code: that of a good answer, 200 if not given.
+    """
+    def decorate(function: Callable) -> Callable:
+        @functools.wraps(function)
+        def exposed(self: Any, *path: str, **_found: Any) -> Any:
+            return function(self, *path)
+
+        return method.expose(status_code)(exposed)
+
+    return decorate
 
 
 class RestController(rest.RestController):

@@ -18,7 +18,6 @@ from typing import Any
 
 from ironic import api
 from ironic import objects
-from ironic.api import method
 from ironic.api.controllers.v1 import utils as api_utils
 from ironic.drivers.modules import inspect_utils
 from oslo_utils import uuidutils
@@ -57,7 +56,7 @@ class EvaluateController(base.RestController):
     def __init__(self, rules: repository.Repository) -> None:
         self._rules = rules
 
-    @method.expose()
+    @base.expose()
     @version.since_inspection_rules
     def post(self) -> dict[str, Any]:
         """Tell what rules would do to a machine."""

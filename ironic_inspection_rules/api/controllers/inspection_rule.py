@@ -19,7 +19,6 @@ from typing import Any
 from urllib import parse
 
 from ironic import api
-from ironic.api import method
 from ironic.api.controllers import link
 from ironic.api.controllers.v1 import utils as api_utils
 from ironic.common import args
@@ -55,7 +54,7 @@ class InspectionRuleController(base.RestController):
         self._ops = rules.ops
         self.evaluate = evaluate.EvaluateController(rules)
 
-    @method.expose()
+    @base.expose()
     @version.since_inspection_rules_get
     def get_all(self) -> dict[str, Any]:
         """List rules."""
@@ -85,7 +84,7 @@ class InspectionRuleController(base.RestController):
             answer['next'] = _next_link(limit, rules[-1].uuid)
         return answer
 
-    @method.expose()
+    @base.expose()
     @version.since_inspection_rules_get
     def get_one(self, rule_uuid: str) -> dict[str, Any]:
         """Show one rule."""
@@ -96,7 +95,7 @@ class InspectionRuleController(base.RestController):
         fields = query['fields']
         return view.represent(rule, view.FIELDS if fields is None else fields)
 
-    @method.expose(status_code=http_client.CREATED)
+    @base.expose(status_code=http_client.CREATED)
     @version.since_inspection_rules
     def post(self) -> dict[str, Any]:
         """Make a rule."""
@@ -116,7 +115,7 @@ class InspectionRuleController(base.RestController):
         api.response.location = link.build_url(view.RESOURCE, uuid)
         return view.represent(rule)
 
-    @method.expose()
+    @base.expose()
     @version.since_inspection_rules
     def patch(self, rule_uuid: str) -> dict[str, Any]:
         """Change some fields of a rule."""
@@ -139,7 +138,7 @@ class InspectionRuleController(base.RestController):
 
         return self._change(rule_uuid, decide)
 
-    @method.expose()
+    @base.expose()
     @version.since_inspection_rules
     def put(self, rule_uuid: str) -> dict[str, Any]:
         """Replace a rule whole."""
@@ -161,7 +160,7 @@ class InspectionRuleController(base.RestController):
 
         return self._change(rule_uuid, decide)
 
-    @method.expose(status_code=http_client.NO_CONTENT)
+    @base.expose(status_code=http_client.NO_CONTENT)
     @version.since_inspection_rules
     def delete(self, rule_uuid: str | None = None) -> None:
         """Remove one rule, or all but the built-in ones."""
