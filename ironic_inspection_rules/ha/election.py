@@ -62,6 +62,9 @@ BEAT = 0.5
 """Seconds between two questions to the coordinator."""
 
 
+Callback = Callable[[], None]
+
+
 class CoordinatorLost(exceptions.InspectionRulesError):
     """The coordinator could not be reached as often as was asked for."""
 
@@ -111,8 +114,8 @@ class Election:
     """
 
     def __init__(self, name: str, backend_url: str, member: str, *,
-                 on_gained: Callable[[], None] = _nothing,
-                 on_lost: Callable[[], None] = _nothing,
+                 on_gained: Callback = _nothing,
+                 on_lost: Callback = _nothing,
                  connection_retries: int = 10,
                  connection_retry_interval: float = 1.0,
                  lease: float = LEASE, beat: float = BEAT) -> None:

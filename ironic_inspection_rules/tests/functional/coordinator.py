@@ -13,6 +13,7 @@
 
 """Private coordinators that a test may stop, freeze and kill."""
 
+import importlib.util
 import os
 import pathlib
 import shutil
@@ -36,11 +37,14 @@ class Coordinator(fixtures.Fixture):
     """A server in a process of its own, started by the fixture."""
 
     program = ''
+    library = ''
     scheme = ''
 
     @classmethod
     def why_missing(cls) -> str | None:
         """What is not installed, None if nothing."""
+        if not importlib.util.find_spec(cls.library):
+            return f'no Python package {cls.library}'
         return None if shutil.which(cls.program) else f'no {cls.program}'
 
     def __init__(self, host: str = '127.0.0.1') -> None:
@@ -94,6 +98,7 @@ class Redis(Coordinator):
     """A redis that forgets everything when it is started again."""
 
     program = 'redis-server'
+    library = 'redis'
     scheme = 'redis'
 
     def arguments(self) -> list[str]:
@@ -105,15 +110,8 @@ class Etcd(Coordinator):
     """An etcd of one node."""
 
     program = 'etcd'
+    library = 'etcd3gw'
     scheme = 'etcd3+http'
-
-    @classmethod
-    def why_missing(cls) -> str | None:
-        try:
-            import etcd3gw  # noqa: F401
-        except ImportError:
-            return 'no etcd3gw'
-        return super().why_missing()
 
     @property
     def url(self) -> str:

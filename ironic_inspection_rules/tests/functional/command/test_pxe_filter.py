@@ -1,0 +1,113 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""ironic-inspection-pxe-filter, run as operators run it, without rights."""
+
+import contextlib
+import pathlib
+import sqlite3
+import subprocess
+import sys
+
+import fixtures
+from ironic.db.sqlalchemy import models
+import sqlalchemy as sa
+
+from ironic_inspection_rules.tests.unit import base
+
+RUN = ('import sys; from ironic_inspection_rules.command import pxe_filter; '
+       'sys.exit(pxe_filter.main())')
+TABLE = 'inet ironic_inspection_pxe_filter_eth1'
+
+
+class PxeFilterTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.file = self.directory / 'ironic.sqlite'
+        models.Base.metadata.create_all(
+            sa.create_engine(f'sqlite:///{self.file}'))
+        self.configure('interface = eth1')
+
+    def configure(self, *options, url=None):
+        self.config_file = self.directory / 'ironic.conf'
+        self.config_file.write_text('\n'.join([
+            '[DEFAULT]', 'use_stderr = False', 'rpc_transport = none',
+            f'log_file = {self.directory}/log',
+            f'state_path = {self.directory}',
+            '[database]', f'connection = {url or f"sqlite:///{self.file}"}',
+            '[inspection_pxe_filter]', *options, '']))
+
+    def execute(self, statement):
+        with contextlib.closing(sqlite3.connect(self.file)) as connection:
+            connection.execute(statement)
+            connection.commit()
+
+    def run_filter(self, *arguments, path=None):
+        """Run it, without nft unless there is a path to it."""
+        done = subprocess.run(
+            [sys.executable, '-W', 'ignore', '-c', RUN,
+             '--config-file', self.config_file, *arguments],
+            capture_output=True, text=True, check=False, timeout=60,
+            env={'PATH': path or str(self.directory)})
+        return done.returncode, done.stdout, done.stderr.strip()
+
+    def refused(self, *arguments, **environment):
+        code, output, errors = self.run_filter(*arguments, **environment)
+        self.assertEqual((1, '', 1), (code, output, len(errors.splitlines())),
+                         errors)
+        return errors
+
+    def test_dry_run_prints_the_script_of_a_leader(self):
+        self.execute(
+            'INSERT INTO nodes (id, uuid, provision_state, inspect_interface)'
+            ' VALUES (1, "a", "inspect wait", "agent")')
+        self.execute(
+            'INSERT INTO ports (uuid, address, node_id) VALUES'
+            ' ("p", "52:54:00:00:00:01", 1), ("q", "52:54:00:00:00:02", 2)')
+        code, output, errors = self.run_filter('--dry-run')
+        self.assertEqual((0, ''), (code, errors))
+        self.assertEqual([
+            f'add element {TABLE} whitelist {{ 52:54:00:00:00:01 }}',
+            f'add element {TABLE} blacklist {{ 52:54:00:00:00:02 }}',
+            f'add element {TABLE} unknown {{ "eth1" }}',
+            f'add element {TABLE} leader {{ "eth1" timeout 2s }}'],
+            [line for line in output.splitlines() if 'add element' in line])
+
+    def test_the_options_are_heeded(self):
+        self.configure('interface = eth1', 'ports = 4011/udp, 80/tcp')
+        output = self.run_filter('--dry-run')[1]
+        self.assertIn('iifname "eth1" udp dport 4011', output)
+        self.assertIn('iifname "eth1" tcp dport 80', output)
+        self.assertNotIn('dport 67', output)
+
+    def test_bad_input_is_one_line_and_code_1(self):
+        self.assertIn('nft program is not installed', self.refused())
+
+        self.execute('INSERT INTO ports (uuid, address) VALUES ("p", "bad")')
+        self.assertIn('Port p has a bad MAC address: "bad"',
+                      self.refused('--dry-run'))
+
+        self.configure()
+        self.assertIn('interface is required', self.refused())
+
+        self.configure('interface = eth1', 'sync_period = 31')
+        self.assertIn('sync_period', self.refused('--dry-run'))
+
+        self.configure('interface = eth1', 'ports = 67')
+        self.assertIn('"67" is not a port', self.refused('--dry-run'))
+
+        self.configure('interface = eth1', url='sqlite:////absent/ironic')
+        self.assertIn('unable to open database file',
+                      self.refused('--dry-run'))
