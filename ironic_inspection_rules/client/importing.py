@@ -55,12 +55,12 @@ def decide(rules: Iterable[Any], present: Sequence[Rule],
         or, where it has none, with its description.
     :raises: :class:`.exceptions.Conflict` where that is not clear.
     """
-    steps = []
+    steps: list[Step] = []
     for rule in rules:
         if not isinstance(rule, dict):
             raise exceptions.Invalid(_('A rule must be a mapping'))
         previous = _find(rule, present) if replace else None
-        if any(previous is step.previous for step in steps if previous):
+        if previous and any(previous is step.previous for step in steps):
             raise exceptions.Conflict(
                 _('Two of the rules would replace rule %s')
                 % previous['uuid'])

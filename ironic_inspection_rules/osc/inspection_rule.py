@@ -175,7 +175,7 @@ def _as_tables(result: dict[str, Any]) -> str:
     for rule in result['rules']:
         rules.add_row([rule['description'] or rule['uuid'], rule['phase'],
                        _('yes') if rule['matched'] else _('no'),
-                       '\n'.join(map(_why, rule['conditions']))])
+                       '\n'.join(map(_why, rule['conditions'] or ()))])
     changes = prettytable.PrettyTable([_('Object'), _('Change'), _('Path'),
                                        _('Value')], align='l')
     for change in result['changes']:

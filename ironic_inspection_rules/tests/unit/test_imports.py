@@ -47,20 +47,21 @@ MAY_IMPORT = {
     'legacy': {'engine'},
     'objects': {'db', 'ironic'},
     'ha': {'db'},
-    'ruleset': {'engine', 'legacy', 'objects'},
-    'ruleset.builtin': {'engine', 'legacy'},
+    'ruleset': {'engine', 'legacy'},
+    'client': set(),
+    'osc': {'client', 'ruleset'},
     'adapters': {'engine', 'ruleset', 'traits', 'objects', 'ha', 'conf',
                  'ironic'},
     'api': ANY_LAYER_BELOW,
     'command': ANY_LAYER_BELOW | {'api'},
-    'command.lint': {'engine', 'legacy', 'ruleset.builtin'},
-    'command.test': {'engine', 'legacy', 'ruleset.builtin'},
-    'command.convert': {'engine', 'legacy', 'ruleset.builtin'},
+    'command.lint': {'engine', 'legacy', 'ruleset'},
+    'command.test': {'engine', 'legacy', 'ruleset'},
+    'command.convert': {'engine', 'legacy', 'ruleset'},
 }
 
 #: What works on a machine without Ironic.
 OFFLINE = ('engine', 'conditions', 'actions', 'legacy', 'traits',
-           'ruleset.builtin', 'command.lint', 'command.test',
+           'ruleset', 'command.lint', 'command.test',
            'command.convert')
 
 
