@@ -12,87 +12,97 @@
 
 """The pace at which machines are powered on for inspection."""
 
+from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
 import threading
+import time
 
 from oslo_log import log
-import tooz
-from tooz import locking
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.ha import claim
 from ironic_inspection_rules.i18n import _
 
 LOG = log.getLogger(__name__)
 
-_QUANTUM = 0.2
-"""Seconds between two looks at a lock that somebody else holds."""
+BEAT = 0.5
+"""Seconds between two questions to the coordinator."""
 
 
 class Throttle:
     """Lets one machine at a time be powered on in the whole cluster.
 
-    Each turn lasts as long as the interval: it is slept through with the
-    lock held, so that a holder which dies or loses touch slows the others
-    down for a while and never speeds them up (spec 001 "HA reboot
-    throttle").
+    The interval is slept through before the power-on, with the lock held: a
+    holder which dies or loses touch slows the others down for a while and
+    never speeds them up (spec 001 "HA reboot throttle").
 
-    :param lock: a lock of the coordination service that all hosts share.
-    :param interval: seconds between two turns.
+    :param make_claim: makes a new claim for the lock that all hosts share.
+    :param interval: seconds between two power-ons.
     :param stop: set when the process shall end; ends all waiting.
-    :param retries: how often a coordination service out of reach is tried.
+    :param retries: how often a coordinator out of reach is tried again.
     :param retry_interval: seconds between two such tries.
     """
 
-    def __init__(self, lock: locking.Lock, interval: float,
-                 stop: threading.Event, retries: int,
+    def __init__(self, make_claim: Callable[[], claim.Claim],
+                 interval: float, stop: threading.Event, retries: int,
                  retry_interval: float) -> None:
-        self._lock = lock
+        self._make_claim = make_claim
         self._interval = interval
         self._stop = stop
         self._retries = retries
         self._retry_interval = retry_interval
+        self._of_process = threading.Lock()
 
     @contextlib.contextmanager
     def turn(self) -> Iterator[None]:
-        """Wait for a turn; it ends with the context.
+        """Wait for the turn of a machine; it ends with the context.
 
-        :raises: Stopping when the process ends meanwhile.
-        :raises: TemporaryFailure when the coordination service stays out of
-            reach.
+        :raises: Stopping when the process shall end.
+        :raises: TemporaryFailure when the coordinator stays out of reach.
         """
-        self._acquire()
+        while not self._of_process.acquire(timeout=BEAT):
+            self._sleep(0)
         try:
-            self._sleep(self._interval)
-            yield
+            with self._claim_turn():
+                yield
         finally:
-            self._release()
+            self._of_process.release()
 
-    def _acquire(self) -> None:
+    def _claim_turn(self) -> contextlib.ExitStack:
         failures = 0
         while True:
             try:
-                if self._lock.acquire(blocking=False):
-                    return
-            except tooz.ToozError as exc:
+                return self._try_to_claim_turn()
+            except exceptions.Stopping:
+                raise
+            # What a driver cannot translate it lets through: anything.
+            except Exception as exc:
                 failures += 1
                 if failures > self._retries:
                     raise exceptions.TemporaryFailure(
-                        _('The coordination service is out of reach: %s')
-                        % exc) from exc
+                        _('The coordinator is out of reach: %s') % exc
+                    ) from exc
+                LOG.warning('The reboot throttle has lost its coordinator, '
+                            'connecting again: %s', exc)
                 self._sleep(self._retry_interval)
-            else:
-                self._sleep(_QUANTUM)
 
-    def _release(self) -> None:
-        try:
-            self._lock.release()
-        except tooz.ToozError as exc:
-            LOG.warning('The lock of the reboot throttle is left to expire: '
-                        '%s', exc)
+    def _try_to_claim_turn(self) -> contextlib.ExitStack:
+        with contextlib.ExitStack() as stack:
+            self._wait_for(stack.enter_context(self._make_claim()))
+            return stack.pop_all()
+
+    def _wait_for(self, lock: claim.Claim) -> None:
+        """Get the lock and keep it for the whole interval."""
+        while not lock.hold():
+            self._sleep(BEAT)
+        end = time.monotonic() + self._interval
+        while (remaining := end - time.monotonic()) > 0:
+            self._sleep(min(BEAT, remaining))
+            lock.hold()
 
     def _sleep(self, seconds: float) -> None:
         if self._stop.wait(seconds):
             raise exceptions.Stopping(
-                _('The service stops before it was the turn of the machine '
-                  'to be powered on.'))
+                _('The service stops before the machine could be powered '
+                  'on.'))

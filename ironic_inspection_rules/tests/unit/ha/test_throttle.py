@@ -11,105 +11,118 @@
 # under the License.
 
 import threading
-
-import tooz
+from unittest import mock
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.ha import throttle
 from ironic_inspection_rules.tests.unit import base
 
 
-class FakeLock:
-    """A lock of the cluster; ``answers`` come first when it is asked for."""
+class FakeClaim:
+    """A claim whose lock is free, unless ``answers`` say otherwise first."""
 
-    def __init__(self, *answers):
+    def __init__(self, answers=()):
         self.answers = list(answers)
         self.held = False
+        self.entered = 0
 
-    def acquire(self, blocking=True):
-        if self.answers:
-            answer = self.answers.pop(0)
-            if isinstance(answer, Exception):
-                raise answer
-            return answer
-        if self.held:
-            return False
-        self.held = True
-        return True
+    def __enter__(self):
+        self.entered += 1
+        return self
 
-    def release(self):
+    def __exit__(self, *exc_info):
         self.held = False
+
+    def hold(self):
+        answer = self.answers.pop(0) if self.answers else True
+        if isinstance(answer, Exception):
+            raise answer
+        self.held = answer
+        return answer
 
 
 class Clock(threading.Event):
-    """A stop flag that notes how long it is waited for, and does not wait."""
+    """A stop flag that lets time pass at once where it is waited for."""
 
     def __init__(self, stop_after=None):
         super().__init__()
+        self.now = 100.0
         self.waits = []
         self.stop_after = stop_after
 
     def wait(self, timeout=None):
         self.waits.append(timeout)
+        self.now += timeout
         return len(self.waits) == self.stop_after
+
+    def monotonic(self):
+        return self.now
 
 
 class ThrottleTestCase(base.TestCase):
 
-    def make(self, lock, clock, interval=7.0):
-        return throttle.Throttle(lock, interval, clock, retries=2,
-                                 retry_interval=1.5)
+    def make(self, claim, clock=None, interval=7.0):
+        self.clock = clock or Clock()
+        patcher = mock.patch.object(throttle, 'time', self.clock)
+        patcher.start()
+        self.addCleanup(patcher.stop)
+        return throttle.Throttle(lambda: claim, interval, self.clock,
+                                 retries=2, retry_interval=1.5)
 
     def test_the_interval_is_slept_with_the_lock_held(self):
-        lock, clock = FakeLock(), Clock()
-        with self.make(lock, clock).turn():
-            self.assertTrue(lock.held)
-            self.assertEqual([7.0], clock.waits)
-        self.assertFalse(lock.held)
+        claim = FakeClaim()
+        with self.make(claim).turn():
+            self.assertTrue(claim.held)
+            self.assertEqual(107.0, self.clock.now)
+        self.assertFalse(claim.held)
 
     def test_a_turn_is_waited_for(self):
-        lock, clock = FakeLock(False, False), Clock()
-        with self.make(lock, clock).turn():
-            self.assertTrue(lock.held)
-        self.assertEqual(3, len(clock.waits))
+        claim = FakeClaim([False, False])
+        with self.make(claim).turn():
+            self.assertTrue(claim.held)
+            self.assertEqual(107.0 + 2 * throttle.BEAT, self.clock.now)
+
+    def test_a_lock_lost_while_sleeping_starts_the_turn_anew(self):
+        claim = FakeClaim([True, True, ValueError('lost')])
+        with self.make(claim).turn():
+            self.assertEqual(2, claim.entered)
+            self.assertGreater(self.clock.now, 107.0 + throttle.BEAT)
 
     def test_a_stop_ends_the_sleep_and_frees_the_lock(self):
-        lock, clock = FakeLock(), Clock(stop_after=1)
-        self.assertRaises(exceptions.Stopping,
-                          self.make(lock, clock).turn().__enter__)
-        self.assertFalse(lock.held)
+        claim = FakeClaim()
+        turn = self.make(claim, Clock(stop_after=1)).turn()
+        self.assertRaises(exceptions.Stopping, turn.__enter__)
+        self.assertFalse(claim.held)
 
     def test_a_stop_ends_the_wait_for_the_lock(self):
-        lock, clock = FakeLock(*[False] * 9), Clock(stop_after=4)
-        self.assertRaises(exceptions.Stopping,
-                          self.make(lock, clock).turn().__enter__)
-        self.assertEqual(4, len(clock.waits))
+        claim = FakeClaim([False] * 9)
+        turn = self.make(claim, Clock(stop_after=4)).turn()
+        self.assertRaises(exceptions.Stopping, turn.__enter__)
+        self.assertEqual(4, len(self.clock.waits))
+
+    def test_a_stop_ends_the_wait_for_another_thread(self):
+        it = self.make(FakeClaim(), Clock(stop_after=1))
+        it._of_process.acquire()
+        self.assertRaises(exceptions.Stopping, it.turn().__enter__)
 
     def test_the_lock_is_freed_when_the_power_on_fails(self):
-        lock = FakeLock()
+        claim = FakeClaim()
+        it = self.make(claim)
 
         def power_on():
-            with self.make(lock, Clock()).turn():
+            with it.turn():
                 raise ValueError('no power')
         self.assertRaises(ValueError, power_on)
-        self.assertFalse(lock.held)
+        self.assertFalse(claim.held)
+        with it.turn():
+            self.assertTrue(claim.held)
 
-    def test_a_short_absence_of_the_service_is_survived(self):
-        lock = FakeLock(tooz.ToozError('away'), tooz.ToozError('away'))
-        clock = Clock()
-        with self.make(lock, clock).turn():
-            self.assertEqual([1.5, 1.5, 7.0], clock.waits)
+    def test_a_short_absence_of_the_coordinator_is_survived(self):
+        claim = FakeClaim([ValueError('away'), ValueError('away')])
+        with self.make(claim).turn():
+            self.assertEqual([1.5, 1.5], self.clock.waits[:2])
 
-    def test_a_long_absence_of_the_service_is_told(self):
-        lock = FakeLock(*[tooz.ToozError('away')] * 3)
+    def test_a_long_absence_of_the_coordinator_is_told(self):
+        claim = FakeClaim([ValueError('away')] * 3)
         self.assertRaises(exceptions.TemporaryFailure,
-                          self.make(lock, Clock()).turn().__enter__)
-
-    def test_a_lock_that_cannot_be_freed_does_not_fail_the_turn(self):
-        lock = FakeLock()
-
-        def release():
-            raise tooz.ToozError('away')
-        lock.release = release
-        with self.make(lock, Clock()).turn():
-            pass
+                          self.make(claim).turn().__enter__)
