@@ -20,6 +20,7 @@ from ironic.drivers.modules.inspector.hooks import base
 from oslo_log import log
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.adapters import delivery
 from ironic_inspection_rules.adapters import deploy
 from ironic_inspection_rules.adapters import effects
 from ironic_inspection_rules.adapters import facts
@@ -58,13 +59,21 @@ class InspectionRulesHook(base.InspectionHook):
 
     def _run(self, task, inventory, plugin_data, phase: str) -> None:
         plans = self._rules.plans(phase)
-        supported = CONF.inspection_rules.supported_interfaces
-        if not plans or not re.search(supported,
-                                      task.node.inspect_interface or ''):
+        attempt = delivery.current()
+        if not attempt.has_note(phase) and not (
+                plans and _is_supported(task.node)):
             return
         target = engine_target.Target(
             facts.of_task(task, inventory, plugin_data),
             effects.ServiceEffects())
+        with attempt.guard():
+            if attempt.has_note(phase):
+                attempt.replay(phase, task, target, plugin_data)
+            else:
+                self._apply(plans, phase, task, target, plugin_data)
+
+    def _apply(self, plans, phase: str, task, target: engine_target.Target,
+               plugin_data) -> None:
         outcome = runner.run(
             plans, target, task.node.properties.get(model.SCOPE_PROPERTY))
         LOG.debug('%(count)d inspection rules of phase %(phase)s matched '
@@ -72,15 +81,28 @@ class InspectionRulesHook(base.InspectionHook):
                                     'phase': phase, 'node': task.node.uuid})
         try:
             if outcome.keeps_changes:
-                adapters_target.save(task, target, outcome.traces,
-                                     _maintenance(outcome.error))
-                adapters_target.update_plugin_data(target, plugin_data)
-                outcome.record(plugin_data, phase)
+                _save(outcome, phase, task, target, plugin_data)
             if outcome.error:
                 raise outcome.error
         except exceptions.RuleError as exc:
             raise ironic_exception.HardwareInspectionFailure(
                 error=str(exc)) from exc
+
+
+def _is_supported(node) -> bool:
+    return re.search(CONF.inspection_rules.supported_interfaces,
+                     node.inspect_interface or '') is not None
+
+
+def _save(outcome: runner.Outcome, phase: str, task,
+          target: engine_target.Target, plugin_data) -> None:
+    before, maintenance = dict(plugin_data), _maintenance(outcome.error)
+    adapters_target.update_plugin_data(target, plugin_data)
+    outcome.record(plugin_data, phase)
+    note = delivery.current().note(
+        phase, target, delivery.difference(before, plugin_data), maintenance,
+        outcome.error) if outcome.traces else None
+    adapters_target.save(task, target, outcome.traces, maintenance, note)
 
 
 def _maintenance(error: exceptions.RuleError | None) -> dict:

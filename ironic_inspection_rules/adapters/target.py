@@ -35,6 +35,9 @@ from ironic_inspection_rules.engine import target as engine_target
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.i18n import _
 
+Note = Callable[[Any], None]
+"""Called with a session of the database, within its transaction."""
+
 Traces = tuple[trace.RuleTrace, ...]
 
 _INTERFACES = tuple(f'{name}_interface'
@@ -42,7 +45,8 @@ _INTERFACES = tuple(f'{name}_interface'
 
 
 def save(task, target: engine_target.Target, traces: Traces,
-         more: Mapping[str, Any] | None = None) -> None:
+         more: Mapping[str, Any] | None = None,
+         note: Note | None = None) -> None:
     """Save a phase's changes of the node, its ports and traits.
 
     Each object is saved once, and all of them or none.
@@ -51,10 +55,11 @@ def save(task, target: engine_target.Target, traces: Traces,
     :param target: holds the changes.
     :param traces: what the rules did, to name the one at fault.
     :param more: further attributes of the node to save with them.
+    :param note: does the rest of what the transaction is to do.
     :raises: :class:`.exceptions.RuleError` where Ironic refuses a change.
     """
     try:
-        _write(task, target, traces, more or {})
+        _write(task, target, traces, more or {}, note)
     except Exception:
         for saved in [task.node, *task.ports]:
             saved.refresh()
@@ -81,10 +86,12 @@ def _is_sqlite_lock(exc: Exception) -> bool:
                            retry_on_deadlock=True,
                            exception_checker=_is_sqlite_lock)
 def _write(task, target: engine_target.Target, traces: Traces,
-           more: Mapping[str, Any]) -> None:
+           more: Mapping[str, Any], note: Note | None) -> None:
     attributes = target.changed(engine_target.NODE)
     traits = attributes.pop(engine_target.TRAITS, None)
-    with database.transaction():
+    with database.transaction() as session:
+        if note is not None:
+            note(session)
         if attributes or more:
             with _blaming(traces, engine_target.NODE):
                 _update_node(task, {**attributes, **more})
@@ -131,11 +138,19 @@ def _update_node(task, attributes: Mapping[str, Any]) -> None:
     node.save()
 
 
+def _find_chassis(context, uuid: str) -> Any:
+    return objects.Chassis.get_by_uuid(context, uuid)
+
+
+def _find_portgroup(context, uuid: str) -> Any:
+    return objects.Portgroup.get_by_uuid(context, uuid)
+
+
 _NODE_REFERENCES: dict[str, tuple[str, Callable[..., Any]]] = {
-    'chassis_uuid': ('chassis_id', objects.Chassis.get_by_uuid),
+    'chassis_uuid': ('chassis_id', _find_chassis),
 }
 _PORT_REFERENCES: dict[str, tuple[str, Callable[..., Any]]] = {
-    'portgroup_uuid': ('portgroup_id', objects.Portgroup.get_by_uuid),
+    'portgroup_uuid': ('portgroup_id', _find_portgroup),
 }
 
 

@@ -226,15 +226,17 @@ def _expire(row: models.Request) -> bool:
 
 
 @transaction.retried
-def is_leased(node_uuid: str, worker: str) -> bool:
-    """Whether a worker has a lease on a request of a node."""
+def is_leased(node_uuid: str, worker: str, besides: str | None) -> bool:
+    """Whether a worker has a lease on a request of a node, done or not.
+
+    :param besides: UUID of a request that does not count.
+    """
+    query = sa.select(models.Request.uuid).where(
+        models.Request.node_uuid == node_uuid,
+        models.Request.worker == worker,
+        models.Request.due_at > clock.now())
     with transaction.reader() as session:
-        return session.execute(
-            sa.select(models.Request.id)
-            .where(models.Request.node_uuid == node_uuid,
-                   models.Request.worker == worker,
-                   models.Request.due_at > clock.now())
-            .limit(1)).first() is not None
+        return bool(set(session.execute(query).scalars()) - {besides})
 
 
 @transaction.retried

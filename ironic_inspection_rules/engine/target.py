@@ -256,6 +256,17 @@ class Target:
         return {name: self.get(root, (*parents, name))
                 for name in sorted(names)}
 
+    def final_values(self
+                     ) -> list[tuple[str, data_path.Path, typing.Any]]:
+        """Return every place that was changed, and what is there now.
+
+        :returns: root, path of one or two tokens, and the value,
+            :data:`.path.ABSENT` if removed. Setting them all gives a target
+            over the same facts the same data.
+        """
+        return [(root, path, self.get(root, path))
+                for root, path in sorted(self._touched)]
+
     def log(self, level: str, message: str) -> None:
         """Write a line to the log of the service."""
         self._note(f'{level}: {message}')

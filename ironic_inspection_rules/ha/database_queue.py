@@ -149,9 +149,10 @@ class DatabaseQueue:
         return [queue.Lapse(row.uuid, row.node_uuid, row.worker)
                 for row in db_request.expire_leases()]
 
-    def is_held(self, node_uuid: str, worker: str) -> bool:
+    def is_held(self, node_uuid: str, worker: str,
+                besides: str | None = None) -> bool:
         """See :meth:`queue.Queue.is_held`."""
-        return db_request.is_leased(node_uuid, worker)
+        return db_request.is_leased(node_uuid, worker, besides)
 
     def find(self, uuid: str) -> queue.Request:
         """Show a request, without its data.

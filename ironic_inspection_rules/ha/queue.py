@@ -154,8 +154,15 @@ class Queue(typing.Protocol):
     def expire(self) -> list[Lapse]:
         """Take back what is leased to workers that gave no sign of life."""
 
-    def is_held(self, node_uuid: str, worker: str) -> bool:
-        """Whether a worker holds a lease on a request of the node."""
+    def is_held(self, node_uuid: str, worker: str,
+                besides: str | None = None) -> bool:
+        """Whether a worker has a lease on a request of the node.
+
+        A done one counts too as long as its lease lasts: the worker may not
+        have unlocked the node yet.
+
+        :param besides: UUID of a request that does not count.
+        """
 
     def find(self, uuid: str) -> Request:
         """Show a request.
@@ -295,11 +302,13 @@ class MemoryQueue:
                     row.lapsed = True
         return lapses
 
-    def is_held(self, node_uuid: str, worker: str) -> bool:
+    def is_held(self, node_uuid: str, worker: str,
+                besides: str | None = None) -> bool:
         """See :meth:`Queue.is_held`."""
         with self._lock:
             return any(row.request.node_uuid == node_uuid
                        and row.request.worker == worker
+                       and row.request.uuid != besides
                        and row.due_at > self._clock()
                        for row in self._rows.values())
 

@@ -277,6 +277,18 @@ class QueueContract:
         self.assertFalse(self.queue.is_held(NODE, 'w2'))
         self.assertFalse(self.queue.is_held(OTHER, 'w1'))
 
+    def test_the_request_in_hand_need_not_count(self):
+        self.put()
+        done = self.take('w1')
+        self.queue.consume(done)
+        self.put()
+        held = self.take('w1')
+        self.assertTrue(self.queue.is_held(NODE, 'w1', besides=held.uuid))
+        self.pass_time(LEASE)
+        self.queue.heartbeat([held])
+        self.assertFalse(self.queue.is_held(NODE, 'w1', besides=held.uuid))
+        self.assertTrue(self.queue.is_held(NODE, 'w1'))
+
 
 class MemoryQueueTestCase(QueueContract, base.TestCase):
 
