@@ -17,6 +17,8 @@ project = 'ironic-inspection-rules'
 copyright = 'ironic-inspection-rules developers'
 
 extensions = [
+    'cliff.sphinxext',
+    'sphinx.ext.autodoc',
     'openstackdocstheme',
     'oslo_config.sphinxext',
     'oslo_policy.sphinxext',
