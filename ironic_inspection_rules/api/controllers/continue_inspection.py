@@ -87,7 +87,8 @@ def run_early_rules(context, inventory: dict, plugin_data: dict) -> None:
 
 def _check_access() -> None:
     """Refuse whom Ironic's controller would, before any rule runs."""
-    if not CONF.api.enable_ramdisk_endpoints:
+    # Ironic 35 does not have this option yet.
+    if not getattr(CONF.api, 'enable_ramdisk_endpoints', True):
         raise ironic_exception.HTTPForbidden(resource=api.request.path)
     if not api_utils.allow_continue_inspection_endpoint():
         raise ironic_exception.NotFound()
