@@ -75,6 +75,7 @@ class Application(fixtures.Fixture):
             config.config(group=None if group == 'DEFAULT' else group,
                           **values)
         tables = self.useFixture(database.Database())
+        config.config(group='database', connection=str(tables.engine.url))
         ironic_models.Base.metadata.create_all(tables.engine)
         objects.register_all()
         self.useFixture(fixtures.MonkeyPatch(
