@@ -12,6 +12,7 @@
 
 """Conditions that compare values (spec 003 "Available conditions")."""
 
+import functools
 import itertools
 import operator
 import re
@@ -27,6 +28,7 @@ _DECIMAL = re.compile(
     r'(?:[eE][+-]?[0-9]{1,4})?\s*')
 
 
+@functools.lru_cache(maxsize=1024)
 def as_number(text: str) -> int | float | None:
     """Read a string as a number, or return None if it is none."""
     if _INTEGER.fullmatch(text):
@@ -59,8 +61,8 @@ class Comparison(plugin.Condition):
     of kinds that have no order are neither less nor greater.
     """
 
-    compare: typing.ClassVar[
-        typing.Callable[[typing.Any, typing.Any], bool]]
+    compare: typing.ClassVar[typing.Any]
+    """The function of ``operator`` that decides about two values."""
 
     def __call__(self, *values: typing.Any,
                  force_strings: bool = False) -> bool:
@@ -68,12 +70,16 @@ class Comparison(plugin.Condition):
             values = tuple(values[0])
         if force_strings:
             values = tuple(map(str, values))
-        return all(map(self._holds, values, itertools.islice(values, 1,
-                                                             None)))
+        for one, other in itertools.pairwise(values):
+            if not self._holds(one, other):
+                return False
+        return True
 
     def _holds(self, one: typing.Any, other: typing.Any) -> bool:
+        if one.__class__ is not other.__class__:
+            one, other = _comparable(one, other)
         try:
-            return bool(type(self).compare(*_comparable(one, other)))
+            return bool(self.compare(one, other))
         except TypeError:
             return False
 

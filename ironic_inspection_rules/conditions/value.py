@@ -12,6 +12,7 @@
 
 """Conditions on one value (spec 003 "Available conditions")."""
 
+import functools
 import ipaddress
 import typing
 
@@ -19,6 +20,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.i18n import _
 
+_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
@@ -88,10 +90,15 @@ class InNet(plugin.Condition):
     def __call__(self, address: typing.Any, subnet: typing.Any) -> bool:
         network = _read_network(subnet)
         try:
-            read = ipaddress.ip_interface(str(address).strip()).ip
+            read = _read_address(str(address))
         except ValueError:
             return False
         return read.version == network.version and read in network
+
+
+@functools.lru_cache(maxsize=1024)
+def _read_address(text: str) -> _Address:
+    return ipaddress.ip_address(text.strip().partition('/')[0])
 
 
 def _read_network(subnet: typing.Any) -> _Network:

@@ -23,7 +23,6 @@ import typing
 from oslo_utils import strutils
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.i18n import _
 
 REQUIRED = inspect.Parameter.empty
@@ -45,6 +44,12 @@ class Argument:
     @property
     def required(self) -> bool:
         return self.default is REQUIRED
+
+    @property
+    def converts(self) -> bool:
+        """Whether :func:`convert` may change a value, or refuse it."""
+        return self.type in _READERS or (
+            self.default is not REQUIRED and self.default is not None)
 
 
 class Signature:
@@ -126,10 +131,6 @@ class Signature:
             if argument is None:
                 problems.append(exceptions.Problem(
                     f'/{name}', _('unknown argument; expected: %s') % self))
-            elif argument.variadic and not isinstance(value, list) and not (
-                    interpolation.fields(value)):
-                problems.append(exceptions.Problem(
-                    f'/{name}', _('must be a list')))
             else:
                 bound[name] = value
         return bound, problems
@@ -142,6 +143,8 @@ def _declare(parameter: inspect.Parameter) -> Argument:
             _('parameter "%s" cannot be given by name') % parameter.name)
     annotation = parameter.annotation
     variadic = parameter.kind is inspect.Parameter.VAR_POSITIONAL
+    if variadic:
+        annotation = list
     return Argument(
         name=parameter.name,
         type=typing.Any if annotation is REQUIRED else annotation,
@@ -153,8 +156,9 @@ def _declare(parameter: inspect.Parameter) -> Argument:
 def convert(value: typing.Any, argument: Argument) -> typing.Any:
     """Read a value as the type its argument declares.
 
-    Only bool, int, float and str convert, and leniently: ``"yes"`` is a
-    true bool, ``"5"`` an int. Other types are taken as they are.
+    bool, int, float and str convert, and leniently: ``"yes"`` is a true
+    bool, ``"5"`` an int. A list must be one. Values of other types are taken
+    as they are.
 
     :raises: :class:`.exceptions.OperationError` where it cannot be read so.
     """
@@ -192,9 +196,16 @@ def _read_text(value: typing.Any) -> str:
     return str(value)
 
 
+def _read_list(value: typing.Any) -> list[typing.Any]:
+    if not isinstance(value, list):
+        raise TypeError
+    return value
+
+
 _READERS: dict[typing.Any, typing.Callable[[typing.Any], typing.Any]] = {
     bool: _read_bool,
     int: _read_number(int),
     float: _read_number(float),
     str: _read_text,
+    list: _read_list,
 }

@@ -26,67 +26,25 @@ from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import target as engine_target
+from ironic_inspection_rules.engine import template
 
-Missing = interpolation.Missing
+Missing = template.Missing
+Operation = typing.Mapping[str, typing.Any]
 Roots = dict[str, typing.Any]
-
-
-class Call:
-    """An op with what a rule gives it.
-
-    :param op: the op.
-    :param args: its arguments as the rule has them; they are valid.
-    """
-
-    def __init__(self, op: registry.Op, args: typing.Any) -> None:
-        self.op = op
-        self.literals: dict[str, typing.Any] = {}
-        self.templates: dict[str, interpolation.Render] = {}
-        bound, problems = op.signature.bind(args)
-        if problems:
-            raise exceptions.InvalidRule(problems)
-        for name, value in bound.items():
-            compiled = (value if name in op.plugin.LITERAL
-                        else interpolation.compile_value(value))
-            if isinstance(compiled, interpolation.Template):
-                self.templates[name] = compiled.render
-            else:
-                self.literals[name] = self._convert(name, compiled)
-        self.variadic = next((argument.name for argument
-                              in op.signature.arguments
-                              if argument.variadic), None)
-
-    def _convert(self, name: str, value: typing.Any) -> typing.Any:
-        return arguments.convert(value, self.op.signature.by_name[name])
-
-    def render(self, roots: Roots, missing_is_none: bool = False
-               ) -> dict[str, typing.Any] | Missing:
-        """Return the arguments that depend on the data, by name."""
-        rendered = {}
-        for name, template in self.templates.items():
-            value = template(roots)
-            if isinstance(value, Missing):
-                if not missing_is_none:
-                    return value
-                value = None
-            rendered[name] = self._convert(name, value)
-        return rendered
-
-    def all_arguments(self, roots: Roots) -> dict[str, typing.Any]:
-        """Return all arguments for people to read; missing ones too."""
-        return {**self.literals,
-                **{name: template(roots)
-                   for name, template in self.templates.items()}}
+Check = typing.Callable[[Roots], bool]
+Step = typing.Callable[[engine_target.Target, Roots], None]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Condition:
-    """A compiled condition; ``check`` takes the data by root name."""
+    """A compiled condition; ``check`` takes the data by root name.
 
-    op: str
-    check: typing.Callable[[Roots], bool]
-    call: Call
-    items: engine_loop.Items | None
+    ``operation`` is what the rule's author wrote.
+    """
+
+    op: registry.Op
+    operation: Operation
+    check: Check
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -96,11 +54,9 @@ class Action:
     ``apply`` and ``revert`` take the target and the data by root name.
     """
 
-    op: str
-    apply: typing.Callable[[engine_target.Target, Roots], None]
-    revert: typing.Callable[[engine_target.Target, Roots], None] | None
-    call: Call
-    items: engine_loop.Items | None
+    name: str
+    apply: Step
+    revert: Step | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -134,43 +90,130 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
                        for each in rule.conditions)
     actions = tuple(_compile_action(each, ops) for each in rule.actions)
     return Plan(rule, masked, conditions, actions, decides_first=any(
-        [*(each.call.op.plugin.DECIDES_FIRST for each in conditions),
+        [*(each.op.plugin.DECIDES_FIRST for each in conditions),
          *(each.revert is not None for each in actions)]))
 
 
-def _compile_condition(operation: typing.Mapping[str, typing.Any],
+class Call:
+    """An op with what a rule gives it.
+
+    ``literals`` are the arguments that are known, by name; ``varying`` are
+    functions that return those that depend on the data.
+
+    :param op: the op.
+    :param args: its arguments as the rule has them.
+    :raises: :class:`.exceptions.InvalidRule` where they do not fit.
+    """
+
+    def __init__(self, op: registry.Op, args: typing.Any) -> None:
+        self.plugin = op.plugin
+        self.literals: dict[str, typing.Any] = {}
+        self.varying: dict[str, template.Render] = {}
+        bound, problems = op.signature.bind(args)
+        if problems:
+            raise exceptions.InvalidRule(problems)
+        for name, value in bound.items():
+            argument = op.signature.by_name[name]
+            compiled = (value if name in op.plugin.LITERAL
+                        else template.compile_value(value))
+            if not isinstance(compiled, template.Template):
+                self.literals[name] = arguments.convert(compiled, argument)
+            elif argument.type is value.__class__ is list:
+                self.varying[name] = compiled.render
+            else:
+                self.varying[name] = _converted(compiled.render, argument)
+
+    def render(self, roots: Roots) -> dict[str, typing.Any] | Missing:
+        """Return the arguments that depend on the data, by name."""
+        rendered = {}
+        for name, render in self.varying.items():
+            value = rendered[name] = render(roots)
+            if isinstance(value, Missing):
+                return value
+        return rendered
+
+
+def _converted(render: template.Render,
+               argument: arguments.Argument) -> template.Render:
+    if not argument.converts:
+        return render
+
+    def render_converted(roots: template.Roots) -> typing.Any:
+        value = render(roots)
+        return value if isinstance(value, Missing) else (
+            arguments.convert(value, argument))
+
+    return render_converted
+
+
+def _compile_condition(operation: Operation,
                        ops: registry.Registry) -> Condition:
     name, inverted = model.split_op(operation['op'])
-    call = Call(ops.conditions[name], operation.get('args'))
-    check = _checker(call, inverted)
-    items = None
+    op = ops.conditions[name]
+    check = _checker(op, operation.get('args'), inverted)
     if operation.get('loop') is not None:
-        items = engine_loop.compile_items(operation['loop'])
-        check = _looped(check, items, operation.get('multiple') or 'any')
-    return Condition(operation['op'], check, call, items)
+        check = _looped(check, engine_loop.compile_items(operation['loop']),
+                        operation.get('multiple') or 'any')
+    return Condition(op, operation, check)
 
 
-def _checker(call: Call, inverted: bool) -> typing.Callable[[Roots], bool]:
-    plugin, variadic = call.op.plugin, call.variadic
-    literals = dict(call.literals)
-    values = literals.pop(variadic, None) if variadic else None
-    holds = plugin.bind(literals)
-    accepts_missing = plugin.ACCEPTS_MISSING
+def _checker(op: registry.Op, args: typing.Any, inverted: bool) -> Check:
+    call = Call(op, args)
+    if op.plugin.ACCEPTS_MISSING:
+        call.varying = {name: _none_if_missing(render)
+                        for name, render in call.varying.items()}
+    first = next(iter(op.signature.arguments), None)
+    variadic = first.name if first and first.variadic else None
+    values = call.literals.pop(variadic, ()) if variadic else ()
+    holds = op.plugin.bind(call.literals)
+    if first and list(call.varying) == [first.name] and (
+            not op.plugin.NEEDS_VIEW):
+        return _quick_checker(holds, call.varying[first.name],
+                              first.variadic, inverted)
 
     def check(roots: Roots) -> bool:
-        rendered = call.render(roots, accepts_missing)
+        rendered = call.render(roots)
         if isinstance(rendered, Missing):
             return False
-        positional = [roots] if plugin.NEEDS_VIEW else []
-        if variadic:
-            positional += rendered.pop(variadic, values)
-        return bool(holds(*positional, **rendered)) is not inverted
+        view = [roots] if op.plugin.NEEDS_VIEW else []
+        positional = rendered.pop(variadic, values) if variadic else ()
+        if holds(*view, *positional, **rendered):
+            return not inverted
+        return inverted
 
     return check
 
 
-def _looped(check: typing.Callable[[Roots], bool], items: engine_loop.Items,
-            multiple: str) -> typing.Callable[[Roots], bool]:
+def _quick_checker(holds: typing.Callable[..., bool], render: template.Render,
+                   variadic: bool, inverted: bool) -> Check:
+    """Make the check of a condition of which only the first argument varies.
+
+    Nearly all conditions are like that, and most time is spent in them.
+    """
+    def check_value(roots: Roots) -> bool:
+        value = render(roots)
+        if value.__class__ is Missing:
+            return False
+        return not inverted if holds(value) else inverted
+
+    def check_values(roots: Roots) -> bool:
+        values = render(roots)
+        if values.__class__ is Missing:
+            return False
+        return not inverted if holds(*values) else inverted
+
+    return check_values if variadic else check_value
+
+
+def _none_if_missing(render: template.Render) -> template.Render:
+    def render_or_none(roots: template.Roots) -> typing.Any:
+        value = render(roots)
+        return None if isinstance(value, Missing) else value
+
+    return render_or_none
+
+
+def _looped(check: Check, items: engine_loop.Items, multiple: str) -> Check:
     def check_items(roots: Roots) -> bool:
         found = items(roots)
         if isinstance(found, Missing) or not found:
@@ -194,50 +237,50 @@ def each_item(roots: Roots, items: list[typing.Any]
         roots.pop(interpolation.ITEM, None)
 
 
-def _compile_action(operation: typing.Mapping[str, typing.Any],
-                    ops: registry.Registry) -> Action:
+def _compile_action(operation: Operation, ops: registry.Registry) -> Action:
     name = operation['op']
-    call = Call(ops.actions[name.strip()], operation.get('args'))
-    items = None
-    apply = _applier(call)
-    revert = _reverter(call) if operation.get('revert') else None
+    op = ops.actions[name.strip()]
+    apply = _applier(Call(op, operation.get('args')))
+    revert = _reverter(op, operation.get('args')) if (
+        operation.get('revert')) else None
     if operation.get('loop') is not None:
         items = engine_loop.compile_items(operation['loop'])
         apply = _repeated(apply, items)
         revert = revert and _repeated(revert, items, missing_ok=True)
-    return Action(name, apply, revert, call, items)
+    return Action(name, apply, revert)
 
 
-def _applier(call: Call) -> typing.Callable[
-        [engine_target.Target, Roots], None]:
+def _applier(call: Call) -> Step:
+    act, literals = call.plugin, call.literals
+
     def apply(target: engine_target.Target, roots: Roots) -> None:
         rendered = call.render(roots)
         if isinstance(rendered, Missing):
             raise exceptions.MissingField(rendered.field)
-        view = (roots,) if call.op.plugin.NEEDS_VIEW else ()
-        call.op.plugin(target, *view, **call.literals, **rendered)
+        view = [roots] if act.NEEDS_VIEW else []
+        act(target, *view, **literals, **rendered)
 
     return apply
 
 
-def _reverter(call: Call) -> typing.Callable[
-        [engine_target.Target, Roots], None]:
-    names = arguments.Signature(call.op.plugin.revert, skip=1).by_name
+def _reverter(op: registry.Op, args: typing.Any) -> Step:
+    """Make what undoes an action; it takes some of its arguments."""
+    call = Call(op, args)
+    names = arguments.Signature(op.plugin.revert, skip=1).by_name
+    for given in (call.literals, call.varying):
+        for name in given.keys() - names.keys():
+            del given[name]
 
     def revert(target: engine_target.Target, roots: Roots) -> None:
-        given = {name: value
-                 for name, value in call.all_arguments(roots).items()
-                 if name in names}
-        if not any(isinstance(value, Missing) for value in given.values()):
-            call.op.plugin.revert(target, **given)
+        rendered = call.render(roots)
+        if not isinstance(rendered, Missing):
+            op.plugin.revert(target, **call.literals, **rendered)
 
     return revert
 
 
-def _repeated(
-        apply: typing.Callable[[engine_target.Target, Roots], None],
-        items: engine_loop.Items, missing_ok: bool = False
-) -> typing.Callable[[engine_target.Target, Roots], None]:
+def _repeated(apply: Step, items: engine_loop.Items,
+              missing_ok: bool = False) -> Step:
     def apply_items(target: engine_target.Target, roots: Roots) -> None:
         found = items(roots)
         if isinstance(found, Missing):

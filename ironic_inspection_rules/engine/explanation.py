@@ -15,7 +15,8 @@
 import typing
 
 from ironic_inspection_rules.engine import compiler
-from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import loop as engine_loop
+from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.i18n import _
 
@@ -36,19 +37,19 @@ def _explain(condition: compiler.Condition, view: compiler.Roots,
              sensitive: bool) -> trace.ConditionTrace:
     try:
         result: bool | None = condition.check(view)
-        reason = '' if sensitive else _reason(condition, view, result)
+        reason = '' if sensitive else _reason(condition, view)
     except Exception as exc:
         result, reason = None, str(exc)
-    return trace.ConditionTrace(condition.op, result,
+    return trace.ConditionTrace(condition.operation['op'], result,
                                 None if sensitive else reason)
 
 
-def _reason(condition: compiler.Condition, view: compiler.Roots,
-            result: bool | None) -> str:
-    if condition.items is None:
+def _reason(condition: compiler.Condition, view: compiler.Roots) -> str:
+    loop = condition.operation.get('loop')
+    if loop is None:
         return _sentence(condition, view)
-    items = condition.items(view)
-    if isinstance(items, interpolation.Missing):
+    items = engine_loop.compile_items(loop)(view)
+    if isinstance(items, template.Missing):
         return _('field {%s} does not exist') % items.field
     if not items:
         return _('the loop has no items')
@@ -60,13 +61,19 @@ def _reason(condition: compiler.Condition, view: compiler.Roots,
 
 
 def _sentence(condition: compiler.Condition, view: compiler.Roots) -> str:
-    arguments = condition.call.all_arguments(view)
-    missing = [value.field for value in arguments.values()
-               if isinstance(value, interpolation.Missing)]
-    if missing:
-        return _('field {%s} does not exist') % missing[0]
-    return ', '.join(f'{name}={_shorten(value)}'
-                     for name, value in arguments.items())
+    """Say what the arguments are."""
+    bound, _problems = condition.op.signature.bind(
+        condition.operation.get('args'))
+    sentences = []
+    for name, value in bound.items():
+        if name not in condition.op.plugin.LITERAL:
+            value = template.compile_value(value)
+            if isinstance(value, template.Template):
+                value = value.render(view)
+        if isinstance(value, template.Missing):
+            return _('field {%s} does not exist') % value.field
+        sentences.append(f'{name}={_shorten(value)}')
+    return ', '.join(sentences)
 
 
 def _shorten(value: typing.Any) -> str:

@@ -16,10 +16,11 @@ import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.i18n import _
 
-Items = typing.Callable[[interpolation.Roots],
-                        list[typing.Any] | interpolation.Missing]
+Items = typing.Callable[[template.Roots],
+                        list[typing.Any] | template.Missing]
 
 
 def compile_items(loop: typing.Any) -> Items:
@@ -29,17 +30,17 @@ def compile_items(loop: typing.Any) -> Items:
         field evaluates to one of the two (spec 003 "Consistent arguments
         for conditions and actions"). Null is a loop without items.
     :returns: a function of the data by root name, which returns a list of
-        items, or :class:`.interpolation.Missing`.
+        items, or :class:`.template.Missing`.
     """
-    compiled = interpolation.compile_value(loop, lenient=True)
-    if not isinstance(compiled, interpolation.Template):
+    compiled = template.compile_value(loop, lenient=True)
+    if not isinstance(compiled, template.Template):
         items = _as_list(compiled)
         return lambda roots: items
 
-    def evaluate(roots: interpolation.Roots) -> (
-            list[typing.Any] | interpolation.Missing):
+    def evaluate(roots: template.Roots) -> (
+            list[typing.Any] | template.Missing):
         value = compiled.render(roots)
-        if isinstance(value, interpolation.Missing):
+        if isinstance(value, template.Missing):
             return value
         return _as_list(value)
 

@@ -18,6 +18,7 @@ A path is a tuple of tokens. It is written as an RFC 6901 pointer
 way, so whoever still holds the original keeps seeing it unchanged.
 """
 
+import functools
 import re
 import typing
 
@@ -41,6 +42,7 @@ class Absent:
 ABSENT = Absent()
 
 
+@functools.lru_cache(maxsize=4096)
 def parse(text: str) -> Path:
     """Read a path in any of its forms.
 

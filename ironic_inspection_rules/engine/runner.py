@@ -63,49 +63,62 @@ def run(plans: typing.Iterable[compiler.Plan], target: engine_target.Target,
     :param explain: trace every rule, with a reason for each condition.
     """
     traces: list[trace.RuleTrace] = []
+    views = (target.view(masked=False), target.view(masked=True))
     plans = [plan for plan in plans if plan.rule.scope in (None, scope)]
+    first = [plan for plan in plans if plan.decides_first]
     try:
-        decided = {plan.rule.uuid: _matches(plan, target)
-                   for plan in plans if plan.decides_first}
-        for plan in plans:
-            if decided.get(plan.rule.uuid) is False:
+        decided = {plan.rule.uuid: _matches(plan, views[plan.masked])
+                   for plan in first}
+        for plan in first:
+            if not decided[plan.rule.uuid]:
                 _revert(plan, target, traces)
         for plan in plans:
-            _run_rule(plan, decided.get(plan.rule.uuid), target, traces,
-                      explain)
+            if explain:
+                _run_explained(plan, decided.get(plan.rule.uuid), target,
+                               traces)
+            elif (decided[plan.rule.uuid] if plan.decides_first
+                  else _matches(plan, views[plan.masked])):
+                _act(plan, target, traces)
     except exceptions.RuleError as exc:
         return Outcome(tuple(traces), exc)
     return Outcome(tuple(traces))
 
 
-def _run_rule(plan: compiler.Plan, decided: bool | None,
-              target: engine_target.Target, traces: list[trace.RuleTrace],
-              explain: bool) -> None:
-    conditions = explanation.explain(
-        plan, target.view(plan.masked)) if explain else ()
-    matched = _matches(plan, target) if decided is None else decided
-    if not matched:
-        if explain:
-            traces.append(trace.RuleTrace(plan.rule, False, conditions))
-        return
-    done: list[trace.ActionTrace] = []
-    try:
-        for action in plan.actions:
-            _carry_out(plan, action, action.apply, target, done)
-    finally:
-        traces.append(
-            trace.RuleTrace(plan.rule, True, conditions, tuple(done)))
-
-
-def _matches(plan: compiler.Plan, target: engine_target.Target) -> bool:
+def _run_explained(plan: compiler.Plan, decided: bool | None,
+                   target: engine_target.Target,
+                   traces: list[trace.RuleTrace]) -> None:
     view = target.view(plan.masked)
+    why = explanation.explain(plan, view)
+    matched = False
+    try:
+        matched = _matches(plan, view) if decided is None else decided
+    finally:
+        if not matched:
+            traces.append(trace.RuleTrace(plan.rule, False, why))
+    if matched:
+        _act(plan, target, traces, why)
+
+
+def _matches(plan: compiler.Plan, view: compiler.Roots) -> bool:
     for condition in plan.conditions:
         try:
             if not condition.check(view):
                 return False
         except Exception as exc:
-            raise _error(plan, condition.op, exc) from _cause(plan, exc)
+            op = condition.operation['op']
+            raise _error(plan, op, exc) from _cause(plan, exc)
     return True
+
+
+def _act(plan: compiler.Plan, target: engine_target.Target,
+         traces: list[trace.RuleTrace],
+         why: tuple[trace.ConditionTrace, ...] = ()) -> None:
+    done: list[trace.ActionTrace] = []
+    try:
+        for action in plan.actions:
+            _carry_out(plan, action, action.apply, target, done)
+    finally:
+        traces.append(trace.RuleTrace(plan.rule, True, why, tuple(done)))
 
 
 def _revert(plan: compiler.Plan, target: engine_target.Target,
@@ -129,10 +142,10 @@ def _carry_out(plan: compiler.Plan, action: compiler.Action,
     try:
         step(target, target.view(plan.masked))
     except Exception as exc:
-        raise _error(plan, action.op, exc) from _cause(plan, exc)
+        raise _error(plan, action.name, exc) from _cause(plan, exc)
     finally:
         done.append(trace.ActionTrace(
-            action.op, tuple(target.changes[changes:]),
+            action.name, tuple(target.changes[changes:]),
             tuple(target.notes[notes:]), reverted))
 
 

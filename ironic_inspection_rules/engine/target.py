@@ -21,9 +21,9 @@ import dataclasses
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.i18n import _
 
 NODE = 'node'
@@ -218,7 +218,7 @@ class Target:
         :raises: :class:`.exceptions.OperationError` where there is none.
         """
         index = None if data_path.index(port_id) is not None else (
-            interpolation.find_port(self.roots[PORTS], port_id))
+            template.find_port(self.roots[PORTS], port_id))
         if index is None:
             raise exceptions.OperationError(
                 _('the node has no port %s') % port_id)

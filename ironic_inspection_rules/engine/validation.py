@@ -28,6 +28,7 @@ from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.i18n import _
 
 Problem = exceptions.Problem
@@ -222,8 +223,8 @@ def _check_call(operation: dict[str, typing.Any], name: str,
     for argument, value in bound.items():
         pointer = _argument_pointer(args, op.signature, argument)
         if argument not in op.plugin.LITERAL:
-            value = interpolation.compile_value(value)
-            if isinstance(value, interpolation.Template):
+            value = template.compile_value(value)
+            if isinstance(value, template.Template):
                 continue
         try:
             literals[argument] = arguments.convert(
