@@ -23,6 +23,7 @@ from ironic import api
 from ironic.api import method
 from ironic.api.controllers.v1 import node
 from ironic.api.controllers.v1 import utils as api_utils
+from ironic.common import args
 from ironic.common import metrics_utils
 
 from ironic_inspection_rules import exceptions
@@ -33,18 +34,19 @@ from ironic_inspection_rules.traits import names
 METRICS = metrics_utils.get_metrics_logger(__name__)
 
 _put = controllers.undecorated(node.NodeTraitsController.put)
+_delete = controllers.undecorated(node.NodeTraitsController.delete)
 
 
 def _json_body(function: Callable[..., None]) -> Callable[..., None]:
     """Refuse a request body that is not JSON, before Ironic reads it."""
     @functools.wraps(function)
-    def wrapper(*args: typing.Any, **kwargs: typing.Any) -> None:
+    def wrapper(*arguments: typing.Any, **named: typing.Any) -> None:
         try:
             json.loads(api.request.body or 'null')
         except (ValueError, RecursionError) as exc:
             raise exceptions.Invalid(
                 _('The body of the request is not JSON: %s') % exc) from exc
-        return function(*args, **kwargs)
+        return function(*arguments, **named)
 
     return wrapper
 
@@ -52,13 +54,24 @@ def _json_body(function: Callable[..., None]) -> Callable[..., None]:
 class NodeTraitsController(node.NodeTraitsController):
     """Ironic's own, but strict about names, and one trait can be read."""
 
+    @METRICS.timer('NodeTraitsController.get_all')
+    @method.expose()
+    def get_all(self, **parameters: typing.Any) -> dict[str, list[str]]:
+        """List the node's traits."""
+        if parameters:
+            raise exceptions.Invalid(
+                _('Unexpected arguments: %s') % ', '.join(parameters))
+        return {'traits': self._traits('baremetal:node:traits:list')}
+
     @METRICS.timer('NodeTraitsController.get_one')
     @method.expose(status_code=http_client.NO_CONTENT)
-    def get_one(self, trait: str) -> None:
+    @args.validate(trait=args.string)
+    def get_one(self, trait: str, *path: str) -> None:
         """Say whether the node has a trait.
 
         :raises: NotFound when it does not.
         """
+        _check_end(path)
         if trait not in self._traits('baremetal:node:traits:list'):
             raise exceptions.NotFound(
                 _("Node %(node)s doesn't have a trait '%(trait)s'") % {
@@ -75,6 +88,7 @@ class NodeTraitsController(node.NodeTraitsController):
         :raises: Invalid when a name is no trait, or when there would be too
             many of them; nothing is changed then.
         """
+        _check_end(path)
         if trait:
             names.validate([trait])
             has = self._traits('baremetal:node:traits:set')
@@ -82,10 +96,24 @@ class NodeTraitsController(node.NodeTraitsController):
         elif isinstance(body, dict) and isinstance(body.get('traits'), list):
             names.validate(body['traits'])
             names.validate_count(body['traits'])
-        _put(self, trait, *path, body=body, **parameters)
+        _put(self, trait, body=body, **parameters)
+
+    @METRICS.timer('NodeTraitsController.delete')
+    @method.expose(status_code=http_client.NO_CONTENT)
+    def delete(self, trait: str | None = None, *path: str,
+               **parameters: typing.Any) -> None:
+        """Remove one trait, or all."""
+        _check_end(path)
+        _delete(self, trait, **parameters)
 
     def _traits(self, policy: str) -> list[str]:
         """The node's traits, for who may do what the policy is for."""
         found = api_utils.check_node_policy_and_retrieve(
             policy, self.node_ident)
         return found.traits.get_trait_names()
+
+
+def _check_end(path: tuple[str, ...]) -> None:
+    """Refuse a URL that goes on after the name of a trait."""
+    if path:
+        raise exceptions.NotFound(_('There is nothing beneath a trait.'))

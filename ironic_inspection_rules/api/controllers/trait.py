@@ -54,12 +54,13 @@ class TraitsController(rest.RestController):
     @METRICS.timer('TraitsController.get_one')
     @method.expose(status_code=http_client.NO_CONTENT)
     @args.validate(name=args.string)
-    def get_one(self, name: str) -> None:
+    def get_one(self, name: str, *path: str) -> None:
         """Say whether a trait exists: it is a standard one or a node has it.
 
+        :param path: what goes on in the URL; nothing is there.
         :raises: NotFound when it does not.
         """
-        if not _counts(catalog.Selection(listed=frozenset([name]))):
+        if path or not _counts(catalog.Selection(listed=frozenset([name]))):
             raise exceptions.NotFound(
                 _('Trait %s could not be found.') % name)
 

@@ -54,15 +54,17 @@ class FakeKeystone:
 
 
 class Application(fixtures.Fixture):
-    """Ironic's API over an SQLite database of its own.
+    """Ironic's API over a database of its own.
 
     :param options: of ironic.conf, by group.
+    :param kind: of the database, see :class:`.database.Database`.
     :ivar app: the WSGI application.
     """
 
-    def __init__(self, options: dict[str, dict[str, Any]] | None = None
-                 ) -> None:
+    def __init__(self, options: dict[str, dict[str, Any]] | None = None,
+                 kind: str = 'sqlite') -> None:
         self._options = options or {}
+        self._kind = kind
 
     def _setUp(self) -> None:
         config = self.useFixture(config_fixture.Config(CONF))
@@ -74,8 +76,9 @@ class Application(fixtures.Fixture):
         for group, values in self._options.items():
             config.config(group=None if group == 'DEFAULT' else group,
                           **values)
-        tables = self.useFixture(database.Database())
-        config.config(group='database', connection=str(tables.engine.url))
+        tables = self.useFixture(database.Database(self._kind))
+        config.config(group='database', connection=(
+            tables.engine.url.render_as_string(hide_password=False)))
         ironic_models.Base.metadata.create_all(tables.engine)
         objects.register_all()
         self.useFixture(fixtures.MonkeyPatch(

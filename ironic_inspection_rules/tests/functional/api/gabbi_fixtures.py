@@ -23,6 +23,7 @@ from ironic.common import context
 from oslo_serialization import jsonutils
 
 from ironic_inspection_rules.tests.functional.api import application
+from ironic_inspection_rules.tests.functional.api import conductor
 
 NODE = '5e1f6b5e-4a5c-4d1e-9c53-5b2f8f1c7a10'
 
@@ -97,3 +98,14 @@ class InspectedNode(fixture.GabbiFixture):
             inventory_data={'cpu': {'count': 8}, 'memory': {
                 'physical_mb': 4096}},
             plugin_data={'seen': True, 'inspection_rules': {}}).create()
+
+
+class Conductor(fixture.GabbiFixture):
+    """A conductor of fake hardware; after an API."""
+
+    def start_fixture(self) -> None:
+        self.conductor = conductor.Conductor()
+        self.conductor.setUp()
+
+    def stop_fixture(self) -> None:
+        self.conductor.cleanUp()
