@@ -16,13 +16,17 @@
 from typing import Any
 import uuid
 
+import httpx
 import hypothesis
 from hypothesis import strategies as st
 from ironic import objects
 from ironic.common import context
+from ironic.conf import CONF
+from oslo_config import fixture as config_fixture
 
 from ironic_inspection_rules.tests import database
-from ironic_inspection_rules.tests.functional.api import fixtures
+from ironic_inspection_rules.tests.functional.api import application
+from ironic_inspection_rules.tests.functional.api import conductor
 from ironic_inspection_rules.tests.unit import base
 
 TRAITS = ('CUSTOM_A', 'CUSTOM_B', 'CUSTOM_C', 'HW_CPU_X86_VMX')
@@ -44,7 +48,7 @@ FILTERS = {
     'shard': lambda node, asked: node['shard'] in asked,
     'sharded': lambda node, asked: (node['shard'] is not None) == asked,
     'chassis_uuid': lambda node, asked: node['chassis'] == asked,
-    'conductor': lambda node, asked: asked == fixtures.HOST,
+    'conductor': lambda node, asked: asked == conductor.HOST,
     'description_contains': lambda node, asked: asked in node['description'],
 }
 
@@ -62,7 +66,7 @@ other_filters = st.fixed_dictionaries({}, optional={
     'shard': st.lists(st.sampled_from(SHARDS[1:]), min_size=1),
     'sharded': st.booleans(),
     'chassis_uuid': st.sampled_from(CHASSIS[1:]),
-    'conductor': st.sampled_from([fixtures.HOST, 'elsewhere']),
+    'conductor': st.sampled_from([conductor.HOST, 'elsewhere']),
     'description_contains': st.sampled_from(['odd', 'even', 'other']),
 })
 
@@ -122,16 +126,30 @@ class NodeFiltersMixin:
         super().setUp()
         if reason := self.why_skipped():
             self.skipTest(reason)
-        self.api = self.useFixture(fixtures.Api(self.kind))
+        self.app = self.useFixture(
+            application.Application(kind=self.kind)).app
+        self.useFixture(conductor.Conductor())
         self.nodes = fleet()
         enroll(self.nodes)
-        self.api.enforce_policies()
-        self.clients = {project: self.api.client(
+        # From here on what a request says about its user is believed.
+        self.useFixture(config_fixture.Config(CONF)).config(
+            auth_strategy='keystone')
+        self.clients = {project: self.client(
             x_user_id='someone', x_roles='reader', x_project_id=project)
             for project in PROJECTS[1:]}
-        self.clients[None] = self.api.client(
+        self.clients[None] = self.client(
             x_user_id='operator', x_roles='admin,manager,member,reader',
             openstack_system_scope='all')
+
+    def client(self, **headers):
+        client = httpx.Client(
+            transport=httpx.WSGITransport(app=self.app),
+            base_url='http://ironic.test',
+            headers={'X-OpenStack-Ironic-API-Version': '1.96',
+                     **{name.replace('_', '-'): value
+                        for name, value in headers.items()}})
+        self.addCleanup(client.close)
+        return client
 
     def why_skipped(self) -> str | None:
         return (None if self.kind == 'sqlite'
