@@ -83,10 +83,11 @@ class _Set(AttributeAction):
 
     def _undo(self, target: Target, owner: Owner, text: str,
               cleanup: typing.Any) -> None:
-        if cleanup is None:
-            _delete(target, owner, text)
-        else:
+        path = schema.parse_path(text, owner.table)
+        if cleanup is not None:
             self._set(target, owner, text, cleanup)
+        elif len(path) > 1 or owner.table[path[0]].default is not ...:
+            _delete(target, owner, text)
 
 
 class SetAttribute(_Set):
@@ -114,7 +115,8 @@ class SetPortAttribute(_Set):
     def revert(self, target: Target, port_id: str, path: str,
                cleanup: typing.Any = None) -> None:
         """Set the cleanup value, or remove what is there."""
-        self._undo(target, _port(target, port_id), path, cleanup)
+        if target.has_port(port_id):
+            self._undo(target, _port(target, port_id), path, cleanup)
 
 
 class _Extend(AttributeAction):
@@ -161,7 +163,8 @@ class ExtendPortAttribute(_Extend):
     def revert(self, target: Target, port_id: str, path: str,
                value: typing.Any) -> None:
         """Remove the value from the list."""
-        self._discard(target, _port(target, port_id), path, value)
+        if target.has_port(port_id):
+            self._discard(target, _port(target, port_id), path, value)
 
 
 class _Delete(AttributeAction):

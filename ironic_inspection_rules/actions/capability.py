@@ -20,11 +20,12 @@ from ironic_inspection_rules.i18n import _
 
 Target = engine_target.Target
 
-_PATH = ('properties', 'capabilities')
+PATH = ('properties', 'capabilities')
 
 
-def _read(target: Target) -> dict[str, str]:
-    text = target.get(engine_target.NODE, _PATH)
+def read(target: Target) -> dict[str, str]:
+    """Return the node's capabilities by name."""
+    text = target.get(engine_target.NODE, PATH)
     if text is data_path.ABSENT or not text:
         return {}
     if not isinstance(text, str):
@@ -36,10 +37,10 @@ def _read(target: Target) -> dict[str, str]:
 
 def _write(target: Target, capabilities: dict[str, str]) -> None:
     if capabilities:
-        target.set(engine_target.NODE, _PATH, ','.join(
+        target.set(engine_target.NODE, PATH, ','.join(
             f'{name}:{value}' for name, value in capabilities.items()))
     else:
-        target.unset(engine_target.NODE, _PATH)
+        target.unset(engine_target.NODE, PATH)
 
 
 class SetCapability(plugin.Action):
@@ -50,7 +51,7 @@ class SetCapability(plugin.Action):
             if ',' in text or not text or ':' in name:
                 raise exceptions.OperationError(
                     _('"%s" cannot be part of a capability') % text)
-        _write(target, {**_read(target), name: value})
+        _write(target, {**read(target), name: value})
 
     def revert(self, target: Target, name: str) -> None:
         """Remove the capability."""
@@ -61,6 +62,6 @@ class UnsetCapability(plugin.Action):
     """``unset-capability``: take a capability from the node."""
 
     def __call__(self, target: Target, name: str) -> None:
-        capabilities = _read(target)
+        capabilities = read(target)
         if capabilities.pop(name, None) is not None:
             _write(target, capabilities)

@@ -61,13 +61,13 @@ class RegexCondition(plugin.Condition):
 
     def bind(self, arguments: dict[str, typing.Any]
              ) -> typing.Callable[..., bool]:
-        holds = _matcher(arguments['regex'], self.METHOD)
+        holds = matcher(arguments['regex'], self.METHOD)
         if 'value' in arguments:
             return functools.partial(holds, arguments['value'])
         return holds
 
     def __call__(self, value: typing.Any, regex: str) -> bool:
-        return _matcher(regex, self.METHOD)(value)
+        return matcher(regex, self.METHOD)(value)
 
 
 class Contains(RegexCondition):
@@ -82,8 +82,14 @@ class Matches(RegexCondition):
     METHOD = 'fullmatch'
 
 
-def _matcher(pattern: str, method: str) -> typing.Callable[
+def matcher(pattern: str, method: str) -> typing.Callable[
         [typing.Any], bool]:
+    """Make a function that tells whether a value matches, as text.
+
+    :param method: of a compiled pattern: ``search``, ``match``,
+        ``fullmatch``.
+    :raises: :class:`.exceptions.OperationError` where the pattern is none.
+    """
     compiled = _compile(pattern)
     match = getattr(compiled, method)
     longest = _longest_quick_text(compiled)

@@ -19,6 +19,8 @@ once; applying a plan to a machine parses nothing.
 import dataclasses
 import typing
 
+from oslo_utils import strutils
+
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import arguments
 from ironic_inspection_rules.engine import interpolation
@@ -241,8 +243,8 @@ def _compile_action(operation: Operation, ops: registry.Registry) -> Action:
     name = operation['op']
     op = ops.actions[name.strip()]
     apply = _applier(Call(op, operation.get('args')))
-    revert = _reverter(op, operation.get('args')) if (
-        operation.get('revert')) else None
+    revertible = strutils.bool_from_string(operation.get('revert'))
+    revert = _reverter(op, operation.get('args')) if revertible else None
     if operation.get('loop') is not None:
         items = engine_loop.compile_items(operation['loop'])
         apply = _repeated(apply, items)
@@ -266,7 +268,8 @@ def _applier(call: Call) -> Step:
 def _reverter(op: registry.Op, args: typing.Any) -> Step:
     """Make what undoes an action; it takes some of its arguments."""
     call = Call(op, args)
-    names = arguments.Signature(op.plugin.revert, skip=1).by_name
+    undo, needs_view = op.plugin.revert, op.plugin.NEEDS_VIEW
+    names = arguments.Signature(undo, skip=2 if needs_view else 1).by_name
     for given in (call.literals, call.varying):
         for name in given.keys() - names.keys():
             del given[name]
@@ -274,7 +277,8 @@ def _reverter(op: registry.Op, args: typing.Any) -> Step:
     def revert(target: engine_target.Target, roots: Roots) -> None:
         rendered = call.render(roots)
         if not isinstance(rendered, Missing):
-            op.plugin.revert(target, **call.literals, **rendered)
+            view = [roots] if needs_view else []
+            undo(target, *view, **call.literals, **rendered)
 
     return revert
 

@@ -12,8 +12,6 @@
 
 """Why a rule matches a machine or does not, condition by condition."""
 
-import typing
-
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import template
@@ -61,10 +59,10 @@ def _reason(condition: compiler.Condition, view: compiler.Roots) -> str:
 
 
 def _sentence(condition: compiler.Condition, view: compiler.Roots) -> str:
-    """Say what the arguments are."""
+    """Say what the condition was decided on."""
     bound, _problems = condition.op.signature.bind(
         condition.operation.get('args'))
-    sentences = []
+    arguments = {}
     for name, value in bound.items():
         if name not in condition.op.plugin.LITERAL:
             value = template.compile_value(value)
@@ -72,10 +70,13 @@ def _sentence(condition: compiler.Condition, view: compiler.Roots) -> str:
                 value = value.render(view)
         if isinstance(value, template.Missing):
             return _('field {%s} does not exist') % value.field
-        sentences.append(f'{name}={_shorten(value)}')
-    return ', '.join(sentences)
+        arguments[name] = value
+    explained = condition.op.plugin.explain(view, arguments)
+    if explained is not None:
+        return _shorten(explained)
+    return ', '.join(f'{name}={_shorten(repr(value))}'
+                     for name, value in arguments.items())
 
 
-def _shorten(value: typing.Any) -> str:
-    text = repr(value)
+def _shorten(text: str) -> str:
     return text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'

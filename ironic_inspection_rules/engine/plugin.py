@@ -63,6 +63,16 @@ class Condition(Plugin, abc.ABC):
         """
         return functools.partial(self, **arguments) if arguments else self
 
+    def explain(self, view: typing.Mapping[str, typing.Any],
+                arguments: typing.Mapping[str, typing.Any]) -> str | None:
+        """Say what the condition was decided on.
+
+        :param view: the data by root name.
+        :param arguments: all arguments as they were for this data, by name.
+        :returns: one phrase, or None where the arguments say it all.
+        """
+        return None
+
     @abc.abstractmethod
     def __call__(self, *args: typing.Any, **kwargs: typing.Any) -> bool:
         """Tell whether the condition holds for these values."""
@@ -73,7 +83,8 @@ class Action(Plugin, abc.ABC):
 
     Its arguments are the parameters of ``__call__`` after the target. An
     action that can be undone also has a method ``revert``, which takes the
-    target and any of the same arguments.
+    target and any of the same arguments; it does nothing where there is
+    nothing to undo.
     """
 
     SUPPORTS_EARLY: typing.ClassVar[bool] = False

@@ -21,6 +21,8 @@ from ironic_inspection_rules.engine import explanation
 from ironic_inspection_rules.engine import target as engine_target
 from ironic_inspection_rules.engine import trace
 
+Why = tuple[trace.ConditionTrace, ...]
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
@@ -63,40 +65,43 @@ def run(plans: typing.Iterable[compiler.Plan], target: engine_target.Target,
     :param explain: trace every rule, with a reason for each condition.
     """
     traces: list[trace.RuleTrace] = []
-    views = (target.view(masked=False), target.view(masked=True))
     plans = [plan for plan in plans if plan.rule.scope in (None, scope)]
     first = [plan for plan in plans if plan.decides_first]
+    views = (target.view(masked=False), target.view(masked=True))
+    why: dict[str, Why] = {}
+
+    def decide(plan: compiler.Plan) -> bool:
+        view = views[plan.masked]
+        if explain:
+            why[plan.rule.uuid] = explanation.explain(plan, view)
+        return _matches(plan, view)
+
+    error = None
     try:
-        decided = {plan.rule.uuid: _matches(plan, views[plan.masked])
-                   for plan in first}
+        decided = {plan.rule.uuid: decide(plan) for plan in first}
         for plan in first:
             if not decided[plan.rule.uuid]:
                 _revert(plan, target, traces)
         for plan in plans:
-            if explain:
-                _run_explained(plan, decided.get(plan.rule.uuid), target,
-                               traces)
-            elif (decided[plan.rule.uuid] if plan.decides_first
-                  else _matches(plan, views[plan.masked])):
+            if (decided[plan.rule.uuid] if plan.decides_first
+                    else decide(plan)):
                 _act(plan, target, traces)
     except exceptions.RuleError as exc:
-        return Outcome(tuple(traces), exc)
-    return Outcome(tuple(traces))
+        error = exc
+    if explain:
+        traces = _explained(plans, traces, why)
+    return Outcome(tuple(traces), error)
 
 
-def _run_explained(plan: compiler.Plan, decided: bool | None,
-                   target: engine_target.Target,
-                   traces: list[trace.RuleTrace]) -> None:
-    view = target.view(plan.masked)
-    why = explanation.explain(plan, view)
-    matched = False
-    try:
-        matched = _matches(plan, view) if decided is None else decided
-    finally:
-        if not matched:
-            traces.append(trace.RuleTrace(plan.rule, False, why))
-    if matched:
-        _act(plan, target, traces, why)
+def _explained(plans: typing.Iterable[compiler.Plan],
+               traces: typing.Iterable[trace.RuleTrace],
+               why: typing.Mapping[str, Why]) -> list[trace.RuleTrace]:
+    """Return a trace of each rule that was looked at, in their order."""
+    done = {each.rule.uuid: each for each in traces}
+    return [dataclasses.replace(
+        done.get(plan.rule.uuid) or trace.RuleTrace(plan.rule, False),
+        conditions=why[plan.rule.uuid])
+        for plan in plans if plan.rule.uuid in why]
 
 
 def _matches(plan: compiler.Plan, view: compiler.Roots) -> bool:
@@ -111,14 +116,14 @@ def _matches(plan: compiler.Plan, view: compiler.Roots) -> bool:
 
 
 def _act(plan: compiler.Plan, target: engine_target.Target,
-         traces: list[trace.RuleTrace],
-         why: tuple[trace.ConditionTrace, ...] = ()) -> None:
+         traces: list[trace.RuleTrace]) -> None:
     done: list[trace.ActionTrace] = []
     try:
         for action in plan.actions:
             _carry_out(plan, action, action.apply, target, done)
     finally:
-        traces.append(trace.RuleTrace(plan.rule, True, why, tuple(done)))
+        traces.append(
+            trace.RuleTrace(plan.rule, True, actions=tuple(done)))
 
 
 def _revert(plan: compiler.Plan, target: engine_target.Target,

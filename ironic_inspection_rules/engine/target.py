@@ -217,12 +217,20 @@ class Target:
         :returns: the path of the port below :data:`PORTS`.
         :raises: :class:`.exceptions.OperationError` where there is none.
         """
-        index = None if data_path.index(port_id) is not None else (
-            template.find_port(self.roots[PORTS], port_id))
+        index = self._port_index(port_id)
         if index is None:
             raise exceptions.OperationError(
                 _('the node has no port %s') % port_id)
         return (str(index),)
+
+    def has_port(self, port_id: str) -> bool:
+        """Tell whether the node has a port with this MAC address or UUID."""
+        return self._port_index(port_id) is not None
+
+    def _port_index(self, port_id: str) -> int | None:
+        if data_path.index(port_id) is not None:
+            return None
+        return template.find_port(self.roots[PORTS], port_id)
 
     @property
     def traits(self) -> list[str]:

@@ -181,7 +181,8 @@ def _check_action(action: dict[str, typing.Any], ops: registry.Registry,
         if known and early and not known.plugin.SUPPORTS_EARLY:
             yield Problem('/op', _('"%s" needs a node; there is none in the '
                                    'early phase') % name)
-        if known and action.get('revert') and known.plugin.revert is None:
+        if known and known.plugin.revert is None and (
+                strutils.bool_from_string(action.get('revert'))):
             yield Problem('/revert', _('"%s" cannot be undone') % name)
     if early:
         yield from _check_early_fields(action)

@@ -44,7 +44,7 @@ MAY_IMPORT = {
     'conditions': {'engine'},
     'actions': {'engine'},
     'actions.trait': {'actions', 'engine', 'traits'},
-    'legacy': {'engine'},
+    'legacy': {'actions', 'conditions', 'engine'},
     'objects': {'db', 'ironic'},
     'ha': {'db'},
     'ruleset': {'engine', 'legacy'},

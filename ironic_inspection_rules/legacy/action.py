@@ -1,0 +1,190 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The actions of ironic-inspector's rules.
+
+They are ops like the others, with the words of the old language as their
+arguments. Where the data has no field that a ``{data[…]}`` names, they fail.
+"""
+
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.actions import capability
+from ironic_inspection_rules.actions import schema
+from ironic_inspection_rules.actions import trait
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine import target as engine_target
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.legacy import text
+from ironic_inspection_rules.legacy import view as inspector_view
+
+Target = engine_target.Target
+View = inspector_view.Roots
+
+_NODE = engine_target.NODE
+_DRIVER = ('driver',)
+
+
+class FormattedAction(plugin.Action):
+    """An action whose value may hold ``{data[…]}``."""
+
+    LITERAL = frozenset({'path', 'name', 'value', 'cleanup'})
+    NEEDS_VIEW = True
+
+    @staticmethod
+    def format(value: typing.Any, view: View) -> typing.Any:
+        """Return the value with its fields filled in.
+
+        :raises: :class:`.exceptions.OperationError` where that fails.
+        """
+        return text.render(value, inspector_view.data(view))
+
+
+class AttributeAction(FormattedAction):
+    """An action at a path of the node."""
+
+    def problems(self, arguments: typing.Mapping[str, typing.Any]
+                 ) -> typing.Iterator[tuple[str, str]]:
+        if not isinstance(arguments.get('path', ''), str):
+            yield 'path', _('must be a string')
+
+
+class SetAttribute(AttributeAction):
+    """``inspector-set-attribute``: set an attribute, or a value in one.
+
+    With a new driver the node gets that driver's default interfaces, unless
+    ``reset_interfaces`` is false.
+    """
+
+    def __call__(self, target: Target, view: View, path: str,
+                 value: typing.Any, reset_interfaces: bool = True,
+                 cleanup: typing.Any = None) -> None:
+        where = _read_path(path)
+        if where == _DRIVER and reset_interfaces:
+            _reset_interfaces(target)
+        _add(target, where, self.format(value, view))
+
+    def revert(self, target: Target, view: View, path: str,
+               cleanup: typing.Any = None) -> None:
+        """Set the cleanup value, or remove what is there."""
+        where = _read_path(path)
+        if cleanup is not None:
+            _add(target, where, cleanup)
+        elif len(where) > 1:
+            target.unset(_NODE, where)
+        elif where != _DRIVER:
+            target.set(_NODE, where,
+                       schema.read_value(where, None, schema.NODE))
+
+
+class ExtendAttribute(AttributeAction):
+    """``inspector-extend-attribute``: append to a list in an attribute."""
+
+    def __call__(self, target: Target, view: View, path: str,
+                 value: typing.Any, unique: bool = False) -> None:
+        where = _read_path(path)
+        # Lists further down it did not find and replaced.
+        items = target.get(_NODE, where) if len(where) <= 2 else []
+        if items is data_path.ABSENT:
+            items = []
+        if not isinstance(items, list):
+            raise exceptions.OperationError(
+                _('%s is not a list') % data_path.pointer(where))
+        value = self.format(value, view)
+        if not unique or value not in items:
+            _add(target, where, [*items, value])
+
+    def revert(self, target: Target, view: View, path: str,
+               value: typing.Any) -> None:
+        """Remove the value from the list."""
+        try:
+            value = self.format(value, view)
+        except exceptions.MissingField:
+            return
+        target.discard(_NODE, _read_path(path), value)
+
+
+class SetCapability(FormattedAction):
+    """``inspector-set-capability``: set a capability; null removes it."""
+
+    def __call__(self, target: Target, view: View, name: str,
+                 value: typing.Any = None) -> None:
+        capabilities = {**capability.read(target),
+                        name: self.format(value, view)}
+        _add(target, capability.PATH, ','.join(
+            f'{name}:{value}' for name, value in capabilities.items()
+            if value is not None))
+
+    def revert(self, target: Target, view: View, name: str) -> None:
+        """Remove the capability."""
+        capability.UnsetCapability()(target, name)
+
+
+class AddTrait(trait.AddTrait):
+    """``inspector-add-trait``: give the node a trait."""
+
+    LITERAL = frozenset({'name'})
+
+
+class RemoveTrait(trait.RemoveTrait):
+    """``inspector-remove-trait``: take a trait from the node."""
+
+    LITERAL = frozenset({'name'})
+
+
+class Fail(plugin.Action):
+    """``inspector-fail``: the inspection fails with this message."""
+
+    LITERAL = frozenset({'message'})
+
+    def __call__(self, target: Target, message: typing.Any,
+                 maintenance: bool = False) -> None:
+        raise exceptions.FailRequested(str(message), maintenance)
+
+
+def _read_path(path: str) -> data_path.Path:
+    return schema.parse_path(path if path.startswith('/') else f'/{path}',
+                             schema.NODE)
+
+
+def _add(target: Target, path: data_path.Path, value: typing.Any) -> None:
+    """Do what ``add`` of a JSON patch does, as ironic-inspector sent it.
+
+    :raises: :class:`.exceptions.OperationError` where the parent of the
+        place does not exist, or the attribute cannot hold the value.
+    """
+    parent = target.get(_NODE, path[:-1])
+    if isinstance(parent, list):
+        index = data_path.index(path[-1])
+        if path[-1] == data_path.APPEND:
+            index = len(parent)
+        if index is None or index > len(parent):
+            raise exceptions.OperationError(
+                _('there is no place %s') % data_path.pointer(path))
+        target.set(_NODE, path[:-1],
+                   [*parent[:index], value, *parent[index:]])
+    elif isinstance(parent, dict):
+        target.set(_NODE, path,
+                   schema.read_value(path, value, schema.NODE))
+    else:
+        raise exceptions.OperationError(
+            _('%s does not exist, so nothing can be set in it')
+            % data_path.pointer(path[:-1]))
+
+
+def _reset_interfaces(target: Target) -> None:
+    for name in schema.NODE:
+        if name.endswith('_interface') and isinstance(
+                target.get(_NODE, (name,)), str):
+            target.set(_NODE, (name,), None)

@@ -1,0 +1,250 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The conditions of ironic-inspector's rules.
+
+They are ops like the others, with the words of the old language as their
+arguments: the values of a field are tested one by one, each result is
+inverted before ``multiple`` joins them, and a field that does not exist
+makes the condition false in any case (blueprint 000 "Conditions").
+"""
+
+import abc
+import ipaddress
+import operator
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.conditions import text
+from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.legacy import field as json_field
+from ironic_inspection_rules.legacy import view as inspector_view
+
+MULTIPLE = ('any', 'all', 'first')
+
+Test = typing.Callable[[typing.Any], bool]
+
+
+class FieldCondition(plugin.Condition):
+    """A condition on the values of a field."""
+
+    LITERAL = frozenset({'field', 'value', 'multiple', 'invert'})
+    NEEDS_VIEW = True
+    DECIDES_FIRST = True
+
+    TESTS_MISSING: typing.ClassVar[bool] = False
+    """Whether a field that does not exist is tested as one null."""
+
+    @abc.abstractmethod
+    def tester(self, wanted: typing.Any) -> Test:
+        """Return the test of one value against the value in the rule.
+
+        :raises: :class:`.exceptions.OperationError` where the value in the
+            rule is not usable.
+        """
+
+    def problems(self, arguments: typing.Mapping[str, typing.Any]
+                 ) -> typing.Iterator[tuple[str, str]]:
+        for name, check in (('field', json_field.compile_field),
+                            ('value', self.tester)):
+            try:
+                if name in arguments:
+                    check(arguments[name])
+            except exceptions.OperationError as exc:
+                yield name, str(exc)
+        if arguments.get('multiple', MULTIPLE[0]) not in MULTIPLE:
+            yield 'multiple', _('must be one of %s') % ', '.join(MULTIPLE)
+
+    def bind(self, arguments: dict[str, typing.Any]
+             ) -> typing.Callable[..., bool]:
+        find = json_field.compile_field(arguments['field'])
+        test = self.tester(arguments.get('value'))
+        multiple = arguments.get('multiple', 'any')
+        invert = arguments.get('invert', False)
+        nothing = [None] if self.TESTS_MISSING else []
+
+        def check(view: inspector_view.Roots) -> bool:
+            holds = False
+            for value in find(view) or nothing:
+                holds = test(value) is not invert
+                if multiple == 'first' or holds is (multiple == 'any'):
+                    break
+            return holds
+
+        return check
+
+    def explain(self, view: inspector_view.Roots,
+                arguments: typing.Mapping[str, typing.Any]) -> str:
+        field: str = arguments['field']
+        found = json_field.compile_field(field)(view)
+        if not found:
+            return _('field %s does not exist') % field
+        values = ', '.join(map(repr, found))
+        return _('%(field)s is %(values)s') % {'field': field,
+                                               'values': values}
+
+
+class ValueCondition(FieldCondition):
+    """A condition on a field that has a value to test against."""
+
+    def __call__(self, view: inspector_view.Roots, field: str,
+                 value: typing.Any, multiple: str = 'any',
+                 invert: bool = False) -> bool:
+        return self.bind({'field': field, 'value': value,
+                          'multiple': multiple, 'invert': invert})(view)
+
+
+class Comparison(ValueCondition):
+    """A comparison with a number, or with anything else as it is.
+
+    Where the rule has a number, the field is read as a number of that type;
+    true and false count as 1 and 0.
+    """
+
+    compare: typing.ClassVar[
+        typing.Callable[[typing.Any, typing.Any], bool]]
+
+    def tester(self, wanted: typing.Any) -> Test:
+        compare = type(self).compare
+        read = float if isinstance(wanted, float) else (
+            int if isinstance(wanted, int) else None)
+
+        def test(value: typing.Any) -> bool:
+            try:
+                return bool(compare(value if read is None else read(value),
+                                    wanted))
+            except (TypeError, ValueError, OverflowError) as exc:
+                raise exceptions.OperationError(
+                    _('%(value)r cannot be compared with %(wanted)r: '
+                      '%(reason)s') % {'value': value, 'wanted': wanted,
+                                       'reason': exc}) from exc
+
+        return test
+
+
+class Equal(Comparison):
+    """``inspector-eq``: the field equals the value."""
+
+    compare = operator.eq
+
+
+class NotEqual(Comparison):
+    """``inspector-ne``: the field differs from the value."""
+
+    compare = operator.ne
+
+
+class Less(Comparison):
+    """``inspector-lt``: the field is less than the value."""
+
+    compare = operator.lt
+
+
+class LessOrEqual(Comparison):
+    """``inspector-le``: the field is not greater than the value."""
+
+    compare = operator.le
+
+
+class Greater(Comparison):
+    """``inspector-gt``: the field is greater than the value."""
+
+    compare = operator.gt
+
+
+class GreaterOrEqual(Comparison):
+    """``inspector-ge``: the field is not less than the value."""
+
+    compare = operator.ge
+
+
+class IsEmpty(FieldCondition):
+    """``inspector-is-empty``: the field does not exist or has nothing."""
+
+    TESTS_MISSING = True
+
+    def tester(self, wanted: typing.Any) -> Test:
+        return lambda value: value in ('', None, [], {})
+
+    def __call__(self, view: inspector_view.Roots, field: str,
+                 multiple: str = 'any', invert: bool = False) -> bool:
+        return self.bind({'field': field, 'multiple': multiple,
+                          'invert': invert})(view)
+
+
+class InNet(ValueCondition):
+    """``inspector-in-net``: the address is in the network of the value.
+
+    What is no IP address is an error.
+    """
+
+    def tester(self, wanted: typing.Any) -> Test:
+        try:
+            network = ipaddress.ip_network(_text(wanted), strict=False)
+        except ValueError as exc:
+            raise exceptions.OperationError(
+                _('"%s" is not an IP network') % (wanted,)) from exc
+        return lambda value: _read_address(value) in network
+
+
+class _Regex(ValueCondition):
+
+    def tester(self, wanted: typing.Any) -> Test:
+        if not isinstance(wanted, str) or not wanted:
+            raise exceptions.OperationError(
+                _('must be a regular expression'))
+        matches = self.matcher(wanted)
+        return lambda value: matches(str(value))
+
+    @abc.abstractmethod
+    def matcher(self, regex: str) -> Test:
+        """Return the test of a text against the regular expression."""
+
+
+class Matches(_Regex):
+    """``inspector-matches``: the regular expression matches the field.
+
+    It has to match from the beginning, and the part behind its last ``|``
+    to the end.
+    """
+
+    def matcher(self, regex: str) -> Test:
+        matches = text.matcher(regex, 'match')
+        if regex.endswith('$'):
+            return matches
+        return text.matcher(f'{regex}$', 'match')
+
+
+class Contains(_Regex):
+    """``inspector-contains``: the expression matches within the field."""
+
+    def matcher(self, regex: str) -> Test:
+        return text.matcher(regex, 'search')
+
+
+def _text(value: typing.Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError
+    return value
+
+
+def _read_address(value: typing.Any) -> (ipaddress.IPv4Address
+                                         | ipaddress.IPv6Address):
+    try:
+        if isinstance(value, int):
+            return ipaddress.ip_address(int(value))
+        # It knew no addresses with a zone, such as fe80::1%eth0.
+        return ipaddress.ip_address(_text(value).replace('%', '/'))
+    except ValueError as exc:
+        raise exceptions.OperationError(
+            _('%r is not an IP address') % (value,)) from exc

@@ -1,0 +1,208 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The fields of ironic-inspector's conditions: JSON paths.
+
+They are parsed by jsonpath-ng and mean what they meant to
+ironic-inspector, whose own library (jsonpath-rw) differs: ``[*]`` on a
+value that is no list gives the value itself, ``*`` gives the members of
+mappings only, and an index into a number is an error.
+"""
+
+import re
+import typing
+import warnings
+
+from jsonpath_ng import jsonpath
+from jsonpath_ng import parser
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.legacy import view
+
+Find = typing.Callable[[typing.Any], list[typing.Any]]
+Path = typing.Any
+"""A node of jsonpath-ng's syntax tree."""
+
+SOURCES: dict[str, typing.Callable[[view.Roots], typing.Any]] = {
+    'data': view.data, 'node': view.node}
+
+# Which of the two a star is, the syntax tree no longer tells.
+_ANY_ITEM = re.compile(r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|"""
+                       r'\[\s*\*\s*\]')
+
+
+def split(field: str) -> tuple[str, str]:
+    """Tell the scheme and the path of a field; ``data`` is the default."""
+    scheme, separator, path = field.partition('://')
+    return (scheme, path) if separator else ('data', field)
+
+
+def parse(path: str) -> Path:
+    """Return the syntax tree of a JSON path.
+
+    :raises: :class:`.exceptions.OperationError` where it is none.
+    """
+    marked = _ANY_ITEM.sub(lambda match: match[1] or '[:]', path)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter('ignore', DeprecationWarning)
+            return parser.parse(marked)
+    except Exception as exc:  # It has no base class for these in old releases
+        raise exceptions.OperationError(
+            _('"%(path)s" is not a JSON path: %(reason)s')
+            % {'path': path, 'reason': exc}) from exc
+
+
+def compile_field(field: str) -> typing.Callable[[view.Roots],
+                                                 list[typing.Any]]:
+    """Make a function that finds all values of a field.
+
+    :param field: a JSON path, with ``data://`` or ``node://`` before it.
+    :returns: a function of the data by root name.
+    :raises: :class:`.exceptions.OperationError` where it is no such field.
+    """
+    scheme, path = split(field)
+    if scheme not in SOURCES:
+        raise exceptions.OperationError(
+            _('"%(scheme)s" is not a scheme of fields; known: %(known)s')
+            % {'scheme': scheme, 'known': ', '.join(SOURCES)})
+    source, find = SOURCES[scheme], _compile(parse(path))
+    return lambda roots: find(source(roots))
+
+
+def _compile(path: Path) -> Find:
+    try:
+        return _compile_node(_without_root(path))
+    except KeyError:
+        # Parents and other rare things, which need to know where they are.
+        return lambda value: [match.value for match in path.find(value)]
+
+
+def _without_root(path: Path) -> Path:
+    """Take the ``$`` from the beginning, where it says nothing."""
+    name = type(path).__name__
+    if name == 'Root':
+        return jsonpath.This()
+    if name in ('Child', 'Descendants'):
+        return type(path)(_without_root(path.left), path.right)
+    return path
+
+
+def _compile_node(path: Path) -> Find:
+    return _COMPILERS[type(path).__name__](path)
+
+
+def _this(_path: Path) -> Find:
+    return lambda value: [value]
+
+
+def _fields(path: Path) -> Find:
+    names = path.fields
+    if '*' in names:
+        return _members(path)
+    if len(names) == 1:
+        name = names[0]
+        return lambda value: [value[name]] if (
+            isinstance(value, dict) and name in value) else []
+    return lambda value: [value[name] for name in names
+                          if isinstance(value, dict) and name in value]
+
+
+def _members(_path: Path) -> Find:
+    return lambda value: (list(value.values()) if isinstance(value, dict)
+                          else [])
+
+
+def _index(path: Path) -> Find:
+    # Releases of jsonpath-ng before 1.8 know one index only.
+    indices = getattr(path, 'indices', None) or (path.index,)
+
+    def find(value: typing.Any) -> list[typing.Any]:
+        try:
+            return [value[index] for index in indices if len(value) > index]
+        except (TypeError, KeyError, IndexError) as exc:
+            raise exceptions.OperationError(
+                _('there is no item %(index)s in a value of type %(type)s')
+                % {'index': indices[0], 'type': type(value).__name__}
+            ) from exc
+
+    return find
+
+
+def _slice(path: Path) -> Find:
+    part = slice(path.start, path.end, path.step)
+
+    def find(value: typing.Any) -> list[typing.Any]:
+        if isinstance(value, dict | int | str):
+            value = [value]
+        if not isinstance(value, list):
+            raise exceptions.OperationError(
+                _('there are no items in a value of type %s')
+                % type(value).__name__)
+        return value[part]
+
+    return find
+
+
+def _child(path: Path) -> Find:
+    left, right = _compile_node(path.left), _compile_node(path.right)
+
+    def find(value: typing.Any) -> list[typing.Any]:
+        parents = left(value)
+        if len(parents) == 1:
+            return right(parents[0])
+        return [found for parent in parents for found in right(parent)]
+
+    return find
+
+
+def _descendants(path: Path) -> Find:
+    left, right = _compile_node(path.left), _compile_node(path.right)
+
+    def find(value: typing.Any) -> list[typing.Any]:
+        found: list[typing.Any] = []
+        ahead = left(value)[::-1]
+        while ahead:
+            inner = ahead.pop()
+            found += right(inner)
+            if isinstance(inner, dict):
+                inner = list(inner.values())
+            if isinstance(inner, list):
+                ahead += inner[::-1]
+        return found
+
+    return find
+
+
+def _union(path: Path) -> Find:
+    left, right = _compile_node(path.left), _compile_node(path.right)
+    return lambda value: left(value) + right(value)
+
+
+def _where(path: Path) -> Find:
+    left, right = _compile_node(path.left), _compile_node(path.right)
+    return lambda value: [found for found in left(value) if right(found)]
+
+
+_COMPILERS: dict[str, typing.Callable[[Path], Find]] = {
+    'Child': _child,
+    'Descendants': _descendants,
+    'Fields': _fields,
+    'Index': _index,
+    'Slice': _slice,
+    'This': _this,
+    'Union': _union,
+    'Where': _where,
+    'Wildcard': _members,
+    '_Union': _union,
+}

@@ -1,0 +1,106 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Text with ``{data[…]}`` in it, as ironic-inspector formatted it.
+
+The grammar is that of Python's format strings over one name, ``data``, and
+every result is text. Steps lead through plain data only: what would reach an
+attribute of an object is an error here.
+"""
+
+import functools
+import re
+import string
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.i18n import _
+
+Data = typing.Mapping[str, typing.Any]
+Render = typing.Callable[[Data], str]
+
+_NAME = re.compile(r'(?P<root>[^.\[\]]*)(?P<steps>(?:\[[^\]]+\])*)')
+_STEP = re.compile(r'\[([^\]]+)\]')
+_WIDE = re.compile(r'\d{5}')
+_CONVERSIONS: dict[str | None, typing.Callable[[typing.Any], typing.Any]] = {
+    None: lambda value: value, 's': str, 'r': repr, 'a': ascii}
+
+
+def render(value: typing.Any, data: Data) -> typing.Any:
+    """Return a value with the fields in all its strings filled in.
+
+    :param value: a string, or lists and mappings with strings anywhere, in
+        keys too.
+    :param data: what ``data`` is.
+    :raises: :class:`.exceptions.OperationError` where the data has no such
+        field or the text is no format string.
+    """
+    if isinstance(value, str):
+        return _compile(value)(data)
+    if isinstance(value, dict):
+        return {render(key, data): render(item, data)
+                for key, item in value.items()}
+    if isinstance(value, list):
+        return [render(item, data) for item in value]
+    return value
+
+
+@functools.lru_cache(maxsize=4096)
+def _compile(text: str) -> Render:
+    if '{' not in text and '}' not in text:
+        return lambda data: text
+    try:
+        pieces = [(literal, None if name is None else
+                   _compile_field(name, spec or '', conversion))
+                  for literal, name, spec, conversion
+                  in string.Formatter().parse(text)]
+    except ValueError as exc:
+        raise exceptions.OperationError(
+            _('"%(text)s" cannot be formatted: %(reason)s')
+            % {'text': text, 'reason': exc}) from exc
+    return lambda data: ''.join(
+        literal + (field(data) if field else '') for literal, field in pieces)
+
+
+def _compile_field(name: str, spec: str, conversion: str | None) -> Render:
+    match = _NAME.fullmatch(name)
+    if match is None or match['root'] != 'data' or (
+            conversion not in _CONVERSIONS):
+        raise exceptions.MissingField(name)
+    steps = tuple(int(step) if step.isdecimal() else step
+                  for step in _STEP.findall(match['steps']))
+    convert, render_spec = _CONVERSIONS[conversion], _compile(spec)
+
+    def render_field(data: Data) -> str:
+        value = convert(_walk(data, steps, name))
+        spec = render_spec(data)
+        if _WIDE.search(spec):
+            raise exceptions.OperationError(
+                _('field {%s} is formatted too wide') % name)
+        try:
+            return format(value, spec)
+        except (TypeError, ValueError) as exc:
+            raise exceptions.OperationError(
+                _('field {%(field)s} cannot be formatted: %(reason)s')
+                % {'field': name, 'reason': exc}) from exc
+
+    return render_field
+
+
+def _walk(data: typing.Any, steps: tuple[str | int, ...],
+          name: str) -> typing.Any:
+    for step in steps:
+        try:
+            data = data[step]
+        except (KeyError, IndexError, TypeError):
+            raise exceptions.MissingField(name) from None
+    return data

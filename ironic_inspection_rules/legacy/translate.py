@@ -1,0 +1,171 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rules of ironic-inspector, and the same rules as ops of this engine.
+
+A condition or an action of the old language becomes an op whose name begins
+with ``inspector-`` and whose arguments are the old words, so that nothing is
+lost and the old form can be given back at any time::
+
+    {'op': 'eq', 'field': 'memory_mb', 'value': 4096, 'invert': True}
+    {'op': 'inspector-eq',
+     'args': {'field': 'memory_mb', 'value': 4096, 'invert': True}}
+"""
+
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.i18n import _
+
+Problem = exceptions.Problem
+Operation = dict[str, typing.Any]
+
+PREFIX = 'inspector-'
+
+# Blueprint 000 calls a path a key.
+_OLDER_ARGUMENTS = {'key': 'path'}
+# The only null that is a value.
+_NULLABLE = ('set-attribute', 'value')
+
+
+def is_old(rule: typing.Any) -> bool:
+    """Tell whether someone wrote this rule in the old language."""
+    if not isinstance(rule, dict):
+        return False
+    return any(isinstance(operation, dict) and word in operation
+               for name, word in (('conditions', 'field'),
+                                  ('actions', 'action'))
+               for operation in _listed(rule.get(name)))
+
+
+def parse(rule: typing.Any, ops: registry.Registry) -> model.Rule:
+    """Read a rule in the old language.
+
+    :param rule: a mapping with ``uuid``, ``description``, ``scope``,
+        ``conditions`` and ``actions``; other keys say nothing.
+    :param ops: the conditions and actions there are.
+    :raises: :class:`.exceptions.InvalidRule` with all problems and the
+        places in the old rule where they are.
+    """
+    if not isinstance(rule, dict):
+        raise exceptions.InvalidRule(
+            [Problem('', _('a rule must be a mapping'))])
+    fields: dict[str, typing.Any] = {
+        name: rule.get(name) or None
+        for name in ('uuid', 'description', 'scope')}
+    problems: list[Problem] = []
+    for name, translate in (('conditions', _condition),
+                            ('actions', _action)):
+        operations = rule.get(name, [])
+        if not isinstance(operations, list):
+            problems.append(Problem(f'/{name}', _('must be a list')))
+            continue
+        fields[name] = []
+        for index, operation in enumerate(operations):
+            translated, found = translate(operation, ops)
+            fields[name].append(translated)
+            problems += [Problem(f'/{name}/{index}{each.pointer}',
+                                 each.message) for each in found]
+    if not problems:
+        problems += [Problem(each.pointer.replace('/args', '', 1),
+                             each.message)
+                     for each in validation.validate(fields, ops)]
+    if problems:
+        raise exceptions.InvalidRule(problems)
+    return validation.parse(fields, ops)
+
+
+def _listed(operations: typing.Any) -> list[typing.Any]:
+    return operations if isinstance(operations, list) else []
+
+
+def _condition(operation: typing.Any, ops: registry.Registry
+               ) -> tuple[Operation, list[Problem]]:
+    translated, problems = _operation(operation, 'op', ops.conditions)
+    args = translated.get('args', {})
+    if not isinstance(args.get('field', ''), str):
+        problems.append(Problem('/field', _('must be a string')))
+    if not isinstance(args.get('invert', False), bool):
+        problems.append(Problem('/invert', _('must be true or false')))
+    return translated, problems
+
+
+def _action(operation: typing.Any, ops: registry.Registry
+            ) -> tuple[Operation, list[Problem]]:
+    translated, problems = _operation(operation, 'action', ops.actions)
+    if 'revert' in translated.get('args', {}):
+        translated['revert'] = translated['args'].pop('revert')
+    return translated, problems
+
+
+def _operation(operation: typing.Any, word: str,
+               ops: typing.Mapping[str, registry.Op]
+               ) -> tuple[Operation, list[Problem]]:
+    """Translate an operation.
+
+    :param word: the key under which its name is.
+    """
+    if not isinstance(operation, dict):
+        return {}, [Problem('', _('must be a mapping'))]
+    name = operation.get(word)
+    op = ops.get(f'{PREFIX}{name}')
+    if not isinstance(name, str) or op is None:
+        known = sorted(each.removeprefix(PREFIX) for each in ops
+                       if each.startswith(PREFIX))
+        return {}, [Problem(f'/{word}', _('must be one of %s')
+                            % ', '.join(known))]
+    args = {_OLDER_ARGUMENTS.get(key, key): value
+            for key, value in operation.items() if key != word}
+    declared = op.signature.by_name
+    problems = [Problem(f'/{key}', _('must not be null'))
+                for key, value in args.items()
+                if value is None and (name, key) != _NULLABLE
+                and key in declared and declared[key].required]
+    # Null was as good as not given.
+    args = {key: value for key, value in args.items()
+            if value is not None or key in declared}
+    return {'op': op.name, 'args': args}, problems
+
+
+def restore(rule: typing.Any, ops: registry.Registry
+            ) -> dict[str, list[Operation]] | None:
+    """Give conditions and actions back in the old language.
+
+    :param rule: has the attributes ``conditions`` and ``actions``.
+    :returns: both, by name, or None where the old language has no words for
+        them.
+    """
+    conditions = [_restore(each, 'op', ops.conditions)
+                  for each in rule.conditions]
+    actions = [_restore(each, 'action', ops.actions) for each in rule.actions]
+    if None in conditions or None in actions:
+        return None
+    return {
+        'conditions': [{'multiple': 'any', 'invert': False, **each}
+                       for each in conditions if each is not None],
+        'actions': [each for each in actions if each is not None],
+    }
+
+
+def _restore(operation: Operation, word: str,
+             ops: typing.Mapping[str, registry.Op]) -> Operation | None:
+    name = operation['op']
+    if not name.startswith(PREFIX) or name not in ops or (
+            operation.get('loop') is not None):
+        return None
+    args, _problems = ops[name].signature.bind(operation.get('args'))
+    revert = operation.get('revert')
+    return {word: name.removeprefix(PREFIX), **args,
+            **({} if revert is None else {'revert': revert})}

@@ -1,0 +1,33 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What ironic-inspector's rules see: one flat document, and the node."""
+
+import typing
+
+Roots = typing.Mapping[str, typing.Any]
+
+
+def data(roots: Roots) -> dict[str, typing.Any]:
+    """Return the document that ``data://`` and ``{data[…]}`` look into.
+
+    It is what the ramdisk sent and inspection hooks added: ``inventory``,
+    and beside it the keys of plugin data.
+
+    :param roots: the data by root name.
+    """
+    return {'inventory': roots['inventory'], **roots['plugin_data']}
+
+
+def node(roots: Roots) -> typing.Any:
+    """Return the node that ``node://`` looks into."""
+    return roots['node']

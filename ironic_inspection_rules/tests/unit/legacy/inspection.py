@@ -1,0 +1,73 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Running old rules on a machine made up for a test."""
+
+import copy
+import typing
+
+from ironic_inspection_rules.engine import compiler
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import runner
+from ironic_inspection_rules.engine import target as engine_target
+from ironic_inspection_rules.legacy import translate
+
+NODE = {'driver': 'fake-hardware', 'driver_info': {}, 'extra': {},
+        'properties': {}, 'traits': []}
+UUID = '00000000-0000-0000-0000-%012d'
+
+
+class Result(typing.NamedTuple):
+    """What became of a machine.
+
+    ``node`` is the node afterwards, ``matched`` the numbers of the rules
+    that matched.
+    """
+
+    node: dict[str, typing.Any]
+    matched: list[int]
+    error: str | None
+
+
+def parse(rule: typing.Any, number: int = 0) -> model.Rule:
+    """Read an old rule, with a UUID that ends in the number."""
+    return translate.parse({**rule, 'uuid': UUID % number},
+                           registry.installed())
+
+
+def run(rules: typing.Iterable[model.Rule], data: dict[str, typing.Any],
+        node: dict[str, typing.Any] = NODE) -> Result:
+    """Apply rules to a machine.
+
+    :param data: what ironic-inspector knew of it, in one flat mapping.
+    """
+    plans = [compiler.compile_rule(rule, registry.installed())
+             for rule in rules]
+    plugin_data = dict(data)
+    inventory = plugin_data.pop('inventory', {})
+    target = engine_target.Target(engine_target.Facts(
+        inventory, plugin_data, copy.deepcopy(node)))
+    outcome = runner.run(plans, target,
+                         node['properties'].get('inspection_scope'))
+    return Result(target.roots['node'] if outcome.keeps_changes else node,
+                  [int(trace.rule.uuid[-12:]) for trace in outcome.traces
+                   if trace.matched],
+                  outcome.error and str(outcome.error))
+
+
+def inspect(*rules: dict[str, typing.Any],
+            data: dict[str, typing.Any] | None = None,
+            node: dict[str, typing.Any] = NODE) -> Result:
+    """Apply rules as ironic-inspector took them, see :func:`run`."""
+    return run([parse(rule, number) for number, rule in enumerate(rules)],
+               data or {}, node)
