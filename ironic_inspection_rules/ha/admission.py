@@ -78,15 +78,19 @@ def decide(view: View, leads: bool, auto_discovery: bool) -> Admission:
 def read_macs(rows: Iterable[Row]) -> frozenset[str]:
     """Collect MAC addresses, in lower case.
 
+    :param rows: read to the end in any case, where a transaction may end.
     :raises: BadAddress for the first that is none. To leave it out would
         let a known machine pass as an unknown one.
     """
+    bad = None
     macs = set()
     for port, address in rows:
         mac = address.lower()
-        if not _MAC.fullmatch(mac):
-            raise BadAddress(
-                _('Port %(port)s has a bad MAC address: "%(address)s"') % {
-                    'port': port, 'address': address})
-        macs.add(mac)
+        if _MAC.fullmatch(mac):
+            macs.add(mac)
+        elif bad is None:
+            bad = {'port': port, 'address': address}
+    if bad is not None:
+        raise BadAddress(
+            _('Port %(port)s has a bad MAC address: "%(address)s"') % bad)
     return frozenset(macs)

@@ -122,18 +122,24 @@ class PxeFilter:
         :raises: CoordinatorLost or GaveUp when all retries were in vain.
         """
         while not stop.is_set():
-            try:
-                self._run_term(stop)
-            except election.CoordinatorLost:
-                raise
-            # The door was closed; whatever it is may be better next time.
-            except Exception as exc:
-                reason = str(exc).partition('\n')[0] or repr(exc)
+            failure = self._try_term(stop)
+            if failure is not None:
+                reason = str(failure).partition('\n')[0] or repr(failure)
                 self._report(reason)
                 if len(self._failures) > self._settings.retries:
                     raise GaveUp(_('Gave up, with everything blocked: %s') %
-                                 reason) from exc
+                                 reason) from failure
                 stop.wait(self._settings.retry_interval)
+
+    def _try_term(self, stop: threading.Event) -> Exception | None:
+        try:
+            self._run_term(stop)
+        except election.CoordinatorLost:
+            raise
+        # The door was closed; whatever it is may be better next time.
+        except Exception as exc:
+            return exc
+        return None
 
     def _report(self, reason: str) -> None:
         """Say why the door is closed, once for each reason in a row."""

@@ -67,3 +67,10 @@ class ReadMacsTestCase(base.TestCase):
                 [('a', '52:54:00:00:00:01'), ('port-b', bad)])
             self.assertIn('port-b', str(exc))
             self.assertIn(f'"{bad}"', str(exc))
+
+    def test_rows_are_read_to_the_end(self):
+        rows = iter([('a', 'bad'), ('b', 'worse'), ('c', 'worst')])
+        exc = self.assertRaises(admission.BadAddress, admission.read_macs,
+                                rows)
+        self.assertIn('"bad"', str(exc))
+        self.assertEqual([], list(rows))
