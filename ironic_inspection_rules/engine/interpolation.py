@@ -32,7 +32,6 @@ import typing
 from ironic_inspection_rules.engine import path as data_path
 
 ROOTS = ('node', 'ports', 'port_groups', 'inventory', 'plugin_data')
-EARLY_ROOTS = ('inventory', 'plugin_data')
 ITEM = 'item'
 
 _FIELD = re.compile(

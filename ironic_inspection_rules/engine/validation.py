@@ -24,7 +24,6 @@ from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import arguments
-from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
@@ -77,7 +76,7 @@ def validate(rule: typing.Any, ops: registry.Registry,
         problems.append(Problem(
             '/scope', _('there is no node in the early phase')))
     problems += _check_operations(
-        rule, 'conditions', lambda each: _check_condition(each, ops, early))
+        rule, 'conditions', lambda each: _check_condition(each, ops))
     if not rule.get('actions') and rule.get('actions') in (None, []):
         problems.append(Problem(
             '/actions', _('at least one action is required')))
@@ -153,8 +152,7 @@ def _check_operations(
 
 
 def _check_condition(condition: dict[str, typing.Any],
-                     ops: registry.Registry,
-                     early: bool) -> typing.Iterator[Problem]:
+                     ops: registry.Registry) -> typing.Iterator[Problem]:
     yield from _check_keys(condition, (*_OPERATION_KEYS, 'multiple'))
     multiple = condition.get('multiple')
     if multiple is not None and multiple not in model.MULTIPLE:
@@ -164,8 +162,6 @@ def _check_condition(condition: dict[str, typing.Any],
     if isinstance(op, str):
         name, _inverted = model.split_op(op)
         yield from _check_call(condition, name, ops.conditions)
-    if early:
-        yield from _check_early_fields(condition)
 
 
 def _check_action(action: dict[str, typing.Any], ops: registry.Registry,
@@ -184,8 +180,6 @@ def _check_action(action: dict[str, typing.Any], ops: registry.Registry,
         if known and known.plugin.revert is None and (
                 strutils.bool_from_string(action.get('revert'))):
             yield Problem('/revert', _('"%s" cannot be undone') % name)
-    if early:
-        yield from _check_early_fields(action)
 
 
 def _check_keys(operation: dict[str, typing.Any],
@@ -199,16 +193,6 @@ def _check_keys(operation: dict[str, typing.Any],
     problem = engine_loop.problem(operation.get('loop'))
     if problem:
         yield Problem('/loop', problem)
-
-
-def _check_early_fields(operation: dict[str, typing.Any]
-                        ) -> typing.Iterator[Problem]:
-    for key in ('args', 'loop'):
-        for field in interpolation.fields(operation.get(key)):
-            if field.root in interpolation.ROOTS and (
-                    field.root not in interpolation.EARLY_ROOTS):
-                yield Problem(f'/{key}', _('{%s} does not exist in the early '
-                                           'phase') % field.text)
 
 
 def _check_call(operation: dict[str, typing.Any], name: str,
