@@ -1,0 +1,68 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""What openstacksdk lacks for traits.
+
+Each function takes ``baremetal``, the bare metal proxy of an openstacksdk
+connection.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from typing import Any
+from urllib import parse as urlparse
+
+from openstack import exceptions as sdk_exceptions
+from openstack.baremetal.v1 import node
+
+MICROVERSION = '1.37'
+
+
+def nodes(baremetal, details: bool = False, traits: Iterable[str] = (),
+          traits_any: Iterable[str] = (), not_traits: Iterable[str] = (),
+          not_traits_any: Iterable[str] = (),
+          **query: Any) -> Iterator[node.Node]:
+    """List nodes by trait: what ``baremetal.nodes`` does, with filters.
+
+    ``baremetal.nodes`` itself does not send them. It would list all nodes.
+
+    :param traits: nodes must have all of these.
+    :param traits_any: nodes must have at least one of these.
+    :param not_traits: nodes must not have all of these.
+    :param not_traits_any: nodes must have none of these.
+    :param query: any other parameter of ``baremetal.nodes``.
+    """
+    filters = {'traits': traits, 'traits-any': traits_any,
+               'not-traits': not_traits, 'not-traits-any': not_traits_any}
+    path = node.Node.base_path + ('/detail' if details else '')
+    parameters = urlparse.urlencode(
+        {name: ','.join(names) for name, names in filters.items() if names},
+        safe=',')
+    # The SDK fills in what it takes for a format.
+    path = f'{path}?{parameters}'.replace('%', '%%')
+    return node.Node.list(baremetal, base_path=path, **query)
+
+
+def traits(baremetal, name: str | None = None,
+           associated: bool | None = None) -> list[dict[str, Any]]:
+    """List traits, each with its ``name`` and its number of ``nodes``.
+
+    :param name: ``startswith:PREFIX`` or ``in:NAME,NAME``.
+    :param associated: True for traits that some node has, False for those
+        that none has, None for both.
+    """
+    query = {'name': name, 'associated': associated}
+    response = baremetal.get('/traits', microversion=MICROVERSION, params={
+        key: value for key, value in query.items() if value is not None})
+    sdk_exceptions.raise_from_response(response)
+    return response.json()['traits']

@@ -1,0 +1,96 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""``openstack baremetal``: nodes by trait, and the traits there are."""
+
+from ironicclient.osc import command
+from ironicclient.v1 import resource_fields
+from osc_lib import exceptions
+from osc_lib.cli import format_columns
+
+from ironic_inspection_rules.client import trait
+from ironic_inspection_rules.i18n import _
+
+_FIELDS = ('uuid', 'name', 'provision_state', 'traits')
+
+# Ironic knows these, but fails when a list is asked for them by name.
+_ONLY_IN_DETAIL = frozenset(['allocation_uuid', 'chassis_uuid', 'conductor'])
+
+
+class FindNodes(command.Lister):
+    """List the nodes that have certain traits, or lack them."""
+
+    def get_parser(self, prog_name):
+        parser = super().get_parser(prog_name)
+        for option, help_text in (
+                ('trait', _('Only nodes that have all of these')),
+                ('trait-any', _('Only nodes that have at least one of these')),
+                ('not-trait', _('Only nodes that do not have all of these')),
+                ('not-trait-any', _('Only nodes that have none of these'))):
+            parser.add_argument(
+                f'--{option}', metavar='<trait>', nargs='+', action='extend',
+                default=[], help=help_text)
+        parser.add_argument(
+            '--fields', metavar='<field>', nargs='+', action='extend',
+            choices=resource_fields.NODE_DETAILED_RESOURCE.fields,
+            help=_('Fields to show'))
+        return parser
+
+    def take_action(self, parsed_args):
+        filters = {'traits': parsed_args.trait,
+                   'traits_any': parsed_args.trait_any,
+                   'not_traits': parsed_args.not_trait,
+                   'not_traits_any': parsed_args.not_trait_any}
+        if not any(filters.values()):
+            raise exceptions.CommandError(
+                _('Give at least one trait to look for.'))
+        fields = parsed_args.fields or _FIELDS
+        view = ({'details': True} if _ONLY_IN_DETAIL.intersection(fields)
+                else {'fields': fields})
+        baremetal = self.app.client_manager.sdk_connection.baremetal
+        nodes = (node.to_dict(original_names=True)
+                 for node in trait.nodes(baremetal, **filters, **view))
+        return (resource_fields.Resource(fields).labels,
+                [[_cell(node.get(field)) for field in fields]
+                 for node in nodes])
+
+
+class ListTraits(command.Lister):
+    """List traits with the number of nodes that have each."""
+
+    def get_parser(self, prog_name):
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            '--name', metavar='<name>',
+            help=_('Only these traits: "startswith:<prefix>" or '
+                   '"in:<trait>,<trait>"'))
+        associated = parser.add_mutually_exclusive_group()
+        associated.add_argument(
+            '--associated', action='store_true', default=None,
+            help=_('Only traits that some node has'))
+        associated.add_argument(
+            '--unassociated', action='store_false', dest='associated',
+            default=None, help=_('Only traits that no node has'))
+        return parser
+
+    def take_action(self, parsed_args):
+        baremetal = self.app.client_manager.sdk_connection.baremetal
+        found = trait.traits(baremetal, name=parsed_args.name,
+                             associated=parsed_args.associated)
+        return ((_('Name'), _('Nodes')),
+                [(item['name'], item['nodes']) for item in found])
+
+
+def _cell(value):
+    return (format_columns.ListColumn(value) if isinstance(value, list)
+            else value)
