@@ -16,11 +16,12 @@ help: ## Say what there is to make
 demo: $(TOX) ## Start a stock Ironic and inspect a node by rules (ARGS="--keep")
 	$(TOX) -qq -e demo -- $(ARGS)
 
-test: $(TOX) ## Run the tests that need no service
-	$(TOX) -q -e py3,functional
+test: $(TOX) ## Run the tests that need no service: units, and HTTP in process
+	$(TOX) -q -e py3
+	$(TOX) -q -e functional -- functional.api
 
 test-all: $(TOX) ## Run all tests, on the newest and the oldest Ironic
-	$(TOX) -q -e py3,functional,integration,py3-oldest,integration-oldest
+	$(TOX) -q -e py3,functional,integration,py3-oldest,functional-oldest,integration-oldest
 
 lint: $(TOX) ## Check style, types, imports, and build all documents
 	$(TOX) -q -e pep8,mypy,imports,docs,api-ref,releasenotes
