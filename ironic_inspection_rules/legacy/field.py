@@ -111,9 +111,7 @@ def _fields(path: Path) -> Find:
     if '*' in names:
         return _members(path)
     if len(names) == 1:
-        name = names[0]
-        return lambda value: [value[name]] if (
-            isinstance(value, dict) and name in value) else []
+        return _walk(names)
     return lambda value: [value[name] for name in names
                           if isinstance(value, dict) and name in value]
 
@@ -155,6 +153,9 @@ def _slice(path: Path) -> Find:
 
 
 def _child(path: Path) -> Find:
+    names = _names(path)
+    if names:
+        return _walk(names)
     left, right = _compile_node(path.left), _compile_node(path.right)
 
     def find(value: typing.Any) -> list[typing.Any]:
@@ -162,6 +163,28 @@ def _child(path: Path) -> Find:
         if len(parents) == 1:
             return right(parents[0])
         return [found for parent in parents for found in right(parent)]
+
+    return find
+
+
+def _names(path: Path) -> tuple[str, ...]:
+    """Return the names of a path that has nothing else, or none."""
+    if type(path).__name__ == 'Child':
+        left, right = _names(path.left), _names(path.right)
+        return left + right if left and right else ()
+    if type(path).__name__ == 'Fields' and len(path.fields) == 1 and (
+            path.fields[0] != '*'):
+        return tuple(path.fields)
+    return ()
+
+
+def _walk(names: tuple[str, ...]) -> Find:
+    def find(value: typing.Any) -> list[typing.Any]:
+        for name in names:
+            if not isinstance(value, dict) or name not in value:
+                return []
+            value = value[name]
+        return [value]
 
     return find
 
