@@ -165,6 +165,9 @@ def _add(target: Target, path: data_path.Path, value: typing.Any) -> None:
         place does not exist, or the attribute cannot hold the value.
     """
     parent = target.get(_NODE, path[:-1])
+    if len(path) == 2 and parent in (None, data_path.ABSENT):
+        # Every node has all attributes; not all may be known here.
+        parent = {}
     if isinstance(parent, list):
         index = data_path.index(path[-1])
         if path[-1] == data_path.APPEND:

@@ -16,6 +16,7 @@ They are read once when a service starts, are never in the database and
 cannot be changed through the API (spec 003 "Built-in rules").
 """
 
+import dataclasses
 import json
 import typing
 import uuid
@@ -27,6 +28,7 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.legacy import translate
 from ironic_inspection_rules.ruleset import document
 
 _NAMESPACE = uuid.UUID('5c3c4d5a-9f0e-5d0b-8d6a-0d6f3c1f7a10')
@@ -38,7 +40,8 @@ def load(path: str, ops: registry.Registry) -> tuple[model.Rule, ...]:
     A rule whose ``uuid`` is a plain name, or which has none, gets a UUID
     that stays the same as long as its name, or its content, does.
 
-    :param path: a YAML file with a list of rules.
+    :param path: a YAML file with a list of rules, in this language or in
+        that of ironic-inspector.
     :param ops: the conditions and actions there are.
     :raises: :class:`.exceptions.InvalidBuiltInRules` with the file, and
         where it is one rule's fault, the rule and all its problems.
@@ -51,7 +54,7 @@ def load(path: str, ops: registry.Registry) -> tuple[model.Rule, ...]:
     for index, entry in enumerate(entries):
         name = _name(entry, index)
         try:
-            rule = validation.parse(_with_uuid(entry), ops, built_in=True)
+            rule = parse(entry, ops)
         except exceptions.InvalidRule as exc:
             raise exceptions.InvalidBuiltInRules(path, str(
                 exceptions.InvalidRule(exc.problems, name))) from exc
@@ -61,6 +64,18 @@ def load(path: str, ops: registry.Registry) -> tuple[model.Rule, ...]:
                 % {'name': name, 'uuid': rule.uuid})
         rules[rule.uuid] = rule
     return tuple(rules.values())
+
+
+def parse(entry: typing.Any, ops: registry.Registry) -> model.Rule:
+    """Read one rule of a file.
+
+    :raises: :class:`.exceptions.InvalidRule` with all problems.
+    """
+    entry = _with_uuid(entry)
+    if translate.is_old(entry):
+        return dataclasses.replace(translate.parse(entry, ops),
+                                   built_in=True)
+    return validation.parse(entry, ops, built_in=True)
 
 
 def _name(entry: typing.Any, index: int) -> str:

@@ -38,11 +38,7 @@ def load(path: str) -> Machine:
 
     :raises: :class:`.exceptions.InvalidDocument` where it has none of them.
     """
-    entries = document.load(path).entries
-    if len(entries) != 1 or not isinstance(entries[0], dict):
-        raise exceptions.InvalidDocument(
-            path, _('the file must hold one inventory'))
-    data = dict(entries[0])
+    data = dict(document.load_mapping(path))
     inventory = data.pop('inventory', None)
     if inventory is None and 'interfaces' in data:
         return Machine(path, data, {})

@@ -60,6 +60,15 @@ class LoadTestCase(base.TestCase):
 
         self.assertEqual((-7, 123456), (low.priority, high.priority))
 
+    def test_rules_of_ironic_inspector_are_read_too(self):
+        rule, = self.load("""
+            - conditions: [{op: eq, field: memory_mb, value: 1}]
+              actions: [{action: fail, message: no}]
+        """)
+
+        self.assertTrue(rule.built_in)
+        self.assertEqual('inspector-eq', rule.conditions[0]['op'])
+
     def test_a_uuid_is_taken_as_it_is(self):
         rule, = self.load(f"""
             - {{uuid: {UUID}, actions: [{{op: fail, args: [no]}}]}}

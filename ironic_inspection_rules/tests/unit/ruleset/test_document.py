@@ -39,6 +39,18 @@ class LoadTestCase(base.TestCase):
         self.assertEqual(({'a': 1},), self.load('a: 1').entries)
         self.assertEqual((), self.load('').entries)
 
+    def test_rules_among_variables_are_found(self):
+        self.assertEqual(
+            ({'actions': [1]}, {'actions': [2]}, {'actions': [3]}),
+            self.load("""
+                rule_a: {actions: [1]}
+                size: 5
+                rules:
+                  - "{{ rule_a }}"
+                  - actions: [2]
+                  - actions: [3]
+            """).entries)
+
     def test_several_yaml_documents_are_one_list(self):
         self.assertEqual(({'a': 1}, {'b': 2}),
                          self.load('a: 1\n---\n- b: 2\n').entries)
