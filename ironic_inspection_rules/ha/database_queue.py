@@ -17,8 +17,10 @@ request, and when, is decided by single statements that the database carries
 out, by its own clock.
 """
 
+from collections.abc import Collection
 from collections.abc import Iterable
 import dataclasses
+import datetime
 import typing
 
 from oslo_utils import timeutils
@@ -26,6 +28,7 @@ from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import request as db_request
+from ironic_inspection_rules.db import unprocessed
 from ironic_inspection_rules.ha import queue
 from ironic_inspection_rules.ha import state
 
@@ -146,7 +149,8 @@ class DatabaseQueue:
 
     def expire(self) -> list[queue.Lapse]:
         """See :meth:`queue.Queue.expire`."""
-        return [queue.Lapse(row.uuid, row.node_uuid, row.worker)
+        return [queue.Lapse(row.uuid, row.node_uuid, row.worker,
+                            done=row.open_node_uuid is None)
                 for row in db_request.expire_leases()]
 
     def is_held(self, node_uuid: str, worker: str,
@@ -160,6 +164,23 @@ class DatabaseQueue:
         :raises: RequestNotFound
         """
         return _request(db_request.get_request_by_uuid(uuid))
+
+    def forget(self, age: float) -> int:
+        """Remove requests that were done long ago.
+
+        :param age: seconds since then.
+        :returns: how many there were.
+        """
+        return db_request.destroy_done_requests(
+            timeutils.utcnow() - datetime.timedelta(seconds=age))
+
+    def nodes(self) -> set[str]:
+        """Tell the UUIDs of all nodes with requests or inspection data."""
+        return unprocessed.list_nodes()
+
+    def remove(self, node_uuids: Collection[str]) -> None:
+        """Remove all requests and inspection data of nodes."""
+        unprocessed.destroy_nodes(node_uuids)
 
     def find_open(self, node_uuid: str) -> queue.Request | None:
         """Show the open request of a node, without its data, if any."""

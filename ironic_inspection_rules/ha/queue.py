@@ -76,11 +76,15 @@ class Request:
 
 
 class Lapse(typing.NamedTuple):
-    """A lease that ran out while ``worker`` held the request."""
+    """A lease that ran out while ``worker`` held the request.
+
+    ``done``: it had been consumed, so the worker may be fine.
+    """
 
     uuid: str
     node_uuid: str
     worker: str
+    done: bool
 
 
 class Queue(typing.Protocol):
@@ -295,7 +299,7 @@ class MemoryQueue:
                         or row.due_at > self._clock()):
                     continue
                 lapses.append(Lapse(row.request.uuid, row.request.node_uuid,
-                                    worker))
+                                    worker, not row.open))
                 if row.open:
                     _change(row, worker=None, token=row.request.token + 1)
                 else:

@@ -26,6 +26,7 @@ import typing
 
 from oslo_db import exception as db_exc
 from oslo_log import log
+from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.ha import journal
@@ -33,6 +34,22 @@ from ironic_inspection_rules.ha import queue
 from ironic_inspection_rules.ha import state
 
 LOG = log.getLogger(__name__)
+
+
+_PREFIX = 'inspection-worker:'
+
+
+def make_name(host: str) -> str:
+    """Make a name that no other worker has, or will ever have.
+
+    :param host: where the worker runs.
+    """
+    return f'{_PREFIX}{host}:{uuidutils.generate_uuid()}'
+
+
+def is_name(text: str) -> bool:
+    """Whether something is the name of a worker."""
+    return text.startswith(_PREFIX)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,7 +153,7 @@ def _used_up(request: queue.Request) -> str:
 class Worker:
     """Processes requests until it is stopped.
 
-    :param name: unlike that of any other worker, ever.
+    :param name: see :func:`make_name`.
     :param requests: the queue.
     :param processor: what to do with a request.
     :param settings: how to go about it.

@@ -253,7 +253,8 @@ class QueueContract:
         held = self.take('w1')
         self.assertEqual([], self.queue.expire())
         self.pass_time(LEASE)
-        self.assertEqual([(held.uuid, NODE, 'w1')], self.queue.expire())
+        self.assertEqual([(held.uuid, NODE, 'w1', False)],
+                         self.queue.expire())
         self.assertEqual([], self.queue.expire())
         self.assertRaises(exceptions.LeaseLost, self.queue.consume, held)
         self.assertEqual(held.uuid, self.queue.get('w2').uuid)
@@ -265,7 +266,8 @@ class QueueContract:
         self.assertTrue(self.queue.is_held(NODE, 'w1'))
         self.pass_time(LEASE)
         self.assertFalse(self.queue.is_held(NODE, 'w1'))
-        self.assertEqual([(done.uuid, NODE, 'w1')], self.queue.expire())
+        self.assertEqual([(done.uuid, NODE, 'w1', True)],
+                         self.queue.expire())
         self.assertEqual([], self.queue.expire())
         self.assertEqual(state.FINISHED, self.queue.find(done.uuid).state)
 

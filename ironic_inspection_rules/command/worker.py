@@ -1,0 +1,97 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""ironic-inspection-worker: processes inspection requests.
+
+Any number of them run on any hosts, beside Ironic's API and conductors.
+"""
+
+import sys
+from typing import Any
+
+from ironic.common import service as ironic_service
+from ironic.conf import CONF
+from oslo_log import log
+from oslo_service import service
+
+from ironic_inspection_rules import conf
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.adapters import crew
+from ironic_inspection_rules.adapters import start
+from ironic_inspection_rules.ha import worker
+from ironic_inspection_rules.i18n import _
+
+LOG = log.getLogger(__name__)
+
+NAME = 'ironic_inspection_worker'
+
+
+class WorkerService(service.ServiceBase):
+    """The worker as a service of oslo.service, in its child process."""
+
+    def __init__(self, argv: list[str]) -> None:
+        self._argv = argv
+        self._crew: crew.Crew | None = None
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # A child process that was not forked knows no configuration.
+        self.__dict__.update(state)
+        _prepare(self._argv)
+
+    def start(self) -> None:
+        """Start to work under a name that is this process's alone."""
+        name = worker.make_name(CONF.host)
+        # Ironic locks nodes in the name of the host. Others can tell by it
+        # whose lock it was when this process has died.
+        CONF.set_override('host', name)
+        self._crew = crew.Crew(name)
+        self._crew.start()
+
+    def wait(self) -> None:
+        """Wait for the end."""
+        if self._crew is not None:
+            self._crew.wait()
+
+    def stop(self) -> None:
+        """Finish what was begun, and end."""
+        if self._crew is not None:
+            self._crew.stop()
+            self._crew.wait()
+
+    def reset(self) -> None:
+        """Do nothing: what may change at run time is read when used."""
+
+
+def main() -> None:
+    """Run the command."""
+    _prepare(sys.argv)
+    ironic_service.ensure_rpc_transport(CONF)
+    try:
+        _require_queue()
+        start.rules()
+    except exceptions.InspectionRulesError as exc:
+        sys.exit(str(exc))
+    launcher = service.launch(CONF, WorkerService(sys.argv),
+                              restart_method='mutate')
+    sys.exit(launcher.wait())
+
+
+def _prepare(argv: list[str]) -> None:
+    ironic_service.prepare_service(NAME, argv)
+    conf.register_opts(CONF)
+
+
+def _require_queue() -> None:
+    if not CONF.inspection_queue.enabled:
+        raise exceptions.Invalid(
+            _('There is no work for inspection workers: '
+              '[inspection_queue]enabled is not set.'))
