@@ -20,6 +20,7 @@ from collections.abc import Callable
 
 from ironic.api.controllers.v1 import utils as api_utils
 from ironic.common import policy
+from ironic.conf import CONF
 
 from ironic_inspection_rules import policies
 from ironic_inspection_rules.adapters import start
@@ -50,6 +51,10 @@ def install(app: Callable) -> Callable:
         'continue_inspection',
         continue_inspection.ContinueInspectionController())
     _install_traits()
+    if CONF.inspection_queue.enabled:
+        # What is switched off is not even loaded.
+        from ironic_inspection_rules.api import inspection_queue
+        inspection_queue.install()
     return app
 
 

@@ -74,7 +74,6 @@ class WorkerService(service.ServiceBase):
 def main() -> None:
     """Run the command."""
     _prepare(sys.argv)
-    ironic_service.ensure_rpc_transport(CONF)
     try:
         _require_queue()
         start.rules()

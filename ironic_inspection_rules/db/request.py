@@ -34,6 +34,9 @@ from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.db import unprocessed
 
+VERSION = '1.0'
+"""That of the versioned object which can show the rows written here."""
+
 _CANDIDATES = 8
 """How many requests somebody who asks for one looks at."""
 
@@ -58,7 +61,8 @@ def create_request(values: Mapping[str, Any],
     try:
         with transaction.writer() as session:
             row = models.Request(
-                **values, open_node_uuid=node_uuid, due_at=clock.now(),
+                **values, version=VERSION, open_node_uuid=node_uuid,
+                due_at=clock.now(),
                 unprocessed_id=unprocessed.put(session, node_uuid, data))
             session.add(row)
             session.flush()

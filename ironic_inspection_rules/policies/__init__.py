@@ -17,12 +17,14 @@ import itertools
 
 from oslo_policy import policy
 
+from ironic_inspection_rules.policies import inspection_request
 from ironic_inspection_rules.policies import inspection_rule
 
 
 def list_rules() -> Iterator[policy.RuleDefault]:
     """List the policies, also for the sample policy generator."""
     return itertools.chain(
+        inspection_request.list_rules(),
         inspection_rule.list_rules(),
     )
 

@@ -38,10 +38,10 @@ def serve_of_chassis(controller: Controller) -> None:
     chassis.ChassisController.nodes = controller
 
 
-def serve_of_node(name: str, controller: type) -> None:
+def serve_of_node(name: str, controller: Callable[..., Controller]) -> None:
     """Have ``/v1/nodes/<ident>/<name>`` answered by a controller.
 
-    :param controller: its class; it is made with ``node_ident``.
+    :param controller: its class, or whatever makes it with ``node_ident``.
     """
     node.NodesController._subcontroller_map[name] = controller
 

@@ -26,6 +26,7 @@ from ironic.drivers.modules import inspect_utils
 from pecan import rest
 
 from ironic_inspection_rules.adapters import effects
+from ironic_inspection_rules.adapters import intake
 from ironic_inspection_rules.adapters import start
 from ironic_inspection_rules.adapters import target as adapters_target
 from ironic_inspection_rules.engine import model
@@ -37,11 +38,16 @@ _stock_post = inspect.unwrap(ramdisk.ContinueInspectionController.post)
 
 
 class ContinueInspectionController(rest.RestController):
-    """Ironic's own controller, after the early rules."""
+    """Ironic's own controller, after the early rules.
 
-    def __init__(self) -> None:
+    :param requests: where data go that are not for a conductor, None if
+        they all are.
+    """
+
+    def __init__(self, requests: intake.Intake | None = None) -> None:
         super().__init__()
         self._stock = ramdisk.ContinueInspectionController()
+        self._requests = requests
 
     @method.expose(status_code=http_client.ACCEPTED)
     @method.body('data')
@@ -55,16 +61,24 @@ class ContinueInspectionController(rest.RestController):
             enrolled or changed then.
         """
         _check_access()
-        plugin_data = {name: value for name, value in data.items()
-                       if name not in _NOT_FOR_THE_RAMDISK}
-        inventory = plugin_data.pop('inventory')
+        inventory = data.pop('inventory')
+        plugin_data = without_reserved(data)
         run_early_rules(api.request.context, inventory, plugin_data)
+        if self._requests is not None:
+            api.request.rpcapi = intake.Reception(
+                api.request.rpcapi, self._requests, posted=data)
         return _stock_post(
             self._stock, {**plugin_data, 'inventory': inventory}, node_uuid)
 
 
 _NOT_FOR_THE_RAMDISK = (inspect_utils.AUTO_DISCOVERED_FLAG, trace.KEY)
 """What plugin data may say of the machine only on Ironic's own authority."""
+
+
+def without_reserved(plugin_data: dict) -> dict:
+    """Copy plugin data, without what only Ironic may say there."""
+    return {name: value for name, value in plugin_data.items()
+            if name not in _NOT_FOR_THE_RAMDISK}
 
 
 def run_early_rules(context, inventory: dict, plugin_data: dict) -> None:

@@ -1,0 +1,101 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The inventory of one node: ``/v1/nodes/<ident>/inventory``."""
+
+from http import client as http_client
+from typing import Any
+
+from ironic import api
+from ironic.api.controllers.v1 import node
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.adapters import intake
+from ironic_inspection_rules.adapters.seams import controllers
+from ironic_inspection_rules.api import reapplication
+from ironic_inspection_rules.api import request
+from ironic_inspection_rules.api.controllers import base
+from ironic_inspection_rules.api.controllers import inspection_request
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.objects import request as request_object
+
+_get = controllers.undecorated(node.NodeInventoryController.get)
+
+
+class NodeInventoryController(base.RestController):
+    """Ironic's own, and what lies beneath it.
+
+    :param requests: where requests are put.
+    :param node_ident: UUID or name of the node.
+    """
+
+    def __init__(self, requests: intake.Intake, node_ident: str) -> None:
+        self.node_ident = node_ident
+        self.reapply = ReapplyController(requests, node_ident)
+        self.unprocessed = UnprocessedController(node_ident)
+
+    @base.expose()
+    def get(self) -> dict[str, Any]:
+        """Show the inventory, as Ironic does."""
+        return _get(self)
+
+
+class UnprocessedController(base.RestController):
+    """What the ramdisk posted.
+
+    :param node_ident: UUID or name of the node.
+    """
+
+    def __init__(self, node_ident: str) -> None:
+        self._node_ident = node_ident
+
+    @base.expose()
+    def get(self) -> dict[str, Any]:
+        """Show inventory and plugin data as they came."""
+        request.query({})
+        return reapplication.unprocessed(self._node_ident)
+
+
+class ReapplyController(base.RestController):
+    """Hooks and rules again.
+
+    :param requests: where requests are put.
+    :param node_ident: UUID or name of the node.
+    """
+
+    def __init__(self, requests: intake.Intake, node_ident: str) -> None:
+        self._requests = requests
+        self._node_ident = node_ident
+
+    @base.expose(status_code=http_client.ACCEPTED)
+    def post(self) -> dict[str, Any]:
+        """Put a request to process the node's data again."""
+        request.query({})
+        put = reapplication.reapply(self._requests, self._node_ident, _given())
+        return inspection_request.represent(
+            request_object.InspectionRequest.get_by_uuid(
+                api.request.context, put.uuid))
+
+
+def _given() -> reapplication.Data | None:
+    """Read the data in the body of the request, None if there are none."""
+    body = request.body() if api.request.body else None
+    if body is None or body == {}:
+        return None
+    if not isinstance(body, dict) or set(body) - {'inventory', 'plugin_data'}:
+        raise exceptions.Invalid(
+            _('The request may have "inventory" and "plugin_data" only'))
+    plugin_data = body.get('plugin_data') or {}
+    if not isinstance(plugin_data, dict):
+        raise exceptions.Invalid(_('"plugin_data" must be an object'))
+    return reapplication.checked(
+        {**plugin_data, 'inventory': body.get('inventory')})

@@ -1,0 +1,60 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Durable inspection in Ironic's API."""
+
+from collections.abc import Callable
+import functools
+
+from ironic_inspection_rules.adapters import crew
+from ironic_inspection_rules.adapters import embedded
+from ironic_inspection_rules.adapters import intake
+from ironic_inspection_rules.adapters import wakeup
+from ironic_inspection_rules.adapters.seams import body_limit
+from ironic_inspection_rules.adapters.seams import controllers
+from ironic_inspection_rules.api.controllers import continue_inspection
+from ironic_inspection_rules.api.controllers import inspection_request
+from ironic_inspection_rules.api.controllers import introspection
+from ironic_inspection_rules.api.controllers import node_inventory
+
+
+def install() -> None:
+    """Have posted inventories stored, and show what becomes of them.
+
+    Starts a worker too, in an all-in-one Ironic that is to have one.
+    """
+    requests = intake.Intake(crew.make_queue(), _announcement())
+    controllers.serve(
+        'continue_inspection',
+        continue_inspection.ContinueInspectionController(requests))
+    controllers.serve(
+        'inspection_requests',
+        inspection_request.InspectionRequestController(requests))
+    controllers.serve_of_node('inventory', functools.partial(
+        node_inventory.NodeInventoryController, requests))
+    controllers.serve('introspection',
+                      introspection.IntrospectionController(requests))
+    for ending in ('inventory/reapply', 'data/unprocessed'):
+        body_limit.as_inspection_data(ending)
+
+
+def _announcement() -> Callable[[], None]:
+    """Tell what to call when there is work for the workers."""
+    if embedded.is_wanted():
+        return embedded.start().wake
+    if wakeup.is_available():
+        return wakeup.Herald().announce
+    return _no_announcement
+
+
+def _no_announcement() -> None:
+    """Leave it to the workers to look for work."""

@@ -1,0 +1,88 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The versioned object of an inspection request."""
+
+from ironic.common import exception as ironic_exception
+from ironic.objects import base
+from ironic.objects import fields as object_fields
+from oslo_versionedobjects import base as object_base
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import request as db_request
+from ironic_inspection_rules.db import unprocessed
+
+
+@base.IronicObjectRegistry.register
+class InspectionRequest(base.IronicObject,
+                        object_base.VersionedObjectDictCompat):
+    """A request as it is stored; only the queue changes it.
+
+    Methods take the context that Ironic's RPC hands to the conductor as
+    their first argument.
+    """
+
+    # Version 1.0: Initial version
+    VERSION = db_request.VERSION
+
+    fields = {
+        'id': object_fields.IntegerField(),
+        'uuid': object_fields.UUIDField(),
+        'node_uuid': object_fields.UUIDField(),
+        'event': object_fields.StringField(),
+        'state': object_fields.StringField(),
+        'attempts': object_fields.IntegerField(),
+        'worker': object_fields.StringField(nullable=True),
+        'started_at': object_fields.DateTimeField(nullable=True),
+        'finished_at': object_fields.DateTimeField(nullable=True),
+        'last_error': object_fields.StringField(nullable=True),
+    }
+
+    @classmethod
+    @object_base.remotable
+    def get_by_uuid(cls, context, uuid):
+        """Find a request.
+
+        :returns: the :class:`InspectionRequest`.
+        :raises: NotFound if there is none.
+        """
+        try:
+            row = db_request.get_request_by_uuid(uuid)
+        except exceptions.RequestNotFound as exc:
+            raise ironic_exception.NotFound(str(exc)) from exc
+        return cls._from_db_object(context, cls(), row)
+
+    @classmethod
+    @object_base.remotable
+    def list(cls, context, filters=None, limit=None, marker=None):
+        """Find requests, in the order in which they were put.
+
+        :param filters: field to its value.
+        :param limit: the most to find.
+        :param marker: UUID of the request before the first one.
+        :returns: list of :class:`InspectionRequest`.
+        :raises: NotFound if there is no such marker.
+        """
+        after = cls.get_by_uuid(context, marker).id if marker else None
+        return cls._from_db_object_list(
+            context, db_request.list_requests(filters or {}, limit, after))
+
+    @classmethod
+    @object_base.remotable
+    def get_unprocessed(cls, context, node_uuid):
+        """Find what the ramdisk of a node posted last.
+
+        :returns: ``inventory`` and ``plugin_data``, None if there is nothing.
+        """
+        row = unprocessed.get_unprocessed(node_uuid)
+        return row and {'inventory': row.inventory,
+                        'plugin_data': row.plugin_data}

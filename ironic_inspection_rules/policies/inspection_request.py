@@ -1,0 +1,55 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Policies of inspection requests, and of processing data again."""
+
+from oslo_policy import policy
+
+GET = 'baremetal:inspection_request:get'
+DELETE = 'baremetal:inspection_request:delete'
+REAPPLY = 'baremetal:node:inventory:reapply'
+
+_SCOPES = ['system', 'project']
+
+_RULES = (
+    policy.DocumentedRuleDefault(
+        name=GET,
+        check_str='(role:reader and system_scope:all) or '
+                  '(role:service and system_scope:all) or rule:service_role',
+        scope_types=_SCOPES,
+        description='Show inspection requests',
+        operations=[{'path': '/inspection_requests', 'method': 'GET'},
+                    {'path': '/inspection_requests/{request_uuid}',
+                     'method': 'GET'}]),
+    policy.DocumentedRuleDefault(
+        name=DELETE,
+        check_str='(role:member and system_scope:all) or rule:service_role',
+        scope_types=_SCOPES,
+        description='Abort inspection requests that are not yet processed',
+        operations=[{'path': '/inspection_requests/{request_uuid}',
+                     'method': 'DELETE'}]),
+    policy.DocumentedRuleDefault(
+        name=REAPPLY,
+        check_str='rule:baremetal:node:set_provision_state',
+        scope_types=_SCOPES,
+        description='Run inspection hooks and rules again for a node',
+        operations=[
+            {'path': '/nodes/{node_ident}/inventory/reapply',
+             'method': 'POST'},
+            {'path': '/introspection/{node_ident}/data/unprocessed',
+             'method': 'POST'}]),
+)
+
+
+def list_rules() -> tuple[policy.DocumentedRuleDefault, ...]:
+    """List these policies."""
+    return _RULES
