@@ -52,15 +52,31 @@ class RestController(rest.RestController):
 
     @pecan.expose()
     def _route(self, args: list[str], request: Any = None) -> Any:
+        try:
+            request.params  # noqa: B018
+        except ValueError:
+            # A form that is none; pecan would not expect it.
+            pecan.abort(http_client.UNSUPPORTED_MEDIA_TYPE)
         controller, remainder = super()._route(args, request)
-        remainder = [part for part in remainder if part]
-        signature = inspect.signature(controller)
-        try:
-            signature.bind_partial(*remainder)
-        except TypeError:
-            pecan.abort(http_client.NOT_FOUND)
-        try:
-            signature.bind(*remainder)
-        except TypeError:
-            pecan.abort(http_client.METHOD_NOT_ALLOWED)
-        return controller, remainder
+        path = [part for part in remainder if part]
+        if not _takes(controller, path):
+            allowed = [verb for verb, name in _METHODS
+                       if _takes(getattr(self, name, None), path)]
+            pecan.abort(
+                http_client.METHOD_NOT_ALLOWED if allowed
+                else http_client.NOT_FOUND,
+                headers={'Allow': ', '.join(allowed)} if allowed else None)
+        return controller, path
+
+
+_METHODS = (('DELETE', 'delete'), ('GET', 'get_all'), ('GET', 'get_one'),
+            ('PATCH', 'patch'), ('POST', 'post'), ('PUT', 'put'))
+
+
+def _takes(controller: Any, path: list[str]) -> bool:
+    """Tell whether a method takes what is in the path, no more, no less."""
+    try:
+        inspect.signature(controller).bind(*path)
+    except TypeError:
+        return False
+    return True

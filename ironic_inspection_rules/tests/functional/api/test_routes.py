@@ -1,0 +1,95 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Every route: described, and closed to those who have no business there."""
+
+import pathlib
+import uuid
+
+import webob
+import yaml
+
+import ironic_inspection_rules
+from ironic_inspection_rules.api.controllers import evaluate
+from ironic_inspection_rules.api.controllers import inspection_rule
+from ironic_inspection_rules.tests.functional.api import application
+from ironic_inspection_rules.tests.unit import base
+
+DESCRIPTION = pathlib.Path(
+    ironic_inspection_rules.__file__).parents[1].joinpath(
+        'api-ref', 'source', 'openapi.yaml')
+
+VERBS = {'get', 'put', 'post', 'patch', 'delete'}
+
+
+def routes() -> list[tuple[str, str]]:
+    """Return method and path of all that the OpenAPI document describes."""
+    described = yaml.safe_load(DESCRIPTION.read_text())
+    return [(verb.upper(), path)
+            for path, operations in described['paths'].items()
+            for verb in VERBS.intersection(operations)]
+
+
+class RoutesTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        if not DESCRIPTION.exists():
+            self.skipTest('not a checkout: no API reference')
+
+    def answers(self, user=None, **options):
+        """Send an empty request to every route.
+
+        :returns: the status by method and path.
+        """
+        app = self.useFixture(application.Application(
+            {'DEFAULT': options})).app
+        statuses = {}
+        for method, path in routes():
+            request = webob.Request.blank(
+                path.format(uuid=uuid.uuid4()), method=method, headers={
+                    'X-OpenStack-Ironic-API-Version': '1.96',
+                    **({'X-Auth-Token': user} if user else {})})
+            request.content_type = 'application/json'
+            statuses[method, path] = request.get_response(app).status_int
+        return statuses
+
+    def test_all_are_described(self):
+        controllers = (inspection_rule.InspectionRuleController,
+                       evaluate.EvaluateController)
+        exposed = {name.split('_')[0].upper()
+                   for controller in controllers for name in vars(controller)
+                   if not name.startswith('_')
+                   and getattr(getattr(controller, name), 'exposed', False)}
+
+        self.assertEqual(exposed, {method for method, _path in routes()})
+
+    def test_without_a_token_all_answer_401(self):
+        answers = self.answers(auth_strategy='keystone')
+
+        self.assertEqual(dict.fromkeys(answers, 401), answers)
+
+    def test_to_a_member_of_a_project_all_answer_403(self):
+        answers = self.answers('member', auth_strategy='keystone')
+
+        self.assertEqual(dict.fromkeys(answers, 403), answers)
+
+    def test_a_reader_of_the_system_can_only_read(self):
+        answers = self.answers('reader', auth_strategy='keystone')
+
+        self.assertEqual(
+            {'GET'}, {method for (method, _path), status in answers.items()
+                      if status != 403})
+
+    def test_none_fails_on_an_empty_request(self):
+        for status in self.answers().values():
+            self.assertLess(status, 500)

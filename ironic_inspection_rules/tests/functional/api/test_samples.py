@@ -1,0 +1,84 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""That the API answers as the API reference says."""
+
+import json
+import pathlib
+import re
+from typing import Any
+
+import webob
+
+import ironic_inspection_rules
+from ironic_inspection_rules.tests.functional.api import application
+from ironic_inspection_rules.tests.unit import base
+
+SAMPLES = pathlib.Path(ironic_inspection_rules.__file__).parents[1].joinpath(
+    'api-ref', 'source', 'samples')
+
+TIME = re.compile(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00')
+HOST = re.compile(r'http://[^/]+')
+
+RULES = '/v1/inspection_rules'
+
+
+def sample(name: str) -> Any:
+    """Read a sample of the API reference."""
+    return json.loads(SAMPLES.joinpath(f'inspection-rule-{name}.json')
+                      .read_text())
+
+
+def without_place_and_time(document: Any) -> Any:
+    """Make documents of different hosts and times equal."""
+    text = TIME.sub('TIME', HOST.sub('HOST', json.dumps(document)))
+    return json.loads(text)
+
+
+class SamplesTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        if not SAMPLES.is_dir():
+            self.skipTest('not a checkout: no API reference')
+        self.app = self.useFixture(application.Application()).app
+
+    def send(self, method, path, body=None):
+        request = webob.Request.blank(path, method=method, headers={
+            'X-OpenStack-Ironic-API-Version': '1.96'})
+        if body is not None:
+            request.json_body = body
+            request.content_type = 'application/json'
+        return request.get_response(self.app)
+
+    def assert_answer(self, name, method, path, body=None, status=200):
+        response = self.send(method, path, body)
+        self.assertEqual(status, response.status_int, response.text)
+        self.assertEqual(without_place_and_time(sample(name)),
+                         without_place_and_time(response.json))
+
+    def test_samples_are_what_the_api_takes_and_answers(self):
+        rule = f'{RULES}/{sample("create-request")["uuid"]}'
+
+        self.assert_answer('response', 'POST', RULES,
+                           sample('create-request'), 201)
+        self.assert_answer('response', 'GET', rule)
+        self.assert_answer('list-detail-response', 'GET',
+                           f'{RULES}?detail=true')
+        self.send('POST', RULES, {'actions': [{'op': 'log', 'args': ['x']}]})
+        self.assert_answer('list-response', 'GET', f'{RULES}?limit=1')
+        self.assert_answer('update-response', 'PATCH', rule,
+                           sample('update-request'))
+        self.assert_answer('replace-response', 'PUT', rule,
+                           sample('replace-request'))
+        self.assert_answer('evaluate-response', 'POST', f'{RULES}/evaluate',
+                           sample('evaluate-request'))

@@ -1,0 +1,101 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Changing a rule by a JSON patch; HTTP tests cover what is refused."""
+
+import copy
+
+import hypothesis
+from hypothesis import strategies as st
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.api import patch
+from ironic_inspection_rules.tests.unit import base
+
+SECRET = 's3cret'
+
+RULE = {
+    'uuid': '5b3b2b1a-0000-4000-8000-000000000001',
+    'description': 'a rule', 'priority': 1, 'scope': None,
+    'sensitive': False, 'phase': 'main',
+    'conditions': [{'op': 'eq', 'args': [1, 1]}],
+    'actions': [{'op': 'log', 'args': {'msg': SECRET}}],
+}
+
+POINTERS = st.sampled_from([
+    '', '/', '/uuid', '/description', '/sensitive', '/conditions',
+    '/conditions/0', '/conditions/-', '/condition/0', '/actions',
+    '/actions/0/args', '/actions/0/args/msg', '/action/0/args/msg',
+    '/action', '/actions/0/args/msg/0', '/~1', '/~', 'x', None, 1])
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3)
+    | st.just(SECRET),
+    lambda inner: st.lists(inner, max_size=2)
+    | st.dictionaries(st.text(max_size=3), inner, max_size=2), max_leaves=4)
+OPERATIONS = st.fixed_dictionaries(
+    {}, optional={
+        'op': st.sampled_from(['add', 'remove', 'replace', 'move', 'copy',
+                               'test', 'x', 1]),
+        'path': POINTERS, 'from': POINTERS, 'value': VALUES})
+
+
+class ApplyTestCase(base.TestCase):
+
+    def test_the_given_fields_stay_as_they_are(self):
+        before = copy.deepcopy(RULE)
+
+        patch.apply(RULE, [
+            {'op': 'add', 'path': '/actions/0/args/msg', 'value': 'x'},
+            {'op': 'remove', 'path': '/conditions/0'}])
+
+        self.assertEqual(before, RULE)
+
+    def test_what_is_removed_is_absent(self):
+        self.assertNotIn('priority', patch.apply(
+            RULE, [{'op': 'remove', 'path': '/priority'}]))
+
+    def test_the_error_says_which_operation_it_was(self):
+        exc = self.assertRaises(exceptions.Invalid, patch.apply, RULE, [
+            {'op': 'remove', 'path': '/priority'},
+            {'op': 'remove', 'path': '/priority'}])
+
+        self.assertIn('Operation 1', str(exc))
+        self.assertIn('/priority', str(exc))
+
+    @hypothesis.given(st.lists(OPERATIONS | VALUES, max_size=4) | VALUES)
+    def test_any_patch_gives_a_mapping_or_is_refused(self, given):
+        try:
+            result = patch.apply(RULE, given)
+        except exceptions.Invalid:
+            return
+        self.assertEqual(RULE['uuid'], result['uuid'])
+
+    @hypothesis.given(st.lists(OPERATIONS, max_size=4))
+    def test_no_secret_gets_where_it_can_be_read(self, given):
+        hypothesis.assume(SECRET not in str(given))
+        try:
+            result = patch.apply({**RULE, 'sensitive': True}, given)
+        except exceptions.Invalid as exc:
+            self.assertNotIn(SECRET, str(exc))
+            return
+        self.assertNotIn(SECRET, str({
+            name: value for name, value in result.items()
+            if name not in ('conditions', 'actions')}))
+
+    @hypothesis.given(VALUES)
+    def test_a_secret_cannot_be_guessed(self, guess):
+        for path, value in (('/actions/0/args/msg', SECRET),
+                            ('/actions/0/args/msg', guess),
+                            ('/actions', guess), ('', guess)):
+            self.assertRaises(
+                exceptions.Invalid, patch.apply, {**RULE, 'sensitive': True},
+                [{'op': 'test', 'path': path, 'value': value}])

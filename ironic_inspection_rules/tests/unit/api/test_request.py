@@ -1,0 +1,106 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Reading requests."""
+
+import json
+
+import fixtures
+import hypothesis
+from hypothesis import strategies as st
+from ironic.common import exception as ironic_exception
+import webob
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.api import request
+from ironic_inspection_rules.tests.unit import base
+
+DOCUMENTS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text()
+    | st.floats(allow_nan=False, allow_infinity=False),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8)
+
+
+class BodyTestCase(base.TestCase):
+
+    def read(self, body, content_type='application/json'):
+        posted = webob.Request.blank('/', method='POST', body=body)
+        posted.content_type = content_type
+        with fixtures.MonkeyPatch('ironic.api.request', posted):
+            return request.body()
+
+    @hypothesis.given(DOCUMENTS)
+    def test_json_is_read(self, document):
+        self.assertEqual(document, self.read(json.dumps(document).encode()))
+
+    @hypothesis.given(st.binary())
+    def test_anything_else_is_invalid(self, body):
+        try:
+            document = self.read(body)
+        except exceptions.Invalid:
+            return
+        json.dumps(document, allow_nan=False)
+
+    def test_numbers_that_json_cannot_say_are_invalid(self):
+        for text in (b'NaN', b'[Infinity]', b'{"a": -Infinity}', b'1e999',
+                     b'[-1e999]'):
+            self.assertRaises(exceptions.Invalid, self.read, text)
+
+    def test_very_long_numbers_and_deep_documents_are_invalid(self):
+        for text in (b'9' * 5000, b'[' * 100_000):
+            self.assertRaises(exceptions.Invalid, self.read, text)
+
+    def test_only_json_is_read(self):
+        self.assertEqual({}, self.read(b'{}', 'application/json-patch+json'))
+        for content_type in ('text/plain', 'application/xml',
+                             'application/x-www-form-urlencoded', ''):
+            exc = self.assertRaises(ironic_exception.ClientSideError,
+                                    self.read, b'{}', content_type)
+            self.assertEqual(415, exc.code)
+
+
+class QueryTestCase(base.TestCase):
+
+    def read(self, query, **parameters):
+        got = webob.Request.blank(f'/?{query}')
+        with fixtures.MonkeyPatch('ironic.api.request', got):
+            return request.query(parameters)
+
+    def test_values_are_converted_and_absent_ones_are_none(self):
+        self.assertEqual(
+            {'a': ('a', '1 2'), 'b': None},
+            self.read('a=1%202', a=lambda name, value: (name, value),
+                      b=lambda name, value: value))
+
+    def test_other_parameters_are_named(self):
+        exc = self.assertRaises(exceptions.Invalid, self.read, 'b=1&c=2')
+
+        self.assertIn('b, c', str(exc))
+
+    def test_a_parameter_may_be_there_once(self):
+        self.assertRaises(exceptions.Invalid, self.read, 'a=1&a=2',
+                          a=lambda name, value: value)
+
+
+class UUIDTestCase(base.TestCase):
+
+    def test_spellings_of_a_uuid_are_one(self):
+        wanted = '0a1b2c3d-0000-4000-8000-000000000001'
+
+        for text in (wanted, wanted.upper(), wanted.replace('-', ''),
+                     f'{{{wanted}}}'):
+            self.assertEqual(wanted, request.rule_uuid(text))
+
+    def test_anything_else_is_invalid(self):
+        for text in ('', 'nonsense', '0a1b2c3d', 'a' * 33):
+            self.assertRaises(exceptions.Invalid, request.rule_uuid, text)
