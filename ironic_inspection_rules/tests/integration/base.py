@@ -12,6 +12,7 @@
 
 """What the tests on real Ironics stand on."""
 
+import logging
 from typing import Any
 import uuid
 
@@ -21,8 +22,18 @@ from testtools import content
 from ironic_inspection_rules.tests.integration import fixtures
 from ironic_inspection_rules.tests.live import options
 
+Json = dict[str, Any]
 
-class TestCase(base.BaseTestCase):
+
+class IntegrationTestCase(base.BaseTestCase):
+    """A test that speaks with an Ironic of its own."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        logging.getLogger('urllib3').setLevel(logging.INFO)
+
+
+class TestCase(IntegrationTestCase):
     """A test on an all-in-one Ironic that it shares with other classes.
 
     :cvar overrides: configuration of that Ironic; classes with the same
@@ -36,9 +47,54 @@ class TestCase(base.BaseTestCase):
         self.ironic = fixtures.AllInOne.shared(self.overrides).ironic
         self.client = self.ironic.client()
         self.addCleanup(self.client.close)
+        self.addCleanup(self.client.call, 'DELETE', '/v1/inspection_rules')
         logged = len(self.ironic.logs())
         self.addOnException(lambda exc_info: self.addDetail(
             'ironic logs', content.text_content(self.ironic.logs()[logged:])))
+
+    def create_rule(self, *actions: Json, **fields: Any) -> Json:
+        """Create a rule that runs until the end of this test.
+
+        :param fields: of the rule, besides its actions.
+        :returns: the rule as the API answered.
+        """
+        rule: Json = self.client.call('POST', '/v1/inspection_rules',
+                                      {'actions': actions, **fields})
+        return rule
+
+    def inspect(self, data: Json | None = None, **fields: Any) -> Json:
+        """Inspect a new node.
+
+        :param data: what its ramdisk posts; :func:`ramdisk_data` with one
+            interface unless given.
+        :param fields: of the node.
+        :returns: the node afterwards, whatever became of it.
+        """
+        data = data or ramdisk_data(new_mac())
+        node = self.client.enroll(
+            [nic['mac_address'] for nic in data['inventory']['interfaces']],
+            **fields)
+        return self.client.inspect(node, data)
+
+    def assert_inspected(self, node: Json) -> None:
+        """Fail unless the node's inspection went well."""
+        self.assertEqual((None, 'manageable'),
+                         (node['last_error'], node['provision_state']))
+
+    def assert_failed(self, node: Json, *words: str) -> None:
+        """Fail unless the node's inspection failed with such an error."""
+        self.assertEqual('inspect failed', node['provision_state'])
+        for word in words:
+            self.assertIn(word, node['last_error'])
+
+
+def action(op: str, *args: Any, **kwargs: Any) -> Json:
+    """An action in list or in dict form.
+
+    :param kwargs: arguments by name; ``loop`` is the loop.
+    """
+    loop = {'loop': kwargs.pop('loop')} if 'loop' in kwargs else {}
+    return {'op': op, 'args': kwargs or list(args), **loop}
 
 
 def new_mac() -> str:
@@ -47,7 +103,7 @@ def new_mac() -> str:
     return ':'.join(['52', *(tail[i:i + 2] for i in range(0, 10, 2))])
 
 
-def ramdisk_data(*macs: str, **plugin_data: Any) -> dict[str, Any]:
+def ramdisk_data(*macs: str, **plugin_data: Any) -> Json:
     """What the ramdisk of a small machine posts.
 
     :param macs: of its interfaces; the first one booted it.

@@ -14,19 +14,23 @@
 
 import atexit
 from collections.abc import Sequence
+import functools
 import json
+import subprocess
+import tempfile
 from typing import Self
 import unittest
 import uuid
 
 import fixtures
-from oslo_db import exception as db_exception
-from oslo_db.sqlalchemy import provision
 from testtools import content
 from testtools import content_type
 
 from ironic_inspection_rules.tests.live import launcher
 from ironic_inspection_rules.tests.live import options
+
+# Tests have temporary directories of their own, which go when they end.
+_TEMP = tempfile.gettempdir()
 
 
 class AllInOne(fixtures.Fixture):
@@ -64,22 +68,32 @@ class AllInOne(fixtures.Fixture):
         return cls._shared[key]
 
     def _setUp(self) -> None:
-        directory = self.useFixture(fixtures.TempDir()).path
-        self.ironic = launcher.Ironic(directory, self._configuration(),
+        directory = self.useFixture(fixtures.TempDir(_TEMP)).path
+        self.ironic = launcher.Ironic(directory, self._overrides,
                                       self.services, self._auth)
         self.addDetail('ironic logs', content.Content(
             content_type.UTF8_TEXT,
             lambda: [self.ironic.logs().encode()]))
         self.addCleanup(self.ironic.stop)
-        self.ironic.create_database()
+        self._create_database()
         self.ironic.start()
 
-    def _configuration(self) -> options.Options:
-        return self._overrides
+    def _create_database(self) -> None:
+        self.ironic.database_file.write_bytes(_empty_database())
+
+@functools.cache
+def _empty_database() -> bytes:
+    """An SQLite file with all tables; making one takes seconds."""
+    with tempfile.TemporaryDirectory() as directory:
+        ironic = launcher.Ironic(directory)
+        ironic.create_database()
+        return ironic.database_file.read_bytes()
 
 
 class Split(AllInOne):
-    """A separate ``ironic-api`` and ``ironic-conductor`` over JSON-RPC.
+    """A separate ``ironic-api`` and ``ironic-conductor``.
+
+    They speak JSON-RPC with each other.
 
     :param database: URL of an empty database for both.
     :param overrides: as of :class:`AllInOne`.
@@ -89,37 +103,33 @@ class Split(AllInOne):
 
     def __init__(self, database: str,
                  overrides: options.Options | None = None) -> None:
-        super().__init__(overrides)
-        self._database = database
+        super().__init__(options.merged(
+            options.split(), {'database': {'connection': database}},
+            overrides or {}))
 
-    def _configuration(self) -> options.Options:
-        return options.merged(
-            options.split(),
-            {'database': {'connection': self._database}}, self._overrides)
+    def _create_database(self) -> None:
+        self.ironic.create_database()
 
 
-class Database(fixtures.Fixture):
-    """An empty database on a server, dropped afterwards.
+class MessageBus(fixtures.Fixture):
+    """An empty virtual host of the local RabbitMQ, removed afterwards.
 
-    The server is the one of ``OS_TEST_DBAPI_ADMIN_CONNECTION`` or, without
-    it, a local one that knows the user ``openstack_citest``.
+    Needs the right to use ``rabbitmqctl``.
 
-    :param kind: ``mysql`` or ``postgresql``.
-    :raises: unittest.SkipTest when there is no such server.
-    :ivar url: of the database.
+    :ivar url: as the option ``transport_url`` takes it.
     """
 
-    def __init__(self, kind: str) -> None:
-        super().__init__()
-        self._kind = kind
-
     def _setUp(self) -> None:
-        try:
-            backend = provision.Backend.backend_for_database_type(self._kind)
-        except db_exception.BackendNotAvailable as exc:
-            raise unittest.SkipTest(f'no {self._kind} server: {exc}') from exc
         name = f'ir_{uuid.uuid4().hex}'
-        backend.create_named_database(name)
-        self.addCleanup(backend.drop_named_database, name)
-        self.url = backend.provisioned_database_url(name).render_as_string(
-            hide_password=False)
+        try:
+            self._control('add_vhost', name)
+        except (OSError, subprocess.CalledProcessError) as exc:
+            raise unittest.SkipTest(f'no RabbitMQ here: {exc}') from exc
+        self.addCleanup(self._control, 'delete_vhost', name)
+        self._control('set_permissions', '-p', name, 'guest',
+                      '.*', '.*', '.*')
+        self.url = f'rabbit://guest:guest@127.0.0.1:5672/{name}'
+
+    def _control(self, *arguments: str) -> None:
+        subprocess.run(['rabbitmqctl', '-q', *arguments], check=True,
+                       capture_output=True)

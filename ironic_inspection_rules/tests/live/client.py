@@ -12,6 +12,7 @@
 
 """A small client of Ironic's API, and the course of one inspection."""
 
+from collections.abc import Callable
 import time
 from typing import Any
 from urllib import parse
@@ -20,7 +21,7 @@ import requests
 
 _LATEST = {'X-OpenStack-Ironic-API-Version': 'latest'}
 _REQUEST_TIMEOUT = 60
-_STATE_TIMEOUT = 60
+_WAIT_TIMEOUT = 60
 _POLL = 0.1
 
 
@@ -87,6 +88,22 @@ class Client(requests.Session):
                                            f'/v1/nodes/{node}/inventory')
         return stored
 
+    def trace(self, node: str) -> dict[str, list[dict[str, Any]]]:
+        """What rules did in the last inspection, by phase."""
+        trace: dict[str, list[dict[str, Any]]]
+        trace = self.stored_data(node)['plugin_data']['inspection_rules']
+        return trace
+
+    def traits(self, node: str) -> list[str]:
+        """The node's traits in alphabetical order."""
+        return sorted(self.call('GET', f'/v1/nodes/{node}/traits')['traits'])
+
+    def port(self, mac: str) -> dict[str, Any]:
+        """The port with a MAC address."""
+        port: dict[str, Any]
+        port, = self.call('GET', f'/v1/ports/detail?address={mac}')['ports']
+        return port
+
     def start_inspection(self, node: str) -> None:
         """Have a manageable node wait for the data of its ramdisk."""
         self.call('PUT', f'/v1/nodes/{node}/states/provision',
@@ -107,16 +124,33 @@ class Client(requests.Session):
         """Wait until the node is in one of the states and not locked.
 
         :returns: the node.
-        :raises: TimeoutError that names the state it stayed in.
+        :raises: TimeoutError that shows the node it stayed.
         """
-        deadline = time.monotonic() + _STATE_TIMEOUT
+        return self.wait_for(node, lambda shown: (
+            shown['provision_state'] in states))
+
+    def discover(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Post the data of an unknown machine that Ironic is to enroll.
+
+        :returns: the new node when its inspection is done.
+        """
+        answer = self.call('POST', '/v1/continue_inspection', data)
+        node: str = answer['node']['uuid']
+        self.wait_for(node, lambda shown: (
+            shown['last_error']
+            or self.get(f'/v1/nodes/{node}/inventory').ok))
+        return self.node(node)
+
+    def wait_for(self, node: str,
+                 holds: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+        """Wait until something holds of a node that is not locked."""
+        deadline = time.monotonic() + _WAIT_TIMEOUT
         while True:
             shown = self.node(node)
-            if shown['provision_state'] in states and (
-                    shown['reservation'] is None):
+            if shown['reservation'] is None and holds(shown):
                 return shown
             if time.monotonic() > deadline:
                 raise TimeoutError(
-                    f'node {node} is in {shown["provision_state"]}, not '
-                    f'{" or ".join(states)}: {shown["last_error"]}')
+                    f'node {node} stays in {shown["provision_state"]}: '
+                    f'{shown["last_error"]}')
             time.sleep(_POLL)

@@ -73,6 +73,11 @@ class Ironic:
         self.stop()
 
     @property
+    def database_file(self) -> pathlib.Path:
+        """The SQLite file of an Ironic that was given no other database."""
+        return options.database_file(self.directory)
+
+    @property
     def url(self) -> str:
         """The root of the API."""
         return f'http://127.0.0.1:{self.options["api"]["port"]}'

@@ -30,8 +30,15 @@ def free_port() -> int:
         return int(sock.getsockname()[1])
 
 
+def database_file(directory: pathlib.Path) -> pathlib.Path:
+    """Where an Ironic keeps its SQLite database."""
+    return directory / 'ironic.sqlite'
+
+
 def all_in_one(directory: pathlib.Path) -> Options:
-    """A self-contained Ironic: API and conductor in one, fake hardware.
+    """A self-contained Ironic: API and conductor in one.
+
+    Its nodes are of fake hardware, but may be given other drivers.
 
     :param directory: where it may write; must exist.
     """
@@ -45,9 +52,10 @@ def all_in_one(directory: pathlib.Path) -> Options:
             'rpc_transport': 'none',
             'host': '127.0.0.1',
             'state_path': files['state'],
-            'enabled_hardware_types': 'fake-hardware',
-            'enabled_inspect_interfaces': 'agent,no-inspect,fake',
+            'enabled_hardware_types': 'fake-hardware,ipmi,redfish',
+            'enabled_inspect_interfaces': 'agent,redfish,no-inspect',
             'default_inspect_interface': 'agent',
+            'enabled_network_interfaces': 'noop',
         },
         'agent': {'deploy_logs_local_path': files['logs']},
         'api': {
@@ -56,7 +64,7 @@ def all_in_one(directory: pathlib.Path) -> Options:
             'api_workers': 1,
             'middleware': 'inspection-rules',
         },
-        'database': {'connection': f'sqlite:///{directory / "ironic.sqlite"}'},
+        'database': {'connection': f'sqlite:///{database_file(directory)}'},
         'deploy': {'http_root': files['http']},
         'dhcp': {'dhcp_provider': 'none'},
         'inspector': {

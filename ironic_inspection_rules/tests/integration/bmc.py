@@ -1,0 +1,106 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A baseboard management controller that answers over Redfish."""
+
+import http.server
+import json
+import threading
+from typing import Any
+
+import fixtures
+
+_SYSTEM = '/redfish/v1/Systems/1'
+_WELL = {'State': 'Enabled', 'Health': 'OK'}
+
+
+def _collection(*members: str) -> dict[str, Any]:
+    return {'Name': 'Collection', 'Members@odata.count': len(members),
+            'Members': [{'@odata.id': member} for member in members]}
+
+
+def _resources(mac: str) -> dict[str, dict[str, Any]]:
+    """What a small server shows, by path."""
+    return {
+        '/redfish/v1': {
+            'Id': 'Root', 'Name': 'Root', 'RedfishVersion': '1.6.0',
+            'Systems': {'@odata.id': '/redfish/v1/Systems'}},
+        '/redfish/v1/Systems': _collection(_SYSTEM),
+        _SYSTEM: {
+            'Id': '1', 'Name': 'One', 'PowerState': 'On',
+            'Manufacturer': 'Example', 'SerialNumber': '7',
+            'MemorySummary': {'TotalSystemMemoryGiB': 16},
+            'ProcessorSummary': {'Count': 1},
+            'Boot': {'BootSourceOverrideMode': 'UEFI'},
+            'Actions': {'#ComputerSystem.Reset': {
+                'target': f'{_SYSTEM}/Actions/ComputerSystem.Reset',
+                'ResetType@Redfish.AllowableValues': ['On', 'ForceOff']}},
+            'Processors': {'@odata.id': f'{_SYSTEM}/Processors'},
+            'EthernetInterfaces': {'@odata.id': f'{_SYSTEM}/Nics'},
+            'SimpleStorage': {'@odata.id': f'{_SYSTEM}/Disks'}},
+        f'{_SYSTEM}/Processors': _collection(f'{_SYSTEM}/Processors/1'),
+        f'{_SYSTEM}/Processors/1': {
+            'Id': '1', 'Name': 'CPU', 'Model': 'Example CPU',
+            'TotalThreads': 8, 'InstructionSet': 'x86-64',
+            'ProcessorArchitecture': 'x86',
+            'Status': _WELL},
+        f'{_SYSTEM}/Nics': _collection(f'{_SYSTEM}/Nics/1'),
+        f'{_SYSTEM}/Nics/1': {
+            'Id': '1', 'Name': 'eth0', 'MACAddress': mac,
+            'Status': _WELL},
+        f'{_SYSTEM}/Disks': _collection(f'{_SYSTEM}/Disks/1'),
+        f'{_SYSTEM}/Disks/1': {
+            'Id': '1', 'Name': 'Disk',
+            'Devices': [{'Name': 'sda', 'CapacityBytes': 500107862016,
+                         'Status': _WELL}]},
+    }
+
+
+class RedfishBmc(fixtures.Fixture):
+    """A controller of one server, on a free port of the loopback interface.
+
+    :param mac: of the server's network interface.
+    :ivar driver_info: how Ironic reaches it.
+    """
+
+    def __init__(self, mac: str) -> None:
+        super().__init__()
+        self._mac = mac
+
+    def _setUp(self) -> None:
+        resources = _resources(self._mac)
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                found = resources.get(self.path.rstrip('/'))
+                body = json.dumps(
+                    {'@odata.id': self.path, **(found or {})}).encode()
+                self.send_response(200 if found else 404)
+                self.send_header('Content-Type', 'application/json')
+                self.send_header('Content-Length', str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                """Keep requests out of the test's output."""
+
+        server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+        self.addCleanup(server.server_close)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.shutdown)
+        self.driver_info = {
+            'redfish_address': f'http://127.0.0.1:{server.server_port}',
+            'redfish_system_id': _SYSTEM,
+            'redfish_auth_type': 'basic',
+            'redfish_username': 'admin',
+            'redfish_password': 'pa55',
+        }

@@ -1,0 +1,147 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Secrets, seeded everywhere and looked for everywhere.
+
+What the ramdisk sent is stored and shown as it is by Ironic itself, so the
+inventory and the unchanged part of plugin data are the only places where a
+secret may be found.
+"""
+
+import json
+
+from ironic_inspection_rules.tests.integration import base
+from ironic_inspection_rules.tests.integration.base import action
+
+_CANARY = 'c4n4ry-'
+_TALKATIVE = {
+    'notification_level': 'debug',
+    'default_log_levels': 'ironic_inspection_rules=DEBUG,oslo.messaging=INFO',
+}
+_NOTIFY = {'driver': 'log'}
+
+
+class CanaryTestCase(base.TestCase):
+    """With masking on, rules hand no secret on."""
+
+    overrides = {'DEFAULT': _TALKATIVE,
+                 'oslo_messaging_notifications': _NOTIFY}
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.mac = base.new_mac()
+        self.data = base.ramdisk_data(
+            self.mac, site={'api_token': f'{_CANARY}plugin'})
+        self.data['inventory']['bmc_account'] = {
+            'password': f'{_CANARY}inventory'}
+        self.node = self.client.enroll(
+            [self.mac], extra={'admin_password': f'{_CANARY}extra'},
+            driver_info={'ipmi_password': f'{_CANARY}node',
+                         'ipmi_username': 'admin'})
+        self.client.call(
+            'PATCH', f'/v1/ports/{self.client.port(self.mac)["uuid"]}',
+            [{'op': 'add', 'path': '/extra/secret_key',
+              'value': f'{_CANARY}port'}])
+
+    def everything(self, node: base.Json) -> str:
+        """All that can be read afterwards, without what was seeded."""
+        del node['extra']['admin_password']
+        port = self.client.port(self.mac)
+        del port['extra']['secret_key']
+        outputs = [node, port, self.client.call(
+            'GET', '/v1/inspection_rules?detail=true')]
+        stored = self.client.get(f'/v1/nodes/{self.node}/inventory')
+        if stored.ok:
+            plugin_data = stored.json()['plugin_data']
+            plugin_data.pop('site')
+            outputs.append(plugin_data)
+        return json.dumps(outputs) + self.ironic.logs()
+
+    def test_copies_are_masked(self) -> None:
+        sources = ('{node.driver_info[ipmi_password]}', '{node.driver_info}',
+                   '{node}', '{node!r}', '{ports}', '{ports[0].extra}',
+                   '{inventory[bmc_account]}', '{inventory}', '{plugin_data}',
+                   '{plugin_data[site][api_token]}', '{node.extra}')
+        self.create_rule(*(
+            change for number, source in enumerate(sources) for change in (
+                action('set-attribute', f'/extra/copy{number}', source),
+                action('set-plugin-data', f'/copies/{number}', source),
+                action('set-port-attribute', self.mac,
+                       f'/extra/copy{number}', f'as text: {source}'),
+                action('log', f'seen {source}'))))
+        self.create_rule(
+            action('log', 'item {item}', loop='{node.driver_info}'),
+            action('log', 'item {item}', loop='{inventory}'), phase='main')
+        node = self.client.inspect(self.node, self.data)
+        self.assert_inspected(node)
+        self.assertEqual('******', node['extra']['copy0'])
+        self.assertEqual('admin',
+                         node['extra']['copy1']['ipmi_username'])
+        self.assertNotIn(_CANARY, self.everything(node))
+
+    def test_errors_are_masked(self) -> None:
+        for failing in (
+                action('fail', '{node} {ports} {inventory} {plugin_data}'),
+                action('add-trait', '{node.driver_info[ipmi_password]}'),
+                action('set-attribute', '/properties',
+                       '{inventory[bmc_account][password]}'),
+                action('set-port-attribute', '{node.extra}', '/extra/a', 1),
+                action('log', '{node.driver_info[ipmi_password][x]}')):
+            rule = self.create_rule(failing)
+            node = self.client.inspect(self.node, self.data)
+            self.assert_failed(node, rule['uuid'], failing['op'])
+            self.assertNotIn(_CANARY, self.everything(node))
+            self.client.call('DELETE', '/v1/inspection_rules')
+
+    def test_a_sensitive_rule_shows_nothing_of_itself(self) -> None:
+        secret = f'{_CANARY}rule'
+        rule = self.create_rule(
+            action('set-attribute', '/driver_info/ipmi_password', secret),
+            action('set-attribute', '/extra/seen', '{node.driver_info}'),
+            conditions=[{'op': '!eq', 'args': [secret, '{node.name}']}],
+            sensitive=True)
+        self.assertIsNone(rule['actions'])
+        self.assertIsNone(rule['conditions'])
+        failing = self.create_rule(
+            action('fail', f'{{node.name}} {secret}'), sensitive=True,
+            description='the last one', priority=0)
+        node = self.client.inspect(self.node, self.data)
+        self.assert_failed(node, failing['uuid'], 'fail')
+        self.assertNotIn(_CANARY, self.everything(node))
+
+
+class SensitiveOnlyTestCase(base.TestCase):
+    """``mask_secrets = sensitive``: sensitive rules see all."""
+
+    overrides = {'inspection_rules': {'mask_secrets': 'sensitive'}}
+
+    def test_only_sensitive_rules_see_secrets(self) -> None:
+        for name, sensitive in (('masked', False), ('seen', True)):
+            self.create_rule(
+                action('set-attribute', f'/extra/{name}',
+                       '{node.driver_info[ipmi_password]}'),
+                sensitive=sensitive)
+        node = self.inspect(driver_info={'ipmi_password': 'pa55'})
+        self.assert_inspected(node)
+        self.assertEqual({'masked': '******', 'seen': 'pa55'}, node['extra'])
+
+
+class NoMaskingTestCase(base.TestCase):
+    """``mask_secrets = never``: all rules see all."""
+
+    overrides = {'inspection_rules': {'mask_secrets': 'never'}}
+
+    def test_rules_see_secrets(self) -> None:
+        self.create_rule(action('set-attribute', '/extra/seen',
+                                '{node.driver_info[ipmi_password]}'))
+        node = self.inspect(driver_info={'ipmi_password': 'pa55'})
+        self.assertEqual({'seen': 'pa55'}, node['extra'])

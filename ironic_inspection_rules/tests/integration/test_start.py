@@ -1,0 +1,140 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a service needs at its start: tables and a good file of rules."""
+
+import pathlib
+
+import fixtures
+import yaml
+
+from ironic_inspection_rules.tests.integration import base
+from ironic_inspection_rules.tests.integration.base import action
+from ironic_inspection_rules.tests.live import client as live_client
+from ironic_inspection_rules.tests.live import launcher
+from ironic_inspection_rules.tests.live import service
+
+_COMMAND = 'ironic-inspection-rules-dbsync'
+_FIRST_REVISION = '5a1c0e9d7b34'
+
+
+class StartTestCase(base.IntegrationTestCase):
+    """An Ironic of its own that is about to start."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.ironic = launcher.Ironic(self.directory)
+        self.addCleanup(self.ironic.stop)
+        self.ironic.run('ironic-dbsync', 'create_schema')
+
+    def start(self) -> str:
+        """Start Ironic and stop it, whether it comes up or not.
+
+        :returns: what it logged.
+        """
+        try:
+            self.ironic.start()
+        except service.LaunchError:
+            pass
+        logged = self.ironic.services[0].output()
+        self.ironic.stop()
+        return logged
+
+
+class TablesTestCase(StartTestCase):
+    """A service that starts before the tables are made or upgraded."""
+
+    def test_it_names_the_command_that_makes_them(self) -> None:
+        self.assertIn(_COMMAND, self.start())
+        self.ironic.run(_COMMAND, 'create_schema')
+        self.assertNotIn(_COMMAND, self.start())
+
+    def test_it_names_the_command_that_upgrades_them(self) -> None:
+        self.ironic.run(_COMMAND, 'upgrade', '--revision', _FIRST_REVISION)
+        self.assertIn(f'{_COMMAND} upgrade', self.start())
+        self.ironic.run(_COMMAND, 'upgrade')
+        self.assertNotIn(_COMMAND, self.start())
+
+
+class BuiltInTestCase(StartTestCase):
+    """Rules from a file."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.ironic.run(_COMMAND, 'create_schema')
+        self.path = self.directory / 'rules.yaml'
+        self.ironic.options['inspection_rules'] = {'built_in': self.path}
+
+    def test_a_bad_file_stops_it_with_file_rule_and_reason(self) -> None:
+        good = {'description': 'good', 'actions': [action('log', 'a')]}
+        for entries, *words in (
+                ('- {', ''),
+                ([good, {'description': 'odd one', 'actions': [
+                    action('set-atribute', '/a', 1)]}],
+                 'odd one', 'set-atribute'),
+                ([good, {'uuid': 'no-actions'}], 'no-actions', 'actions'),
+                ({'actions': []}, 'list')):
+            text = (entries if isinstance(entries, str)
+                    else yaml.safe_dump(entries))
+            self.path.write_text(text)
+            with self.subTest(text=text):
+                error = self.assertRaises(service.LaunchError,
+                                          self.ironic.start)
+                logged = self.ironic.services[0].output()
+                self.ironic.stop()
+                lines = [line for line in logged.splitlines()
+                         if str(self.path) in line
+                         and all(word in line for word in words)]
+                self.assertTrue(lines, error)
+
+    def test_a_missing_file_stops_it(self) -> None:
+        self.assertRaises(service.LaunchError, self.ironic.start)
+        self.assertIn(str(self.path), self.ironic.logs())
+
+    def test_rules_of_the_file_run_and_cannot_be_changed(self) -> None:
+        self.path.write_text(yaml.safe_dump([
+            {'uuid': 'last', 'priority': -5,
+             'actions': [action('extend-attribute', '/extra/order', 'last')]},
+            {'uuid': 'built-in', 'description': 'from the file',
+             'actions': [action('extend-attribute', '/extra/order', 'file')]},
+            {'uuid': 'first', 'priority': 20000,
+             'actions': [action('extend-attribute', '/extra/order',
+                                'first')]}]))
+        self.ironic.start()
+        client = self.ironic.client()
+        self.addCleanup(client.close)
+        client.call('POST', '/v1/inspection_rules', {'actions': [
+            action('extend-attribute', '/extra/order', 'stored')]})
+        mac = base.new_mac()
+        data = base.ramdisk_data(mac)
+        node = client.enroll([mac])
+        self.assertEqual(['first', 'file', 'stored', 'last'],
+                         client.inspect(node, data)['extra']['order'])
+        self._check_read_only(client)
+        shown = client.call('GET', '/v1/inspection_rules')
+        self.ironic.restart()
+        self.assertEqual([rule['uuid'] for rule in shown['inspection_rules']],
+                         [rule['uuid'] for rule in client.call(
+                             'GET', '/v1/inspection_rules')[
+                                 'inspection_rules']])
+
+    def _check_read_only(self, client: live_client.Client) -> None:
+        client.call('DELETE', '/v1/inspection_rules')
+        rules = client.call('GET', '/v1/inspection_rules?detail=true')[
+            'inspection_rules']
+        self.assertEqual([True] * 3, [rule['built_in'] for rule in rules])
+        path = f'/v1/inspection_rules/{rules[0]["uuid"]}'
+        self.assertEqual(400, client.delete(path).status_code)
+        self.assertEqual(400, client.patch(path, json=[
+            {'op': 'replace', 'path': '/priority', 'value': 1}]).status_code)
+        self.assertEqual(rules[0]['uuid'], client.call('GET', path)['uuid'])
