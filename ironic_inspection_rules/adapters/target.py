@@ -58,6 +58,7 @@ def save(task, target: engine_target.Target, traces: Traces,
     :param note: does the rest of what the transaction is to do.
     :raises: :class:`.exceptions.RuleError` where Ironic refuses a change.
     """
+    held = task.node.properties
     try:
         _write(task, target, traces, more or {}, note)
     except Exception:
@@ -65,7 +66,7 @@ def save(task, target: engine_target.Target, traces: Traces,
             saved.refresh()
         raise
     redfish.keep_properties(
-        task, target.changed(engine_target.NODE, 'properties'))
+        task, held, target.changed(engine_target.NODE, 'properties'))
 
 
 def update_plugin_data(target: engine_target.Target,

@@ -12,11 +12,13 @@
 
 """Node properties under redfish inspection.
 
-After its hooks the interface replaces the properties as a whole, and with
-them what rules changed there.
+The interface takes the mapping of properties before its hooks run, expects
+to find in that same mapping what hooks set, and puts it back as a whole
+afterwards. Saving a node replaces the mapping by a copy.
 """
 
 from collections.abc import Mapping
+import copy
 import functools
 from typing import Any
 
@@ -34,24 +36,33 @@ def install() -> None:
     redfish_inspect.RedfishInspect.inspect_hardware = _inspect_hardware
 
 
-def keep_properties(task, properties: Mapping[str, Any]) -> None:
+def keep_properties(task, held: dict[str, Any],
+                    properties: Mapping[str, Any]) -> None:
     """Have changes of node properties outlive the inspection.
 
     :param task: the TaskManager instance of the inspection.
+    :param held: the mapping that the node had before it was saved.
     :param properties: what was changed, by name.
     """
     setattr(task, _KEPT, {**getattr(task, _KEPT, {}), **properties})
+    _apply(properties, held)
+    task.node._obj_properties = held
 
 
 @functools.wraps(_stock_inspect_hardware)
 def _inspect_hardware(self, task):
     state = _stock_inspect_hardware(self, task)
     properties = dict(task.node.properties)
-    for name, value in getattr(task, _KEPT, {}).items():
-        properties.pop(name, None)
-        if value is not data_path.ABSENT:
-            properties[name] = value
+    _apply(getattr(task, _KEPT, {}), properties)
     if properties != task.node.properties:
         task.node.properties = properties
         task.node.save()
     return state
+
+
+def _apply(changes: Mapping[str, Any], properties: dict[str, Any]) -> None:
+    for name, value in changes.items():
+        if value is data_path.ABSENT:
+            properties.pop(name, None)
+        else:
+            properties[name] = copy.deepcopy(value)

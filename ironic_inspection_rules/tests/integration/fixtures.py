@@ -64,6 +64,7 @@ class AllInOne(fixtures.Fixture):
             fixture = cls(overrides)
             fixture.setUp()
             atexit.register(fixture.cleanUp)
+            atexit.register(fixture.ironic.kill)
             cls._shared[key] = fixture
         return cls._shared[key]
 

@@ -43,7 +43,8 @@ class BadRuleTestCase(base.TestCase):
             {'actions': [action('fail', msg='a', massage='b')]}, 'massage')
         self.assert_refused(
             {'actions': [action('log', 'a')],
-             'conditions': [{'op': 'contains', 'args': ['a', '(']}]}, '/conditions/0/args/1')
+             'conditions': [{'op': 'contains', 'args': ['a', '(']}]},
+            '/conditions/0/args/1')
 
     def test_no_actions(self) -> None:
         self.assert_refused({}, 'actions')

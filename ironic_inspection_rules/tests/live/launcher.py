@@ -148,6 +148,11 @@ class Ironic:
         while self.services:
             self.services.pop().stop()
 
+    def kill(self) -> None:
+        """End all services at once, as a crash of the machine would."""
+        while self.services:
+            self.services.pop().kill()
+
     def restart(self, changes: options.Options | None = None) -> None:
         """Stop and start again on the same database.
 
