@@ -35,10 +35,11 @@ LOG = log.getLogger(__name__)
 _INSPECTION = (states.INSPECTING, states.INSPECTWAIT)
 
 _PORT_EVENTS = {
-    'baremetal.port.create.end': announcement.ADD,
-    'baremetal.port.update.end': announcement.ADD,
-    'baremetal.port.delete.end': announcement.REMOVE,
-}
+    f'baremetal.{kind}.{event}.end': action
+    for kind in ('port', 'portgroup')
+    for event, action in (('create', announcement.ADD),
+                          ('update', announcement.ADD),
+                          ('delete', announcement.REMOVE))}
 
 
 class AnnouncingDriver(notifier.Driver):
@@ -80,9 +81,10 @@ def _announcements(event: str, payload: dict[str, Any]
     """
     if event in _PORT_EVENTS:
         port = payload['ironic_object.data']
-        yield announcement.Announcement(
-            announcement.BLACKLIST, _PORT_EVENTS[event], port['uuid'],
-            port['address'])
+        if port['address'] is not None:
+            yield announcement.Announcement(
+                announcement.BLACKLIST, _PORT_EVENTS[event], port['uuid'],
+                port['address'])
     elif event.startswith('baremetal.node.provision_set.'):
         node = payload['ironic_object.data']
         if node['provision_state'] in _INSPECTION:

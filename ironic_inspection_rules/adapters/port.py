@@ -13,7 +13,8 @@
 
 """What the PXE filter reads from Ironic's database.
 
-Plain columns, not objects: there may be tens of thousands of ports.
+Plain columns, not objects: there may be tens of thousands of ports. Port
+groups count as ports, for a bond may have an address of its own.
 """
 
 from collections.abc import Collection
@@ -34,6 +35,9 @@ _CHUNK = 1000
 """Rows fetched at a time."""
 
 
+_KINDS = (models.Port, models.Portgroup)
+
+
 class PortSource:
     """The ports, as :class:`ironic_inspection_rules.ha.watcher.Source`.
 
@@ -41,14 +45,7 @@ class PortSource:
     """
 
     def __init__(self, inspect_interfaces: Collection[str]) -> None:
-        self._inspected = sa.select(
-            models.Port.uuid, models.Port.address
-        ).select_from(models.Node).outerjoin(
-            models.Port, models.Port.node_id == models.Node.id
-        ).where(
-            models.Node.provision_state.in_(
-                [states.INSPECTING, states.INSPECTWAIT]),
-            models.Node.inspect_interface.in_(inspect_interfaces))
+        self._interfaces = inspect_interfaces
 
     def ping(self) -> None:
         """Return if the database answers."""
@@ -57,22 +54,29 @@ class PortSource:
 
     def ports(self) -> Iterator[admission.Row]:
         """All ports that have an address."""
-        return _rows(sa.select(
-            models.Port.uuid, models.Port.address
-        ).where(models.Port.address.is_not(None)))
+        for kind in _KINDS:
+            yield from _rows(sa.select(kind.uuid, kind.address).where(
+                kind.address.is_not(None)))
 
     def inspected_ports(self) -> Iterator[admission.Row | None]:
-        """The ports of nodes in inspection, None for such a node without."""
-        for uuid, address in _rows(self._inspected):
-            yield None if address is None else (uuid, address)
+        """The ports of nodes in inspection, and None for some such nodes."""
+        for kind in _KINDS:
+            query = sa.select(kind.uuid, kind.address).select_from(
+                models.Node
+            ).outerjoin(kind, kind.node_id == models.Node.id).where(
+                models.Node.provision_state.in_(
+                    [states.INSPECTING, states.INSPECTWAIT]),
+                models.Node.inspect_interface.in_(self._interfaces))
+            for uuid, address in _rows(query):
+                yield None if address is None else (uuid, address)
 
 
 def ports_of_node(uuid: str) -> list[admission.Row]:
     """The ports of one node that have an address."""
-    return list(_rows(sa.select(
-        models.Port.uuid, models.Port.address
-    ).join(models.Node, models.Port.node_id == models.Node.id).where(
-        models.Node.uuid == uuid, models.Port.address.is_not(None))))
+    return [row for kind in _KINDS for row in _rows(
+        sa.select(kind.uuid, kind.address).join(
+            models.Node, kind.node_id == models.Node.id
+        ).where(models.Node.uuid == uuid, kind.address.is_not(None)))]
 
 
 def _rows(query: sa.Select[Any]) -> Iterator[Any]:

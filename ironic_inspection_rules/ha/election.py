@@ -169,7 +169,7 @@ class Election:
         if self._failure is not None:
             raise CoordinatorLost(
                 _('The coordinator of %(name)s is lost: %(reason)s') % {
-                    'name': self.name, 'reason': self._failure}
+                    'name': self.name, 'reason': _reason(self._failure)}
             ) from self._failure
 
     def _follow_tenure(self, stop: threading.Event) -> None:
@@ -209,7 +209,8 @@ class Election:
         trouble, self._trouble = self._trouble, None
         if trouble is not None:
             LOG.warning('Lost the coordinator of %(name)s, connecting again: '
-                        '%(reason)s', {'name': self.name, 'reason': trouble})
+                        '%(reason)s',
+                        {'name': self.name, 'reason': _reason(trouble)})
 
     def _run_heart(self, leave: threading.Event) -> None:
         """Ask the coordinator again and again; the only thread that does."""
@@ -258,3 +259,8 @@ class Election:
     def _publish(self, tenure: Tenure | None) -> None:
         self._tenure = tenure
         self._news.set()
+
+
+def _reason(failure: Exception) -> BaseException:
+    """What says most about a failure: what tooz translated, if it did."""
+    return failure.__cause__ or failure

@@ -50,7 +50,7 @@ def run_nft(*arguments: str, commands: list[nftables.Command] | None = None
     """
     try:
         done = subprocess.run(
-            ['nft', '--json', *arguments], timeout=_TIMEOUT,
+            ['nft', '-j', *arguments], timeout=_TIMEOUT,
             input=json.dumps({'nftables': commands}), capture_output=True,
             check=True, text=True)
     except FileNotFoundError as exc:
@@ -94,11 +94,11 @@ class Firewall:
         :raises: FirewallError when the guard cannot be put in place.
         """
         if self._is_taken():
-            self._run('--file', '-', commands=self._table.create_fallback())
+            self._run('-f', '-', commands=self._table.create_fallback())
             raise ForeignTable(
                 _('The nftables table "%s" exists and is not ours') %
                 self._table.name)
-        self._run('--file', '-', commands=self._table.create())
+        self._run('-f', '-', commands=self._table.create())
         self._admitted = admission.Admission()
         try:
             socket.if_nametoindex(self.interface)
@@ -114,7 +114,7 @@ class Firewall:
         :param seconds: how long to leave it open, 0 closes it.
         :raises: FirewallError when nothing was changed.
         """
-        self._run('--file', '-', commands=[
+        self._run('-f', '-', commands=[
             *self._table.change(self._admitted, admit),
             *self._table.hold_open(seconds)])
         self._admitted = admit
@@ -135,10 +135,11 @@ class Firewall:
 
     def _is_taken(self) -> bool:
         try:
-            listing = self._run('--terse', 'list', 'table', nftables.FAMILY,
+            # Terse: without the elements of the sets.
+            listing = self._run('-t', 'list', 'table', nftables.FAMILY,
                                 self._table.name)
         except FirewallError as exc:
             if 'No such file or directory' in str(exc):
                 return False
             raise
-        return not self._table.is_ours(listing)
+        return self._table.is_foreign(listing)

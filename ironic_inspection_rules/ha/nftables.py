@@ -13,7 +13,7 @@
 
 """The nftables table that guards DHCP and TFTP on one interface.
 
-Only commands are made here, in the form that ``nft --json`` reads (see
+Only commands are made here, in the form that ``nft -j`` reads (see
 libnftables-json(5)); :mod:`.firewall` has the kernel carry them out.
 
 .. code-block:: none
@@ -104,10 +104,11 @@ class Table:
                 {'elem': {'val': self.interface, 'timeout': seconds}}])
         return commands
 
-    def is_ours(self, listing: dict[str, Any]) -> bool:
-        """Whether ``nft --json list table`` shows a table that we made."""
-        return any(item.get('rule', {}).get('comment') == MARK
-                   for item in listing['nftables'])
+    def is_foreign(self, listing: dict[str, Any]) -> bool:
+        """Whether ``nft -j list table`` shows a table that is not ours."""
+        items = listing.get('nftables', [])
+        return bool(items) and not any(
+            item.get('rule', {}).get('comment') == MARK for item in items)
 
     def _drop(self, name: str) -> list[Command]:
         """Remove a table, whether it exists or not."""

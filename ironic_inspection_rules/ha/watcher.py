@@ -58,7 +58,10 @@ class Source(Protocol):
         """All ports that have an address."""
 
     def inspected_ports(self) -> Iterable[admission.Row | None]:
-        """The ports of nodes in inspection, None for such a node without."""
+        """The ports of nodes in inspection.
+
+        None as well, so that a node without any is not overlooked.
+        """
 
 
 def look(source: Source) -> admission.View:

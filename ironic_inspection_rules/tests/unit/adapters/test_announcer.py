@@ -71,6 +71,13 @@ class AnnouncingDriverTestCase(base.TestCase):
             [('blacklist', 'remove', 'uuid', MAC)],
             self.notify('port.delete.end', uuid='uuid', address=MAC))
 
+    def test_a_port_group_is_known_if_it_has_an_address(self):
+        self.assertEqual([], self.notify('portgroup.create.end', uuid='uuid',
+                                         address=None))
+        self.assertEqual(
+            [('blacklist', 'add', 'uuid', MAC)],
+            self.notify('portgroup.create.end', uuid='uuid', address=MAC))
+
     def test_only_what_has_happened_counts(self):
         self.assertEqual([], self.notify('port.create.start', uuid='uuid',
                                          address=MAC))

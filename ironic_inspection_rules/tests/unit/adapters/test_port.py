@@ -36,13 +36,16 @@ class PortSourceTestCase(base.TestCase):
                 sa.insert(model).values(uuid=uuid, **values))
         return uuid, result.inserted_primary_key[0]
 
-    def node(self, state, *macs, interface='agent'):
+    def node(self, state, *macs, interface='agent', kind=models.Port):
         uuid, number = self.insert(models.Node, provision_state=state,
                                    inspect_interface=interface)
         for mac in macs:
-            self.ports[mac] = self.insert(models.Port, address=mac,
+            self.ports[mac] = self.insert(kind, address=mac,
                                           node_id=number)[0]
         return uuid
+
+    def inspected(self):
+        return {row for row in self.source.inspected_ports() if row}
 
     def rows(self, *macs):
         return {(self.ports[mac], mac) for mac in macs}
@@ -63,17 +66,27 @@ class PortSourceTestCase(base.TestCase):
         self.node('inspect wait', 'c')
         for state in ('inspect failed', 'manageable', 'enroll', None):
             self.node(state, f'not {state}')
-        self.assertEqual(self.rows('a', 'b', 'c'),
-                         set(self.source.inspected_ports()))
+        self.assertEqual(self.rows('a', 'b', 'c'), self.inspected())
 
     def test_only_those_of_the_supported_interfaces(self):
         self.node('inspecting', 'a', interface='inspector')
         self.node('inspecting', 'b', interface='redfish')
-        self.assertEqual(self.rows('a'), set(self.source.inspected_ports()))
+        self.assertEqual(self.rows('a'), self.inspected())
 
     def test_a_node_in_inspection_without_ports(self):
         self.node('inspecting')
-        self.assertEqual([None], list(self.source.inspected_ports()))
+        self.assertEqual({None}, set(self.source.inspected_ports()))
+
+    def test_nothing_in_inspection(self):
+        self.node('available', 'a')
+        self.assertEqual([], list(self.source.inspected_ports()))
+
+    def test_port_groups_count_as_ports(self):
+        self.node('available', 'a', kind=models.Portgroup)
+        node = self.node('inspecting', 'b', kind=models.Portgroup)
+        self.assertEqual(self.rows('a', 'b'), set(self.source.ports()))
+        self.assertEqual(self.rows('b'), self.inspected())
+        self.assertEqual(self.rows('b'), set(port.ports_of_node(node)))
 
     def test_ports_of_one_node(self):
         node = self.node('active', 'a', 'b')
@@ -85,5 +98,4 @@ class PortSourceTestCase(base.TestCase):
         self.node('inspecting', 'a')
         list(self.source.inspected_ports())
         self.node('inspecting', 'b')
-        self.assertEqual(self.rows('a', 'b'),
-                         set(self.source.inspected_ports()))
+        self.assertEqual(self.rows('a', 'b'), self.inspected())

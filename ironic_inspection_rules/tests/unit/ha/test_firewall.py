@@ -135,13 +135,13 @@ class RunNftTestCase(base.TestCase):
         self.install_nft('echo "{\\"arguments\\": \\"$*\\", '
                          '\\"input\\": $(cat)}"')
         self.assertEqual(
-            {'arguments': '--json --file -',
+            {'arguments': '-j -f -',
              'input': {'nftables': [{'flush': {}}]}},
-            firewall.run_nft('--file', '-', commands=[{'flush': {}}]))
+            firewall.run_nft('-f', '-', commands=[{'flush': {}}]))
 
     def test_no_answer_is_empty(self):
         self.install_nft('cat > /dev/null')
-        self.assertEqual({}, firewall.run_nft('--file', '-', commands=[]))
+        self.assertEqual({}, firewall.run_nft('-f', '-', commands=[]))
 
     def test_its_reason_is_one_line(self):
         self.install_nft(

@@ -84,10 +84,11 @@ class TableTestCase(base.TestCase):
     def test_a_table_is_known_by_its_mark(self):
         rule = {'rule': {'comment': nftables.MARK}}
         other = {'rule': {'chain': 'input'}}
-        self.assertTrue(self.table.is_ours(
+        self.assertFalse(self.table.is_foreign(
             {'nftables': [{'metainfo': {}}, other, rule]}))
-        self.assertFalse(self.table.is_ours(
+        self.assertTrue(self.table.is_foreign(
             {'nftables': [{'metainfo': {}}, other]}))
+        self.assertFalse(self.table.is_foreign({}))
 
 
 class RenderTestCase(base.TestCase):
