@@ -12,6 +12,8 @@
 
 """The action that tells another service."""
 
+import dataclasses
+import math
 import typing
 from urllib import parse as urlparse
 
@@ -33,37 +35,50 @@ class ApiCall(plugin.Action):
 
     def problems(self, arguments: typing.Mapping[str, typing.Any]
                  ) -> typing.Iterator[tuple[str, str]]:
-        for name in ('url', 'timeout', 'retries', 'backoff_factor',
-                     'headers', 'proxies'):
-            try:
-                _check(**{name: arguments[name]} if name in arguments else {})
-            except exceptions.OperationError as exc:
-                yield name, str(exc)
+        for name, value in arguments.items():
+            if value is not None and not _CHECKS[name].holds(value):
+                yield name, _CHECKS[name].message
 
     def __call__(self, target: engine_target.Target, url: str,
                  headers: typing.Any = None, proxies: typing.Any = None,
                  timeout: float = 5.0, retries: int = 3,
                  backoff_factor: float = 0.3) -> None:
-        _check(url, headers, proxies, timeout, retries, backoff_factor)
-        target.call(engine_target.Request(
-            url, headers, proxies, timeout, retries, backoff_factor))
+        request = engine_target.Request(
+            url, headers, proxies, timeout, retries, backoff_factor)
+        for name, message in self.problems(dataclasses.asdict(request)):
+            raise exceptions.OperationError(f'{name} {message}')
+        target.call(request)
 
 
-def _check(url: str = 'http://host', headers: typing.Any = None,
-           proxies: typing.Any = None, timeout: float = 1.0,
-           retries: int = 0, backoff_factor: float = 0.0) -> None:
-    parts = urlparse.urlsplit(url)
-    if parts.scheme not in ('http', 'https') or not parts.netloc:
-        raise exceptions.OperationError(
-            _('must be an http or https URL'))
-    if not timeout > 0 or retries < 0 or not backoff_factor >= 0:
-        raise exceptions.OperationError(_('must be greater than zero')
-                                        if not timeout > 0 else
-                                        _('must not be negative'))
-    for mapping in (headers, proxies):
-        if mapping is not None and not (
-                isinstance(mapping, dict)
-                and all(isinstance(text, str) for pair in mapping.items()
-                        for text in pair)):
-            raise exceptions.OperationError(
-                _('must be a mapping of strings to strings'))
+class _Check(typing.NamedTuple):
+    """What has to hold for an argument, and what to say if it does not."""
+
+    holds: typing.Callable[[typing.Any], bool]
+    message: str
+
+
+def _is_url(url: str) -> bool:
+    try:
+        parts = urlparse.urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in ('http', 'https') and bool(parts.netloc)
+
+
+def _is_mapping(value: typing.Any) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(text, str) for pair in value.items() for text in pair)
+
+
+_MAPPING = _Check(_is_mapping, _('must be a mapping of strings to strings'))
+
+_CHECKS = {
+    'url': _Check(_is_url, _('must be an http or https URL')),
+    'headers': _MAPPING,
+    'proxies': _MAPPING,
+    'timeout': _Check(lambda seconds: 0 < seconds < math.inf,
+                      _('must be greater than zero')),
+    'retries': _Check(lambda times: times >= 0, _('must not be negative')),
+    'backoff_factor': _Check(lambda seconds: 0 <= seconds < math.inf,
+                             _('must not be negative')),
+}

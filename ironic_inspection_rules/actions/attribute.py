@@ -51,29 +51,34 @@ class AttributeAction(plugin.Action):
 
     def problems(self, arguments: typing.Mapping[str, typing.Any]
                  ) -> typing.Iterator[tuple[str, str]]:
-        text = arguments.get('path', '{')
-        if '{' in text:
+        if 'path' not in arguments:
             return
         try:
-            self.check(schema.parse_path(text, self.TABLE), arguments)
+            path = schema.parse_path(arguments['path'], self.TABLE)
         except exceptions.OperationError as exc:
             yield 'path', str(exc)
+            return
+        for name, value in arguments.items():
+            try:
+                self.check(name, value, path)
+            except exceptions.OperationError as exc:
+                yield name, str(exc)
 
-    def check(self, path: data_path.Path,
-              arguments: typing.Mapping[str, typing.Any]) -> None:
-        """Check what is known of the change when the rule is made.
+    def check(self, name: str, value: typing.Any,
+              path: data_path.Path) -> None:
+        """Check an argument when the rule is made.
 
-        :raises: :class:`.exceptions.OperationError` where it is impossible.
+        :param path: where it is to have its effect.
+        :raises: :class:`.exceptions.OperationError` where it cannot.
         """
 
 
 class _Set(AttributeAction):
 
-    def check(self, path: data_path.Path,
-              arguments: typing.Mapping[str, typing.Any]) -> None:
-        for name in ('value', 'cleanup'):
-            if arguments.get(name) is not None:
-                schema.read_value(path, arguments[name], self.TABLE)
+    def check(self, name: str, value: typing.Any,
+              path: data_path.Path) -> None:
+        if name == 'value' or name == 'cleanup' and value is not None:
+            schema.read_value(path, value, self.TABLE)
 
     def _set(self, target: Target, owner: Owner, text: str,
              value: typing.Any) -> None:
@@ -121,16 +126,16 @@ class SetPortAttribute(_Set):
 
 class _Extend(AttributeAction):
 
-    def check(self, path: data_path.Path,
-              arguments: typing.Mapping[str, typing.Any]) -> None:
-        if len(path) == 1:
+    def check(self, name: str, value: typing.Any,
+              path: data_path.Path) -> None:
+        if name == 'path' and len(path) == 1:
             raise exceptions.OperationError(
                 _('attribute "%s" is not a list') % path[0])
 
     def _extend(self, target: Target, owner: Owner, text: str,
                 value: typing.Any, unique: bool) -> None:
         path = schema.parse_path(text, owner.table)
-        self.check(path, {})
+        self.check('path', text, path)
         target.extend(owner.root, owner.base + path, value, unique)
 
     def _discard(self, target: Target, owner: Owner, text: str,
@@ -169,9 +174,10 @@ class ExtendPortAttribute(_Extend):
 
 class _Delete(AttributeAction):
 
-    def check(self, path: data_path.Path,
-              arguments: typing.Mapping[str, typing.Any]) -> None:
-        schema.read_value(path, None, self.TABLE)
+    def check(self, name: str, value: typing.Any,
+              path: data_path.Path) -> None:
+        if name == 'path':
+            schema.read_value(path, None, self.TABLE)
 
 
 class DeleteAttribute(_Delete):

@@ -18,6 +18,7 @@ two.
 
 import typing
 
+from oslo_utils import netutils
 from oslo_utils import strutils
 from oslo_utils import uuidutils
 
@@ -29,9 +30,9 @@ from ironic_inspection_rules.i18n import _
 class Attribute(typing.NamedTuple):
     """One attribute.
 
-    ``kind`` is ``text``, ``boolean``, ``mapping`` or ``UUID``; ``longest``
-    is a number of characters; ``default`` is what the attribute is when it
-    is removed or null, ``...`` where it cannot be.
+    ``kind`` says what the value is, ``longest`` is a number of characters.
+    ``default`` is what the attribute is when it is removed or null, ``...``
+    where it cannot be.
     """
 
     kind: str
@@ -39,47 +40,77 @@ class Attribute(typing.NamedTuple):
     longest: int = 255
 
     def read(self, value: typing.Any) -> typing.Any:
-        """Return the value as the attribute holds it.
+        """Return the value as the attribute holds it; text takes numbers.
 
         :raises: :class:`.exceptions.OperationError` where it cannot.
         """
         if value is None and self.default is not ...:
             return self.default
-        if self.kind == 'boolean' and isinstance(value, str) and (
-                strutils.is_valid_boolstr(value)):
-            return strutils.bool_from_string(value)
-        if not _HOLDS[self.kind](value):
-            raise exceptions.OperationError(_('must be a %s') % self.kind)
+        try:
+            value = _READERS[self.kind](value)
+        except (TypeError, ValueError) as exc:
+            raise exceptions.OperationError(
+                _('must be %s') % self.kind) from exc
         if isinstance(value, str) and len(value) > self.longest:
             raise exceptions.OperationError(
                 _('must not be longer than %d characters') % self.longest)
         return value
 
 
-_HOLDS: dict[str, typing.Callable[[typing.Any], bool]] = {
-    'text': lambda value: isinstance(value, str),
-    'boolean': lambda value: isinstance(value, bool),
-    'mapping': lambda value: isinstance(value, dict),
-    'UUID': lambda value: (isinstance(value, str)
-                           and uuidutils.is_uuid_like(value)),
+def _read_text(value: typing.Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise TypeError
+    return str(value)
+
+
+def _read_boolean(value: typing.Any) -> bool:
+    if not isinstance(value, bool | str):
+        raise TypeError
+    return bool(strutils.bool_from_string(value, strict=True))
+
+
+def _read_mapping(value: typing.Any) -> dict[str, typing.Any]:
+    if not isinstance(value, dict):
+        raise TypeError
+    return value
+
+
+def _read_uuid(value: typing.Any) -> str:
+    if not isinstance(value, str) or not uuidutils.is_uuid_like(value):
+        raise ValueError
+    return value
+
+
+def _read_mac(value: typing.Any) -> str:
+    if not isinstance(value, str) or not netutils.is_valid_mac(value):
+        raise ValueError
+    return value.lower()
+
+
+_READERS: dict[str, typing.Callable[[typing.Any], typing.Any]] = {
+    'a string': _read_text,
+    'true or false': _read_boolean,
+    'a mapping': _read_mapping,
+    'a UUID': _read_uuid,
+    'a MAC address': _read_mac,
 }
 
-_TEXT = Attribute('text')
-_UUID = Attribute('UUID')
-_BOOLEAN = Attribute('boolean', default=False)
-_MAPPING = Attribute('mapping', default={})
+_TEXT = Attribute('a string')
+_UUID = Attribute('a UUID')
+_BOOLEAN = Attribute('true or false', default=False)
+_MAPPING = Attribute('a mapping', default={})
 
 NODE = {
-    'automated_clean': Attribute('boolean'),
+    'automated_clean': Attribute('true or false'),
     'bios_interface': _TEXT,
     'boot_interface': _TEXT,
     'chassis_uuid': _UUID,
-    'conductor_group': Attribute('text', default=''),
+    'conductor_group': Attribute('a string', default=''),
     'console_interface': _TEXT,
     'deploy_interface': _TEXT,
-    'description': Attribute('text', longest=4096),
+    'description': Attribute('a string', longest=4096),
     'disable_power_off': _BOOLEAN,
-    'driver': Attribute('text', default=...),
+    'driver': Attribute('a string', default=...),
     'driver_info': _MAPPING,
     'extra': _MAPPING,
     'firmware_interface': _TEXT,
@@ -94,14 +125,14 @@ NODE = {
     'network_data': _MAPPING,
     'network_interface': _TEXT,
     'owner': _TEXT,
-    'parent_node': Attribute('text', longest=36),
+    'parent_node': Attribute('a string', longest=36),
     'power_interface': _TEXT,
     'properties': _MAPPING,
     'protected': _BOOLEAN,
     'protected_reason': _TEXT,
     'raid_interface': _TEXT,
     'rescue_interface': _TEXT,
-    'resource_class': Attribute('text', longest=80),
+    'resource_class': Attribute('a string', longest=80),
     'retired': _BOOLEAN,
     'retired_reason': _TEXT,
     'shard': _TEXT,
@@ -110,18 +141,18 @@ NODE = {
 }
 
 PORT = {
-    'address': Attribute('text', default=..., longest=18),
+    'address': Attribute('a MAC address', default=...),
     'available_for_dynamic_portgroup': _BOOLEAN,
-    'category': Attribute('text', longest=80),
+    'category': Attribute('a string', longest=80),
     'description': _TEXT,
     'extra': _MAPPING,
     'is_smartnic': _BOOLEAN,
     'local_link_connection': _MAPPING,
     'name': _TEXT,
-    'physical_network': Attribute('text', longest=64),
+    'physical_network': Attribute('a string', longest=64),
     'portgroup_uuid': _UUID,
-    'pxe_enabled': Attribute('boolean', default=True),
-    'vendor': Attribute('text', longest=32),
+    'pxe_enabled': Attribute('true or false', default=True),
+    'vendor': Attribute('a string', longest=32),
 }
 
 
@@ -137,7 +168,7 @@ def parse_path(text: str, schema: typing.Mapping[str, Attribute]
         raise exceptions.OperationError(
             _('attribute "%s" does not exist or may not be changed')
             % path[0])
-    if len(path) > 1 and attribute.kind != 'mapping':
+    if len(path) > 1 and attribute.kind != 'a mapping':
         raise exceptions.OperationError(
             _('attribute "%s" is not a mapping') % path[0])
     return path

@@ -23,6 +23,7 @@ import typing
 from oslo_utils import strutils
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
 
 REQUIRED = inspect.Parameter.empty
@@ -130,7 +131,8 @@ class Signature:
             argument = self.by_name.get(name)
             if argument is None:
                 problems.append(exceptions.Problem(
-                    f'/{name}', _('unknown argument; expected: %s') % self))
+                    data_path.pointer([name]),
+                    _('unknown argument; expected: %s') % self))
             else:
                 bound[name] = value
         return bound, problems

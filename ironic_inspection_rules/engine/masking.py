@@ -22,7 +22,8 @@ from oslo_utils import strutils
 MASK = '******'
 
 # Names that oslo.utils does not know and Ironic's drivers use.
-_MORE_SECRETS = ('community', 'auth_key', 'priv_key', 'kg_key', 'credential')
+_MORE_SECRETS = ('community', 'auth_key', 'priv_key', 'kg_key', 'credential',
+                 'image_url')
 
 
 @functools.lru_cache(maxsize=8192)

@@ -29,7 +29,7 @@ Path = tuple[str, ...]
 
 APPEND = '-'
 
-_INDEX = re.compile(r'[0-9]{1,9}')
+_INDEX = re.compile(r'0|[1-9][0-9]{0,8}')
 
 
 class Absent:
@@ -83,8 +83,9 @@ def get(data: typing.Any, path: Path) -> typing.Any:
 def assign(data: typing.Any, path: Path, value: typing.Any) -> typing.Any:
     """Return the data with the value at the path.
 
-    Parents that are absent or null are created as mappings. In a list, an
-    index replaces an item, the next free index and ``-`` append.
+    Parents that are absent or null are created: a list for ``-``, mappings
+    otherwise. In a list, an index replaces an item, the next free index and
+    ``-`` append.
 
     :raises: :class:`.exceptions.OperationError` where the path runs through
         a plain value or beyond the end of a list.
@@ -93,7 +94,7 @@ def assign(data: typing.Any, path: Path, value: typing.Any) -> typing.Any:
         return value
     token, rest = path[0], path[1:]
     if data is None or data is ABSENT:
-        data = {}
+        data = [] if token == APPEND else {}
     if isinstance(data, dict):
         return {**data, token: assign(data.get(token), rest, value)}
     if isinstance(data, list):
@@ -128,14 +129,22 @@ def remove(data: typing.Any, path: Path) -> typing.Any:
 
 def same(one: typing.Any, other: typing.Any) -> bool:
     """Tell whether two values are equal and of the same types throughout."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(
-            same(one[key], other[key]) for key in one)
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return bool(one == other)
+    pairs = [(one, other)]
+    while pairs:
+        one, other = pairs.pop()
+        if type(one) is not type(other):
+            return False
+        if isinstance(one, dict):
+            if one.keys() != other.keys():
+                return False
+            pairs += [(one[key], other[key]) for key in one]
+        elif isinstance(one, list):
+            if len(one) != len(other):
+                return False
+            pairs += zip(one, other, strict=True)
+        elif one != other:
+            return False
+    return True
 
 
 def index(token: str) -> int | None:

@@ -65,7 +65,8 @@ def run(plans: typing.Iterable[compiler.Plan], target: engine_target.Target,
     :param explain: trace every rule, with a reason for each condition.
     """
     traces: list[trace.RuleTrace] = []
-    plans = [plan for plan in plans if plan.rule.scope in (None, scope)]
+    plans = [plan for plan in plans
+             if not plan.rule.scope or plan.rule.scope == scope]
     first = [plan for plan in plans if plan.decides_first]
     views = (target.view(masked=False), target.view(masked=True))
     why: dict[str, Why] = {}

@@ -26,6 +26,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import arguments
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.i18n import _
@@ -68,7 +69,7 @@ def validate(rule: typing.Any, ops: registry.Registry,
     """Return all problems of a rule; see :func:`parse`."""
     if not isinstance(rule, dict):
         return [Problem('', _('a rule must be a mapping'))]
-    problems = [Problem(f'/{name}', _('unknown field'))
+    problems = [Problem(data_path.pointer([name]), _('unknown field'))
                 for name in rule if name not in _FIELDS]
     problems += _check_fields(rule, built_in)
     early = rule.get('phase') == model.EARLY
@@ -186,7 +187,7 @@ def _check_keys(operation: dict[str, typing.Any],
                 known: tuple[str, ...]) -> typing.Iterator[Problem]:
     for key in operation:
         if key not in known:
-            yield Problem(f'/{key}', _('unknown key; known: %s')
+            yield Problem(data_path.pointer([key]), _('unknown key; known: %s')
                           % ', '.join(known))
     if not isinstance(operation.get('op'), str):
         yield Problem('/op', _('the name of an op is required'))
@@ -226,7 +227,7 @@ def _check_call(operation: dict[str, typing.Any], name: str,
 def _argument_pointer(args: typing.Any, signature: arguments.Signature,
                       name: str) -> str:
     if isinstance(args, dict):
-        return f'/{name}' if name in args else ''
+        return data_path.pointer([name]) if name in args else ''
     names = [argument.name for argument in signature.arguments]
     if signature.by_name[name].variadic or names[0] != name and (
             signature.arguments[0].variadic):
