@@ -10,27 +10,31 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """What Ironic checks before it deploys a node."""
 
 from collections.abc import Callable
+import functools
 import typing
 
+from ironic import objects
 from ironic.common import exception
 from ironic.conductor import deployments
+from ironic.conductor import manager
 from ironic.conductor import utils
 
 _Node = typing.Any
-_Check = Callable[[_Node], str | None]
+_Problem = Callable[[_Node], str | None]
 
 _stock_validate_node = deployments.validate_node
+_stock_validate_interfaces = (
+    manager.ConductorManager.validate_driver_interfaces)
 
 
-def check(problem: _Check) -> None:
+def check(problem: _Problem) -> None:
     """Check the traits of an instance when its node is validated or deployed.
 
-    A deployment is refused before Ironic touches the node, whatever its
-    deploy interface.
+    A deployment is refused before Ironic touches the node, and a validation
+    names the problem beside those of the deploy interface, whichever it is.
 
     :param problem: says what is wrong with a node, None when nothing is.
     """
@@ -44,5 +48,25 @@ def check(problem: _Check) -> None:
             raise exception.InstanceDeployFailure(
                 found, code=exception.InvalidParameterValue.code)
 
+    @functools.wraps(_stock_validate_interfaces)
+    def validate_driver_interfaces(
+            self: manager.ConductorManager, context: typing.Any,
+            node_id: str) -> dict[str, dict[str, typing.Any]]:
+        validations = _stock_validate_interfaces(self, context, node_id)
+        if found := problem(objects.Node.get(context, node_id)):
+            validations['deploy'] = _failed(validations['deploy'], found)
+        return validations
+
     utils.validate_instance_info_traits = validate_instance_info_traits
     deployments.validate_node = validate_node
+    manager.ConductorManager.validate_driver_interfaces = (
+        validate_driver_interfaces)
+
+
+def _failed(validation: dict[str, typing.Any],
+            problem: str) -> dict[str, typing.Any]:
+    """Have the result of a validation name a problem, once."""
+    reason = validation.get('reason') or problem
+    if problem not in reason:
+        reason = f'{problem}; {reason}'
+    return {'result': False, 'reason': reason}
