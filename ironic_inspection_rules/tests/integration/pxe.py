@@ -35,7 +35,7 @@ from ironic_inspection_rules.tests.live import service
 INTERFACE = 'pxe0'
 TABLE = f'ironic_inspection_pxe_filter_{INTERFACE}'
 PATIENCE = 30
-POLL = 0.05
+POLL = 0.1
 
 UNPRIVILEGED = ('setpriv', '--no-new-privs', '--bounding-set',
                 '-all,+net_admin', '--inh-caps', '-all,+net_admin')
