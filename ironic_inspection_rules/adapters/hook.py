@@ -45,6 +45,10 @@ class InspectionRulesHook(base.InspectionHook):
         self._rules = start.rules()
         redfish.install()
         deploy.install()
+        if CONF.inspection_queue.enabled:
+            # What is switched off is not even loaded.
+            from ironic_inspection_rules.adapters import throttle
+            throttle.install()
 
     def preprocess(self, task, inventory, plugin_data) -> None:
         """Run the rules of the preprocess phase."""

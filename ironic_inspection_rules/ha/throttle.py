@@ -39,17 +39,18 @@ class Throttle:
 
     :param make_claim: makes a new claim for the lock that all hosts share.
     :param interval: seconds between two power-ons.
-    :param stop: set when the process shall end; ends all waiting.
+    :param wait: waits for so many seconds; returns at once, and True, when
+        the process shall end.
     :param retries: how often a coordinator out of reach is tried again.
     :param retry_interval: seconds between two such tries.
     """
 
     def __init__(self, make_claim: Callable[[], claim.Claim],
-                 interval: float, stop: threading.Event, retries: int,
-                 retry_interval: float) -> None:
+                 interval: float, wait: Callable[[float], bool],
+                 retries: int, retry_interval: float) -> None:
         self._make_claim = make_claim
         self._interval = interval
-        self._stop = stop
+        self._wait = wait
         self._retries = retries
         self._retry_interval = retry_interval
         self._of_process = threading.Lock()
@@ -102,7 +103,7 @@ class Throttle:
             lock.hold()
 
     def _sleep(self, seconds: float) -> None:
-        if self._stop.wait(seconds):
+        if self._wait(seconds):
             raise exceptions.Stopping(
                 _('The service stops before the machine could be powered '
                   'on.'))

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-import threading
 from unittest import mock
 
 from ironic_inspection_rules import exceptions
@@ -41,16 +40,15 @@ class FakeClaim:
         return answer
 
 
-class Clock(threading.Event):
-    """A stop flag that lets time pass at once where it is waited for."""
+class Clock:
+    """Time that passes at once where it is waited for."""
 
     def __init__(self, stop_after=None):
-        super().__init__()
         self.now = 100.0
         self.waits = []
         self.stop_after = stop_after
 
-    def wait(self, timeout=None):
+    def wait(self, timeout):
         self.waits.append(timeout)
         self.now += timeout
         return len(self.waits) == self.stop_after
@@ -66,7 +64,7 @@ class ThrottleTestCase(base.TestCase):
         patcher = mock.patch.object(throttle, 'time', self.clock)
         patcher.start()
         self.addCleanup(patcher.stop)
-        return throttle.Throttle(lambda: claim, interval, self.clock,
+        return throttle.Throttle(lambda: claim, interval, self.clock.wait,
                                  retries=2, retry_interval=1.5)
 
     def test_the_interval_is_slept_with_the_lock_held(self):
