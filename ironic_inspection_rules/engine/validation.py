@@ -34,7 +34,7 @@ from ironic_inspection_rules.i18n import _
 Problem = exceptions.Problem
 
 MAX_TEXT = 255
-PRIORITIES = (0, 9999)
+PRIORITIES = range(10000)
 
 # Characters that no database takes.
 _UNSTORABLE = re.compile('[\0\ud800-\udfff]')
@@ -103,7 +103,7 @@ def _check_fields(rule: dict[str, typing.Any],
                                         'and U+D800 to U+DFFF'))
     if not _is_priority(rule.get('priority'), built_in):
         yield Problem('/priority', _('must be an integer') if built_in else
-                      _('must be an integer from %d to %d') % PRIORITIES)
+                      _('must be an integer from 0 to %d') % PRIORITIES[-1])
     if not _is_boolean(rule.get('sensitive')):
         yield Problem('/sensitive', _('must be true or false'))
     phase = rule.get('phase')
@@ -122,7 +122,7 @@ def _is_priority(value: typing.Any, built_in: bool) -> bool:
             return False
     if not isinstance(value, int) or isinstance(value, bool):
         return False
-    return built_in or PRIORITIES[0] <= value <= PRIORITIES[1]
+    return built_in or value in PRIORITIES
 
 
 def _is_boolean(value: typing.Any) -> bool:
