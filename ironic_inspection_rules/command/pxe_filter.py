@@ -24,7 +24,6 @@ from ironic.common import service
 from ironic.conf import CONF
 from oslo_config import cfg
 from oslo_db import exception as db_exc
-from oslo_log import log
 from oslo_service import systemd
 from sqlalchemy import exc as sa_exc
 
@@ -41,8 +40,6 @@ from ironic_inspection_rules.ha import watcher
 from ironic_inspection_rules.i18n import _
 
 COMMAND = 'ironic-inspection-pxe-filter'
-
-LOG = log.getLogger(__name__)
 
 _DEFAULT_BUS = 'rabbit://'
 """Default of [DEFAULT]transport_url."""

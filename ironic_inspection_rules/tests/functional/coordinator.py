@@ -124,3 +124,19 @@ class Etcd(Coordinator):
                 '--advertise-client-urls', clients, '--listen-peer-urls',
                 peers, '--initial-advertise-peer-urls', peers,
                 '--initial-cluster', f'default={peers}']
+
+
+class Zookeeper(Coordinator):
+    """A zookeeper of one node, as Debian packages it."""
+
+    program = '/usr/share/zookeeper/bin/zkServer.sh'
+    library = 'kazoo'
+    scheme = 'zookeeper'
+
+    def arguments(self) -> list[str]:
+        config = self.directory / 'zoo.cfg'
+        config.write_text(
+            f'tickTime=500\ndataDir={self.directory}\n'
+            f'clientPort={self.port}\nclientPortAddress={self.host}\n'
+            'admin.enableServer=false\n')
+        return ['start-foreground', str(config)]

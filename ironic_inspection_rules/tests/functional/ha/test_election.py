@@ -165,5 +165,10 @@ class EtcdElectionTestCase(ServerMixin, base.TestCase):
     server = coordinator.Etcd
 
 
+class ZookeeperElectionTestCase(ServerMixin, base.TestCase):
+
+    server = coordinator.Zookeeper
+
+
 if __name__ == '__main__':
     main(*typing.cast(tuple[str, str], sys.argv[1:]))
