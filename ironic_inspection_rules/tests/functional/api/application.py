@@ -20,12 +20,14 @@ import fixtures
 from ironic import objects
 from ironic.api import app as ironic_app
 from ironic.api.controllers import v1
+from ironic.api.controllers.v1 import node
 from ironic.conf import CONF
 from ironic.db.sqlalchemy import models as ironic_models
 from oslo_config import fixture as config_fixture
 import webob
 import webob.exc
 
+from ironic_inspection_rules import conf
 from ironic_inspection_rules.adapters import start
 from ironic_inspection_rules.tests import database
 
@@ -73,6 +75,7 @@ class Application(fixtures.Fixture):
         config.config(auth_strategy='noauth', rpc_transport='none',
                       host='host.test')
         config.config(group='api', middleware=['inspection-rules'])
+        conf.register_opts(CONF)
         for group, values in self._options.items():
             config.config(group=None if group == 'DEFAULT' else group,
                           **values)
@@ -86,6 +89,10 @@ class Application(fixtures.Fixture):
         self.useFixture(fixtures.MonkeyPatch(
             'ironic.api.controllers.v1.Controller._subcontroller_map',
             dict(v1.Controller._subcontroller_map)))
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.api.controllers.v1.node.NodesController.'
+            '_subcontroller_map',
+            dict(node.NodesController._subcontroller_map)))
         start.rules.cache_clear()
         self.addCleanup(start.rules.cache_clear)
         self.app = ironic_app.VersionSelectorApplication()

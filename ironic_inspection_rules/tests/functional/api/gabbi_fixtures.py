@@ -22,6 +22,8 @@ from ironic import objects
 from ironic.common import context
 from oslo_serialization import jsonutils
 
+from ironic_inspection_rules.ha import database_queue
+from ironic_inspection_rules.ha import queue
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.functional.api import conductor
 
@@ -80,6 +82,47 @@ class BuiltInRulesAPI(API):
     def stop_fixture(self) -> None:
         super().stop_fixture()
         self.directory.cleanup()
+
+
+class QueueAPI(API):
+    """With durable inspection; no worker runs."""
+
+    options = {'inspection_queue': {'enabled': True}}
+
+
+class QueueKeystoneAPI(API):
+    """With durable inspection and tokens."""
+
+    options = {'DEFAULT': {'auth_strategy': 'keystone'},
+               'inspection_queue': {'enabled': True}}
+
+
+class NodesToInspect(fixture.GabbiFixture):
+    """Nodes named after their states, each with a port; after an API.
+
+    ``locked`` is manageable, ``posted`` too and has unprocessed data.
+    """
+
+    def start_fixture(self) -> None:
+        admin = context.get_admin_context()
+        for number, (name, state) in enumerate((
+                ('waiting', 'inspect wait'), ('inspecting', 'inspecting'),
+                ('manageable', 'manageable'), ('enroll', 'enroll'),
+                ('locked', 'manageable'), ('posted', 'manageable'))):
+            node = objects.Node(
+                admin, uuid=f'{number}{NODE[1:]}', name=name,
+                driver='fake-hardware', inspect_interface='fake',
+                provision_state=state,
+                reservation='host' if name == 'locked' else None)
+            node.create()
+            objects.Port(admin, node_id=node.id,
+                         address=f'52:54:00:00:00:0{number}').create()
+            if name in ('posted', 'locked'):
+                requests = database_queue.DatabaseQueue(60)
+                requests.put(node.uuid, queue.CONTINUE, {
+                    'interfaces': [{'mac_address': '52:54:00:00:00:09'}]},
+                    {'sent': True})
+                requests.consume(requests.get('w1'))
 
 
 class InspectedNode(fixture.GabbiFixture):
