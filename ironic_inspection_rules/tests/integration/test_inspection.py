@@ -12,6 +12,8 @@
 
 """What rules do to a machine that is really inspected."""
 
+from concurrent import futures
+
 from ironic_inspection_rules.tests.integration import base
 from ironic_inspection_rules.tests.integration.base import action
 
@@ -83,6 +85,35 @@ class ValueTestCase(base.TestCase):
         stored = self.client.stored_data(node['uuid'])['plugin_data']
         self.assertEqual({'racks': ['A1', 'A2']}, stored['site'])
         self.assertNotIn('secret', stored)
+
+
+class ManyNodesTestCase(base.TestCase):
+    """Inspections at the same time."""
+
+    def test_each_node_gets_its_own(self) -> None:
+        self.create_rule(
+            action('set-attribute', '/extra/mac',
+                   '{inventory[interfaces][0][mac_address]}'),
+            action('set-port-attribute', '{node.extra[mac]}', '/extra/node',
+                   '{node.uuid}'),
+            action('add-trait', 'CUSTOM_SEEN'))
+        macs = [base.new_mac() for _ in range(8)]
+        nodes = {mac: self.client.enroll([mac]) for mac in macs}
+        for node in nodes.values():
+            self.client.start_inspection(node)
+        with futures.ThreadPoolExecutor(len(macs)) as pool:
+            answers = list(pool.map(
+                lambda mac: self.client.post('/v1/continue_inspection',
+                                             json=base.ramdisk_data(mac)),
+                macs))
+        self.assertEqual([202] * len(macs),
+                         [answer.status_code for answer in answers])
+        for mac, node in nodes.items():
+            self.assert_inspected(self.client.wait_for_state(
+                node, 'manageable', 'inspect failed'))
+            self.assertEqual({'mac': mac}, self.client.node(node)['extra'])
+            self.assertEqual({'node': node}, self.client.port(mac)['extra'])
+            self.assertEqual(['CUSTOM_SEEN'], self.client.traits(node))
 
 
 class TraceTestCase(base.TestCase):

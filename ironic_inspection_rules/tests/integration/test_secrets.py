@@ -86,7 +86,9 @@ class CanaryTestCase(base.TestCase):
         self.assertEqual('******', node['extra']['copy0'])
         self.assertEqual('admin',
                          node['extra']['copy1']['ipmi_username'])
-        self.assertNotIn(_CANARY, self.everything(node))
+        seen = self.everything(node)
+        self.assertNotIn(_CANARY, seen)
+        self.assertIn('baremetal.inspectionrule.create.end', seen)
 
     def test_errors_are_masked(self) -> None:
         for failing in (

@@ -1,0 +1,68 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The demonstration, as ``make demo`` runs it."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+import fixtures
+import requests
+
+from ironic_inspection_rules.tests.integration import base
+
+_DEMO = pathlib.Path(__file__).parents[3] / 'tools' / 'demo'
+
+
+class DemoTestCase(base.IntegrationTestCase):
+    """``tools/demo``."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        if not _DEMO.exists():
+            self.skipTest('not in a checkout')
+        self.scratch = self.useFixture(fixtures.TempDir()).path
+
+    def start(self) -> subprocess.Popen[str]:
+        demo = subprocess.Popen(
+            [sys.executable, '-u', str(_DEMO)], text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env={**os.environ, 'TMPDIR': self.scratch})
+        self.addCleanup(demo.wait)
+        self.addCleanup(demo.kill)
+        return demo
+
+    def test_it_shows_rules_changes_and_traits(self) -> None:
+        demo = self.start()
+        output, _ = demo.communicate()
+        self.assertEqual(0, demo.returncode, output)
+        for line in ('Write down what the machine has: matched',
+                     '/properties/cpus: (nothing) -> 2',
+                     'Big memory is for databases: did not match',
+                     'traits: CUSTOM_SIMULATION, HW_CPU_X86_AVX2',
+                     '4 CPUs were ordered, this machine has 2'):
+            self.assertIn(line, output)
+        self.assertEqual([], os.listdir(self.scratch))
+
+    def test_an_interrupted_demo_leaves_nothing_behind(self) -> None:
+        demo = self.start()
+        assert demo.stdout
+        url = next(line.split()[-1] for line in demo.stdout
+                   if 'answers at' in line)
+        demo.send_signal(signal.SIGINT)
+        output, _ = demo.communicate()
+        self.assertEqual(130, demo.returncode, output)
+        self.assertRaises(requests.ConnectionError, requests.get, url)
+        self.assertEqual([], os.listdir(self.scratch))
