@@ -84,12 +84,18 @@ class InvalidRule(Invalid):
 
 
 class InvalidDocument(Invalid):
-    """A file does not hold what it should."""
+    """A file does not hold what it should.
 
-    def __init__(self, path: str, reason: str) -> None:
+    :param place: line and column, counted from one, where they are known.
+    """
+
+    def __init__(self, path: str, reason: str,
+                 place: tuple[int, int] | None = None) -> None:
         self.path = path
         self.reason = reason
-        super().__init__(f'{path}: {reason}')
+        self.place = place
+        where = _('line %d, column %d: ') % place if place else ''
+        super().__init__(f'{path}: {where}{reason}')
 
 
 class InvalidBuiltInRules(InvalidDocument):

@@ -27,8 +27,9 @@ from ironic_inspection_rules.engine import trace
 class Rehearsal:
     """What rules would do.
 
-    ``traces`` explain all rules that were looked at, ``changes`` are those
-    that would be saved, ``error`` says why inspection would fail.
+    ``traces`` are of the rules that match or, where an explanation was asked
+    for, of all that were looked at. ``changes`` are those that would be
+    saved, ``error`` says why inspection would fail.
     """
 
     traces: tuple[trace.RuleTrace, ...]
@@ -48,7 +49,8 @@ class Rehearsal:
 def rehearse(
         plans: typing.Mapping[str, typing.Iterable[compiler.Plan]],
         facts: engine_target.Facts,
-        phases: typing.Iterable[str] = model.PHASES) -> Rehearsal:
+        phases: typing.Iterable[str] = model.PHASES,
+        explain: bool = True) -> Rehearsal:
     """Run phases one after another; nothing is saved, logged or called.
 
     Each phase finds the data as the one before it left them.
@@ -56,6 +58,8 @@ def rehearse(
     :param plans: the rules of each phase, in the order they run in.
     :param facts: the machine as the first phase finds it, which is not
         changed. Its node may be empty, but not None.
+    :param explain: trace also rules that do not match, with a reason for
+        each condition.
     """
     traces: list[trace.RuleTrace] = []
     changes: list[engine_target.Change] = []
@@ -64,7 +68,7 @@ def rehearse(
             dataclasses.replace(facts, node=None) if phase == model.EARLY
             else facts)
         outcome = runner.run(plans.get(phase, ()), target, _scope(facts),
-                             explain=True)
+                             explain)
         traces += outcome.traces
         if outcome.keeps_changes:
             changes += target.changes

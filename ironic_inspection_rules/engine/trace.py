@@ -36,7 +36,7 @@ class ConditionTrace:
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return plain JSON data."""
-        return dataclasses.asdict(self)
+        return {'op': self.op, 'result': self.result, 'reason': self.reason}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

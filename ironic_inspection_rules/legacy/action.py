@@ -39,6 +39,7 @@ _DRIVER = ('driver',)
 class FormattedAction(plugin.Action):
     """An action whose value may hold ``{data[…]}``."""
 
+    FORMATTED = frozenset({'value'})
     LITERAL = frozenset({'path', 'name', 'value', 'cleanup'})
     NEEDS_VIEW = True
 
@@ -56,8 +57,10 @@ class AttributeAction(FormattedAction):
 
     def problems(self, arguments: typing.Mapping[str, typing.Any]
                  ) -> typing.Iterator[tuple[str, str]]:
-        if not isinstance(arguments.get('path', ''), str):
-            yield 'path', _('must be a string')
+        try:
+            _read_path(arguments.get('path', '/extra'))
+        except exceptions.OperationError as exc:
+            yield 'path', str(exc)
 
 
 class SetAttribute(AttributeAction):
@@ -153,7 +156,9 @@ class Fail(plugin.Action):
         raise exceptions.FailRequested(str(message), maintenance)
 
 
-def _read_path(path: str) -> data_path.Path:
+def _read_path(path: typing.Any) -> data_path.Path:
+    if not isinstance(path, str):
+        raise exceptions.OperationError(_('must be a string'))
     return schema.parse_path(path if path.startswith('/') else f'/{path}',
                              schema.NODE)
 

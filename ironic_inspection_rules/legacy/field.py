@@ -18,6 +18,7 @@ value that is no list gives the value itself, ``*`` gives the members of
 mappings only, and an index into a number is an error.
 """
 
+import functools
 import re
 import typing
 import warnings
@@ -63,6 +64,15 @@ def parse(path: str) -> Path:
             % {'path': path, 'reason': exc}) from exc
 
 
+def plain_names(field: str) -> tuple[str, ...]:
+    """Return the names that a field consists of, or none.
+
+    A field has one value at most if it has nothing but names.
+    """
+    return _names(_without_root(parse(split(field)[1])))
+
+
+@functools.lru_cache(maxsize=4096)
 def compile_field(field: str) -> typing.Callable[[view.Roots],
                                                  list[typing.Any]]:
     """Make a function that finds all values of a field.

@@ -54,6 +54,20 @@ def render(value: typing.Any, data: Data) -> typing.Any:
     return value
 
 
+def problems(value: typing.Any) -> typing.Iterator[str]:
+    """Tell which strings in a value cannot be filled in for any machine."""
+    if isinstance(value, str):
+        try:
+            _compile(value)
+        except exceptions.OperationError as exc:
+            yield str(exc)
+    elif isinstance(value, dict):
+        value = [*value.keys(), *value.values()]
+    if isinstance(value, list):
+        for item in value:
+            yield from problems(item)
+
+
 @functools.lru_cache(maxsize=4096)
 def _compile(text: str) -> Render:
     if '{' not in text and '}' not in text:

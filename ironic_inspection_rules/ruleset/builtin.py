@@ -49,19 +49,20 @@ def load(path: str, ops: registry.Registry) -> tuple[model.Rule, ...]:
     try:
         entries = document.load(path).entries
     except exceptions.InvalidDocument as exc:
-        raise exceptions.InvalidBuiltInRules(path, exc.reason) from exc
+        raise exceptions.InvalidBuiltInRules(path, exc.reason,
+                                             exc.place) from exc
     rules: dict[str, model.Rule] = {}
     for index, entry in enumerate(entries):
-        name = _name(entry, index)
         try:
             rule = parse(entry, ops)
         except exceptions.InvalidRule as exc:
             raise exceptions.InvalidBuiltInRules(path, str(
-                exceptions.InvalidRule(exc.problems, name))) from exc
+                exceptions.InvalidRule(exc.problems, label(entry, index)))
+            ) from exc
         if rule.uuid in rules:
             raise exceptions.InvalidBuiltInRules(
                 path, _('rule %(name)s has the UUID %(uuid)s of another one')
-                % {'name': name, 'uuid': rule.uuid})
+                % {'name': label(entry, index), 'uuid': rule.uuid})
         rules[rule.uuid] = rule
     return tuple(rules.values())
 
@@ -78,7 +79,11 @@ def parse(entry: typing.Any, ops: registry.Registry) -> model.Rule:
     return validation.parse(entry, ops, built_in=True)
 
 
-def _name(entry: typing.Any, index: int) -> str:
+def label(entry: typing.Any, index: int) -> str:
+    """Return what names a rule of a file to its author.
+
+    :param index: its place in the file, from zero.
+    """
     number = f'#{index + 1}'
     if not isinstance(entry, dict):
         return number

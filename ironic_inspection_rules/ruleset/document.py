@@ -105,7 +105,10 @@ def _compose(path: str, text: str) -> Document:
             places.update(((index, pointer), place)
                           for pointer, place in _places(entry, ''))
     except (yaml.YAMLError, RecursionError) as exc:
-        raise exceptions.InvalidDocument(path, _explain(exc)) from exc
+        mark = getattr(exc, 'problem_mark', None)
+        raise exceptions.InvalidDocument(
+            path, getattr(exc, 'problem', None) or str(exc),
+            mark and (mark.line + 1, mark.column + 1)) from exc
     return Document(path, tuple(values), places)
 
 
@@ -168,12 +171,3 @@ def _places(node: yaml.Node, pointer: str
         for key, value in node.value:
             yield from _places(value,
                                pointer + data_path.pointer([key.value]))
-
-
-def _explain(exc: Exception) -> str:
-    mark = getattr(exc, 'problem_mark', None)
-    if mark is None:
-        return str(exc)
-    return _('line %(line)d, column %(column)d: %(problem)s') % {
-        'line': mark.line + 1, 'column': mark.column + 1,
-        'problem': getattr(exc, 'problem', None) or exc}

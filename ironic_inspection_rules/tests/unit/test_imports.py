@@ -48,21 +48,23 @@ MAY_IMPORT = {
     'objects': {'db', 'ironic'},
     'ha': {'db'},
     'ruleset': {'engine', 'legacy'},
+    'offline': {'actions', 'conditions', 'engine', 'legacy', 'ruleset'},
     'client': set(),
     'osc': {'client', 'ruleset'},
     'adapters': {'engine', 'ruleset', 'traits', 'objects', 'ha', 'conf',
                  'ironic'},
     'api': ANY_LAYER_BELOW,
     'command': ANY_LAYER_BELOW | {'api'},
-    'command.lint': {'engine', 'legacy', 'ruleset'},
-    'command.test': {'engine', 'legacy', 'ruleset'},
-    'command.convert': {'engine', 'legacy', 'ruleset'},
+    'command.shell': set(),
+    'command.lint': {'engine', 'legacy', 'offline', 'ruleset'},
+    'command.test': {'engine', 'legacy', 'offline', 'ruleset'},
+    'command.convert': {'engine', 'legacy', 'offline', 'ruleset'},
 }
 
 #: What works on a machine without Ironic.
 OFFLINE = ('engine', 'conditions', 'actions', 'legacy', 'traits',
-           'ruleset', 'command.lint', 'command.test',
-           'command.convert')
+           'ruleset', 'offline', 'command.shell', 'command.lint',
+           'command.test', 'command.convert')
 
 
 def is_within(name: str, prefix: str) -> bool:

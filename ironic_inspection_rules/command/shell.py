@@ -1,0 +1,61 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""ironic-inspection-rules: works on files of rules, without Ironic."""
+
+import argparse
+import importlib.metadata
+import os
+import sys
+import typing
+
+from cliff import app
+from cliff import commandmanager
+
+from ironic_inspection_rules.i18n import _
+
+NAME = 'ironic-inspection-rules'
+COMMANDS = 'ironic_inspection_rules.commands'
+
+
+class Shell(app.App):
+    """Commands that need neither Ironic nor a database nor a network."""
+
+    NAME = NAME
+
+    def __init__(self) -> None:
+        super().__init__(
+            description=_('Check, try and convert inspection rules.'),
+            version=importlib.metadata.version(NAME),
+            command_manager=commandmanager.CommandManager(COMMANDS),
+            deferred_help=True)
+
+    def build_option_parser(
+            self, description: str | None, version: str | None,
+            argparse_kwargs: dict[str, typing.Any] | None = None
+    ) -> argparse.ArgumentParser:
+        return super().build_option_parser(
+            description, version, {'prog': NAME, **(argparse_kwargs or {})})
+
+
+def main(argv: typing.Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    :returns: what the command says, 1 where it cannot be carried out, and
+        64 where it is not called as it should be.
+    """
+    try:
+        return Shell().run(list(sys.argv[1:] if argv is None else argv)
+                           or ['--help'])
+    except SystemExit as exc:
+        # The parser's own 2 means something else here.
+        return os.EX_USAGE if exc.code == 2 else int(exc.code or 0)

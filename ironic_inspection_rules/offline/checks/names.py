@@ -1,0 +1,126 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Replacement fields over names that nothing has."""
+
+import difflib
+import re
+import typing
+
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.legacy import text
+from ironic_inspection_rules.offline import rulefile
+from ironic_inspection_rules.offline.checks import subject
+
+# Fields of Ironic's node that rules see; a test compares the two.
+NODE = frozenset("""
+    allocation_id auto_discovered automated_clean bios_interface
+    boot_interface boot_mode chassis_id clean_step conductor_affinity
+    conductor_group console_enabled console_interface created_at
+    deploy_interface deploy_step description disable_power_off driver
+    driver_info driver_internal_info extra fault firmware_interface health id
+    inspect_interface inspection_finished_at inspection_started_at
+    instance_info instance_name instance_uuid last_error lessee maintenance
+    maintenance_reason management_interface name network_data
+    network_interface owner parent_node power_interface power_state properties
+    protected protected_reason provision_state provision_updated_at
+    raid_config raid_interface rescue_interface reservation resource_class
+    retired retired_reason secure_boot service_step shard storage_interface
+    target_power_state target_provision_state target_raid_config traits
+    updated_at uuid vendor_interface""".split())
+
+_NODE_ROOTS = frozenset(('node', 'ports', 'port_groups'))
+
+# A name in double braces was for a template engine to replace.
+_JINJA = re.compile(r'\{\{\s*[A-Za-z_][\w.]*\s*(?:\|[^{}]*)?\}\}|\{%')
+
+
+def check(rule: subject.Subject) -> subject.Found:
+    """Find replacement fields that can never exist."""
+    early = rule.rule.phase == model.EARLY
+    for operation in rule.operations:
+        for name, value in operation.templates.items():
+            for field in interpolation.fields(value):
+                problem = _problem(field, operation.loops, early)
+                if problem:
+                    yield operation.pointer_to(name), problem
+        for field in interpolation.fields(operation.written.get('loop')):
+            problem = _problem(field, False, early)
+            if problem:
+                yield f'{operation.pointer}/loop', problem
+        yield from _check_formats(operation)
+
+
+def check_jinja(rule: subject.Subject) -> subject.Found:
+    """Find what a template engine should have replaced."""
+    written = rule.written.entry
+    for name in ('description', 'scope', 'conditions', 'actions'):
+        for pointer, value in _texts(written.get(name), f'/{name}'):
+            if _JINJA.search(value):
+                yield pointer, _('"%s" looks like a variable of Jinja2 that '
+                                 'was not replaced') % value
+
+
+def _problem(field: interpolation.Field, in_loop: bool,
+             early: bool) -> str | None:
+    """Say why a field can never exist, if so."""
+    if field.root is None:
+        return _('{%s} is not a field: write {name[key]} or {name.key}; '
+                 'literal braces are doubled') % field.text
+    if field.root == interpolation.ITEM:
+        return None if in_loop else _(
+            '{%s} does not exist outside of a loop') % field.text
+    if field.root not in interpolation.ROOTS:
+        return _('{%(field)s} is over an unknown name; %(hint)s') % {
+            'field': field.text, 'hint': _hint(field.root)}
+    if early and field.root in _NODE_ROOTS:
+        return _('{%s} does not exist in the early phase, where there is no '
+                 'node yet') % field.text
+    if field.root == 'node' and field.steps and field.steps[0] not in NODE:
+        near = difflib.get_close_matches(field.steps[0], NODE, n=1)
+        known = _('did you mean "%s"?') % near[0] if near else _(
+            "see the attributes of nodes in Ironic's API")
+        return _('{%(field)s}: a node has no "%(name)s"; %(hint)s') % {
+            'field': field.text, 'name': field.steps[0], 'hint': known}
+    return None
+
+
+def _hint(name: str) -> str:
+    near = difflib.get_close_matches(name, interpolation.ROOTS, n=1)
+    if near:
+        return _('did you mean "%s"?') % near[0]
+    if name == 'data':
+        return _('what ironic-inspector called data is in inventory and '
+                 'plugin_data')
+    return _('did you mean {plugin_data[%s]}?') % name
+
+
+def _check_formats(operation: rulefile.Operation) -> subject.Found:
+    """Check the ``{data[…]}`` of ironic-inspector."""
+    for name in getattr(operation.op.plugin, 'FORMATTED', ()):
+        for problem in text.problems(operation.arguments.get(name)):
+            yield operation.pointer_to(name), problem
+
+
+def _texts(value: typing.Any,
+           pointer: str) -> typing.Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield pointer, value
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _texts(item, f'{pointer}/{index}')
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _texts(item, pointer + data_path.pointer([key]))

@@ -1,0 +1,118 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What trials are expected to give, for tests of rules.
+
+A file has one mapping for each inventory, by its path from the directory of
+the file. What a mapping does not mention is not compared::
+
+    machines/r640.json:
+      result: ok
+      matched: [Set IPMI credentials]
+      changes:
+        - {object: node, op: add, path: /extra/rack, value: b7}
+"""
+
+import difflib
+import os.path
+import typing
+
+import yaml
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.offline import trial
+from ironic_inspection_rules.ruleset import document
+
+Expectation = dict[str, typing.Any]
+
+KEYS = ('result', 'error', 'matched', 'changes')
+
+
+def load(path: str) -> dict[str, Expectation]:
+    """Read expectations, by the path of the inventory.
+
+    :raises: :class:`.exceptions.InvalidDocument` where there are none.
+    """
+    expected = document.load_mapping(path)
+    for name, each in expected.items():
+        unknown = set(each) - set(KEYS) if isinstance(each, dict) else {''}
+        if unknown:
+            raise exceptions.InvalidDocument(
+                path, _('what is expected of %(name)s must be a mapping with '
+                        '%(keys)s') % {'name': name,
+                                       'keys': ', '.join(KEYS)})
+    return expected
+
+
+def dump(path: str, trials: typing.Iterable[trial.Trial]) -> None:
+    """Write what trials gave, so that they are expected to give it again."""
+    expected = {_name(path, each): _actual(each) for each in trials}
+    with open(path, 'w', encoding='utf-8') as stream:
+        stream.write(_as_yaml(expected))
+
+
+def differences(path: str, expected: dict[str, Expectation],
+                trials: typing.Iterable[trial.Trial]
+                ) -> typing.Iterator[str]:
+    """Compare trials with what is expected of them.
+
+    :param path: the file of the expectations.
+    :returns: for each inventory that differs, a diff or a sentence.
+    """
+    left = dict(expected)
+    for each in trials:
+        name = _name(path, each)
+        wanted = left.pop(name, None)
+        if wanted is None:
+            yield _('%s: nothing is expected of this inventory') % name
+            continue
+        actual = {key: value for key, value in _actual(each).items()
+                  if key in wanted}
+        text = '\n'.join(difflib.unified_diff(
+            _lines(wanted), _lines(actual), _('%s as expected') % name,
+            _('%s as it is') % name, lineterm=''))
+        if text:
+            yield text
+    for name in left:
+        yield _('%s: there is no such inventory') % name
+
+
+def _name(path: str, each: trial.Trial) -> str:
+    return os.path.relpath(each.path, os.path.dirname(path) or '.')
+
+
+def _actual(each: trial.Trial) -> Expectation:
+    error = each.outcome.error
+    return {
+        'result': each.result,
+        **({'error': str(error)} if error else {}),
+        'matched': each.matched,
+        'changes': [change.as_dict() for change in each.outcome.changes],
+    }
+
+
+def _lines(expected: Expectation) -> list[str]:
+    """Write an expectation in the one way that compares."""
+    ordered = {key: expected[key] for key in KEYS if key in expected}
+    changes = ordered.get('changes')
+    if isinstance(changes, list):
+        ordered['changes'] = [
+            {name: change.get(name)
+             for name in ('object', 'op', 'path', 'value')}
+            if isinstance(change, dict) else change for change in changes]
+    return _as_yaml(ordered).splitlines()
+
+
+def _as_yaml(value: typing.Any) -> str:
+    return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True,
+                              default_flow_style=None, width=100))

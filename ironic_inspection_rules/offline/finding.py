@@ -1,0 +1,42 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What may be wrong in a file of rules, and where."""
+
+import dataclasses
+import typing
+
+ERROR = 'error'
+WARNING = 'warning'
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Finding:
+    """One thing that an author should look at.
+
+    ``line`` and ``column`` count from one. ``rule`` is what names the rule,
+    and None where the whole file is at fault. ``check`` is the name of the
+    check that found it, ``level`` one of ``error`` (the rule cannot be used)
+    and ``warning`` (it can, but hardly does what it should).
+    """
+
+    path: str
+    line: int
+    column: int
+    level: str
+    check: str
+    rule: str | None
+    message: str
+
+    def as_dict(self) -> dict[str, typing.Any]:
+        """Return plain JSON data."""
+        return dataclasses.asdict(self)

@@ -1,0 +1,142 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rules as they are written in files, in either language."""
+
+import dataclasses
+import typing
+
+from ironic_inspection_rules.engine import arguments
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.legacy import translate
+from ironic_inspection_rules.ruleset import builtin
+from ironic_inspection_rules.ruleset import document
+
+
+@dataclasses.dataclass(frozen=True)
+class WrittenRule:
+    """One entry of a file.
+
+    ``index`` is its number in the file, from zero.
+    """
+
+    source: document.Document
+    index: int
+
+    @property
+    def entry(self) -> typing.Any:
+        """What the author wrote."""
+        return self.source.entries[self.index]
+
+    @property
+    def is_old(self) -> bool:
+        """Whether it is in the language of ironic-inspector."""
+        return translate.is_old(self.entry)
+
+    @property
+    def label(self) -> str:
+        """What names the rule to its author."""
+        return builtin.label(self.entry, self.index)
+
+    def place(self, pointer: str = '') -> document.Place:
+        """Return line and column of a value.
+
+        :param pointer: where it is in the rule as this engine has it.
+        """
+        if self.is_old:
+            pointer = pointer.replace('/args', '', 1)
+        return self.source.place(self.index, pointer)
+
+    def parse(self, ops: registry.Registry) -> model.Rule:
+        """Read the rule.
+
+        :raises: :class:`.exceptions.InvalidRule` with all problems.
+        """
+        return builtin.parse(self.entry, ops)
+
+
+def load(path: str) -> list[WrittenRule]:
+    """Read the rules of a file.
+
+    :raises: :class:`.exceptions.InvalidDocument` where it cannot be read.
+    """
+    read = document.load(path)
+    return [WrittenRule(read, index) for index in range(len(read.entries))]
+
+
+@dataclasses.dataclass(frozen=True)
+class Operation:
+    """A condition or an action of a rule that passed validation.
+
+    ``pointer`` says where it is, ``arguments`` are all its arguments by
+    name, as written.
+    """
+
+    pointer: str
+    op: registry.Op
+    written: typing.Mapping[str, typing.Any]
+    inverted: bool
+    arguments: dict[str, typing.Any]
+
+    def pointer_to(self, argument: str) -> str:
+        """Say where an argument is."""
+        args = self.written.get('args')
+        if isinstance(args, dict):
+            return self.pointer + data_path.pointer(['args', argument])
+        names = [each.name for each in self.op.signature.arguments]
+        return f'{self.pointer}/args/{names.index(argument)}'
+
+    @property
+    def loops(self) -> bool:
+        return self.written.get('loop') is not None
+
+    @property
+    def templates(self) -> dict[str, typing.Any]:
+        """The arguments that may have replacement fields, by name."""
+        return {name: value for name, value in self.arguments.items()
+                if name not in self.op.plugin.LITERAL}
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is the same for all machines."""
+        return not self.op.plugin.NEEDS_VIEW and not interpolation.fields(
+            [*self.templates.values(), self.written.get('loop')])
+
+
+def operations(rule: model.Rule, ops: registry.Registry
+               ) -> tuple[list[Operation], list[Operation]]:
+    """Return the conditions and the actions of a rule."""
+    return (_operations(rule.conditions, 'conditions', ops.conditions),
+            _operations(rule.actions, 'actions', ops.actions))
+
+
+def _operations(written: typing.Iterable[typing.Mapping[str, typing.Any]],
+                name: str, ops: typing.Mapping[str, registry.Op]
+                ) -> list[Operation]:
+    found = []
+    for index, operation in enumerate(written):
+        op_name, inverted = model.split_op(operation['op'])
+        op = ops[op_name]
+        bound, _problems = op.signature.bind(operation.get('args'))
+        found.append(Operation(f'/{name}/{index}', op, operation, inverted,
+                               _with_defaults(op.signature, bound)))
+    return found
+
+
+def _with_defaults(signature: arguments.Signature,
+                   bound: dict[str, typing.Any]) -> dict[str, typing.Any]:
+    return {argument.name: bound.get(argument.name, argument.default)
+            for argument in signature.arguments
+            if argument.name in bound or not argument.required}
