@@ -132,6 +132,7 @@ def _print(trials: list[trial.Trial], how: str, in_detail: bool) -> str:
     if how == 'json':
         # One line for each of many: the indented form takes far longer.
         indent = 2 if len(data) == 1 else None
-        return '[%s]' % ',\n'.join(json.dumps(each, indent=indent)
-                                   for each in data)
+        listed = ',\n'.join(json.dumps(each, indent=indent)
+                            for each in data)
+        return f'[{listed}]'
     return str(yaml.safe_dump(data, sort_keys=False, allow_unicode=True))

@@ -43,8 +43,8 @@ NODE = frozenset("""
 
 _NODE_ROOTS = frozenset(('node', 'ports', 'port_groups'))
 
-# A name in double braces was for a template engine to replace.
-_JINJA = re.compile(r'\{\{\s*[A-Za-z_][\w.]*\s*(?:\|[^{}]*)?\}\}|\{%')
+# As people write names for a template engine to replace.
+_JINJA = re.compile(r'\{\{ +[A-Za-z_][\w.]* *(?:\|[^{}]*)?\}\}|\{%')
 
 
 def check(rule: subject.Subject) -> subject.Found:

@@ -12,6 +12,7 @@
 
 """Actions of old rules change what they changed in ironic-inspector."""
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.legacy import inspection
 
@@ -61,8 +62,10 @@ class SetAttributeTestCase(ActionTestCase):
                                           extra={'l': []}))
 
     def test_what_the_api_may_not_change_is_refused(self):
-        self.assertIn('provision_state', self.refused(
-            self.action('/provision_state', 'active')))
+        self.assertRaisesRegex(
+            exceptions.InvalidRule, '/actions/0/path',
+            self.refused, self.action('/provision_state', 'active'))
+        self.assertIn('name', self.refused(self.action('/name', [])))
 
     def test_a_new_driver_resets_interfaces_unless_told_not_to(self):
         set_driver = self.action('driver', 'ipmi')

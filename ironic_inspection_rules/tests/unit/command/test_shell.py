@@ -1,0 +1,167 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The commands on files, as someone calls them."""
+
+import contextlib
+import io
+import json
+import logging
+import subprocess
+import sys
+
+import yaml
+
+from ironic_inspection_rules.command import shell
+from ironic_inspection_rules.tests.unit.offline import files
+
+GOOD = '- actions: [{op: set-attribute, args: [/extra/a, 1]}]\n'
+FAILS = '- actions: [{op: fail, args: [x]}]\n'
+BREAKS = '- actions: [{op: log, args: ["{plugin_data.gone}"]}]\n'
+
+
+class CallTestCase(files.FilesTestCase):
+
+    def setUp(self):
+        super().setUp()
+        root = logging.getLogger()
+        self.addCleanup(root.setLevel, root.level)
+        self.addCleanup(setattr, root, 'handlers', root.handlers[:])
+
+    def call(self, *arguments):
+        """Call the command.
+
+        :returns: what it returns and what it prints.
+        """
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            code = shell.main(arguments)
+        return code, output.getvalue()
+
+
+class ShellTestCase(CallTestCase):
+
+    def test_without_a_command_it_tells_what_there_is(self):
+        code, output = self.call()
+        self.assertEqual(0, code)
+        for name in ('convert', 'lint', 'test'):
+            self.assertIn(name, output)
+
+    def test_a_wrong_call_is_told_from_what_commands_return(self):
+        with contextlib.redirect_stderr(io.StringIO()):
+            self.assertEqual(64, self.call('lint')[0])
+
+    def test_ironic_is_not_needed(self):
+        rules = self.write('rules.yaml', GOOD)
+        script = ('import sys\n'
+                  'sys.modules["ironic"] = None\n'
+                  'from ironic_inspection_rules.command import shell\n'
+                  'sys.exit(shell.main(sys.argv[1:]))\n')
+        result = subprocess.run([sys.executable, '-c', script, 'lint', rules],
+                                capture_output=True, text=True)
+        self.assertEqual((0, '', ''), (result.returncode, result.stdout,
+                                       result.stderr))
+
+
+class LintTestCase(CallTestCase):
+
+    def test_nothing_found_is_nothing_said(self):
+        self.assertEqual((0, ''), self.call(
+            'lint', self.write('rules.yaml', GOOD)))
+
+    def test_anything_found_is_1(self):
+        path = self.write('rules.yaml', '- actions: [{op: log}]\n')
+        code, output = self.call('lint', path)
+        self.assertEqual(1, code)
+        self.assertIn('rules.yaml:1:13', output)
+
+    def test_json_is_for_programs(self):
+        path = self.write('rules.yaml', '- actions: [{op: log}]\n')
+        code, output = self.call('lint', '-f', 'json', path)
+        self.assertEqual(1, code)
+        found, = json.loads(output)
+        self.assertEqual((path, 1, 13, 'error', 'invalid', '#1'),
+                         tuple(found[name] for name in (
+                             'path', 'line', 'column', 'level', 'check',
+                             'rule')))
+
+    def test_sarif_is_for_reviews(self):
+        path = self.write('rules.yaml', GOOD)
+        code, output = self.call('lint', '-f', 'sarif', path)
+        self.assertEqual((0, '2.1.0'), (code, json.loads(output)['version']))
+
+    def test_checks_can_be_left_out(self):
+        path = self.write('rules.yaml',
+                          '- actions: [{op: log, args: ["{x}"]}]\n')
+        self.assertEqual(1, self.call('lint', path)[0])
+        self.assertEqual((0, ''), self.call(
+            'lint', '--ignore', 'unknown-field', path))
+
+
+class TestTestCase(CallTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.inventory = self.write('a.json', files.INVENTORY)
+
+    def try_rules(self, rules, *arguments):
+        return self.call('test', self.write('rules.yaml', rules),
+                         '--inventory', self.inventory, *arguments)
+
+    def test_what_it_returns(self):
+        for rules, code in ((GOOD, 0), (FAILS, 2), (BREAKS, 1)):
+            self.assertEqual(code, self.try_rules(rules)[0])
+
+    def test_an_error_counts_more_than_a_failure(self):
+        other = self.write('b.json', {'inventory': {}, 'gone': 1})
+        rules = BREAKS + FAILS
+        self.assertEqual(2, self.call(
+            'test', self.write('r.yaml', rules), '--inventory', other)[0])
+        self.assertEqual(1, self.try_rules(rules, '--inventory', other)[0])
+
+    def test_a_file_that_is_not_good_is_1(self):
+        self.assertEqual(1, self.try_rules('- actions: [{op: no}]')[0])
+        self.assertEqual(1, self.try_rules(GOOD, '--node', 'none')[0])
+
+    def test_one_machine_is_shown_in_detail(self):
+        _code, output = self.try_rules(GOOD)
+        self.assertIn('+ /extra/a: 1', output)
+        _code, output = self.try_rules(
+            GOOD, '--inventory', self.write('b.json', files.INVENTORY))
+        self.assertNotIn('+ /extra/a: 1', output)
+
+    def test_programs_get_all_there_is(self):
+        for how, load in (('json', json.loads), ('yaml', yaml.safe_load)):
+            _code, output = self.try_rules(GOOD, '-f', how)
+            result, = load(output)
+            self.assertEqual((self.inventory, 'ok', None),
+                             (result['inventory'], result['result'],
+                              result['error']))
+            self.assertEqual([{'object': 'node', 'op': 'add',
+                               'path': '/extra/a', 'value': 1}],
+                             result['changes'])
+            self.assertTrue(result['rules'][0]['matched'])
+
+    def test_expectations_decide_what_it_returns(self):
+        expected = str(self.directory / 'expected.yaml')
+        self.assertEqual(0, self.try_rules(
+            FAILS, '--expect', expected, '--update')[0])
+        self.assertEqual(0, self.try_rules(FAILS, '--expect', expected)[0])
+        code, output = self.try_rules(GOOD, '--expect', expected)
+        self.assertEqual(1, code)
+        self.assertIn('-result: failed\n', output)
+        self.assertIn('+result: ok\n', output)
+
+    def test_a_page_is_written(self):
+        path = self.directory / 'page.html'
+        self.try_rules(GOOD, '--html', str(path))
+        self.assertIn('<!DOCTYPE html>', path.read_text())

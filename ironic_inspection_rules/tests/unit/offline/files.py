@@ -1,0 +1,48 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Files for tests of what works on files."""
+
+import json
+import pathlib
+import textwrap
+import typing
+
+import fixtures
+
+from ironic_inspection_rules.tests.unit import base
+
+INVENTORY = {
+    'interfaces': [{'name': 'eth0', 'mac_address': '52:54:00:00:00:01'}],
+    'memory': {'physical_mb': 4096},
+    'system_vendor': {'manufacturer': 'Dell Inc.'},
+}
+
+
+class FilesTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.directory = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path)
+
+    def write(self, name: str, content: typing.Any) -> str:
+        """Write a file into the directory of the test.
+
+        :param content: text, or what is to be JSON.
+        :returns: the path of the file.
+        """
+        path = self.directory / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(textwrap.dedent(content) if isinstance(content, str)
+                        else json.dumps(content))
+        return str(path)
