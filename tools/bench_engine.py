@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Measure the rule engine against the one in stock Ironic, in one run.
+
+Both sides get the same rules and the same machine, and have to change it in
+the same way. Each rule has three conditions; one rule in ten matches, the
+others fail at their first, second or third condition in turn.
+
+The peer's database is out of the picture: its list of rules is in memory and
+saving a node does nothing. With ``--inspection`` two Ironics are started
+instead, and whole inspections with and without stored rules are compared.
+"""
+
+import argparse
+from collections.abc import Callable
+import cProfile
+import logging
+import pstats
+import statistics
+import tempfile
+import time
+import tracemalloc
+import types
+from typing import Any
+from unittest import mock
+
+from ironic.common.inspection_rules import engine as peer
+from ironic.conf import CONF
+from oslo_utils import uuidutils
+
+from ironic_inspection_rules.engine import compiler
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import runner
+from ironic_inspection_rules.engine import target
+from ironic_inspection_rules.tests.integration import base
+from ironic_inspection_rules.tests.live import launcher
+from ironic_inspection_rules.tests.live import options
+
+REPEATS = 7
+OTHER_SIZE = 10_000
+PEER_ONLY: options.Options = {'api': {'middleware': None},
+                              'inspector': {'hooks': '$default_hooks'}}
+
+INVENTORY = base.ramdisk_data('52:54:00:00:00:01')['inventory']
+NODE = {'uuid': uuidutils.generate_uuid(), 'name': 'bench', 'extra': {},
+        'properties': {}, 'driver_info': {}, 'traits': []}
+
+
+def make_rules(count: int) -> list[dict[str, Any]]:
+    """Make rules that both engines understand alike."""
+    return [_make_rule(number) for number in range(count)]
+
+
+def _make_rule(number: int) -> dict[str, Any]:
+    matches = number % 10 == 0
+    fails_at = None if matches else number % 3
+    vendor = INVENTORY['system_vendor']
+    product, maker, architecture = (
+        'other' if fails_at == position else right
+        for position, right in enumerate((
+            vendor['product_name'], vendor['manufacturer'],
+            INVENTORY['cpu']['architecture'])))
+    return {
+        'uuid': uuidutils.generate_uuid(), 'description': f'Rule {number}',
+        'priority': 0, 'phase': 'main', 'sensitive': False, 'scope': None,
+        'conditions': [
+            {'op': 'eq', 'args': {'values': [
+                '{inventory[system_vendor][product_name]}', product]}},
+            {'op': 'contains', 'args': {
+                'value': '{inventory[system_vendor][manufacturer]}',
+                'regex': maker}},
+            {'op': 'eq', 'args': {'values': [
+                '{inventory[cpu][architecture]}', architecture]}},
+        ],
+        'actions': [{'op': 'set-attribute', 'args': {
+            'path': f'/extra/bench_{number}',
+            'value': '{inventory[cpu][architecture]}'}}],
+    }
+
+
+def compile_rules(rules: list[dict[str, Any]]) -> list[compiler.Plan]:
+    """Make plans, as a service does when rules changed."""
+    ops = registry.installed()
+    return [compiler.compile_rule(model.Rule.from_mapping(rule), ops)
+            for rule in rules]
+
+
+def run_ours(plans: list[compiler.Plan]) -> dict[str, Any]:
+    """Run one phase and return the node's ``extra`` afterwards."""
+    changed = target.Target(target.Facts(INVENTORY, {}, NODE))
+    outcome = runner.run(plans, changed)
+    assert outcome.error is None, outcome.error
+    return changed.roots['node']['extra']
+
+
+def run_peer(rules: list[dict[str, Any]]) -> dict[str, Any]:
+    """The same by the engine of stock Ironic."""
+    node = types.SimpleNamespace(**{**NODE, 'extra': {}}, save=lambda: None)
+    task = types.SimpleNamespace(node=node, context=None)
+    stored = types.SimpleNamespace(list=lambda **_kwargs: list(rules))
+    with mock.patch.object(peer, 'objects', types.SimpleNamespace(
+            InspectionRule=stored)):
+        peer.apply_rules(task, INVENTORY, {}, 'main')
+    return node.extra
+
+
+def seconds(call: Callable[[], object], repeats: int = REPEATS) -> float:
+    """Median time of a call; the first one does not count."""
+    call()
+    times = []
+    for _repeat in range(repeats):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def compare(count: int) -> None:
+    """Print the throughput of both engines and their ratio."""
+    rules = make_rules(count)
+    plans = compile_rules(rules)
+    if run_ours(plans) != run_peer(rules):
+        raise SystemExit('The two engines do not do the same.')
+    ours = seconds(lambda: run_ours(plans))
+    theirs = seconds(lambda: run_peer(rules))
+    print(f'{count} rules of three conditions, one in ten matching:')
+    print(f'  stock Ironic  {count / theirs:12,.0f} rules/s')
+    print(f'  ours          {count / ours:12,.0f} rules/s   '
+          f'{theirs / ours:.1f} times')
+
+
+def scale() -> None:
+    """Print what no rules and many rules cost."""
+    print(f'0 rules: {seconds(lambda: run_ours([])) * 1e6:.0f} µs a phase')
+    rules = make_rules(OTHER_SIZE)
+    registry.installed()
+    load = seconds(lambda: compile_rules(rules), repeats=1)
+    tracemalloc.start()
+    plans = compile_rules(rules)
+    memory = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    ours = seconds(lambda: run_ours(plans))
+    print(f'{OTHER_SIZE} rules: {OTHER_SIZE / ours:,.0f} rules/s, compiled '
+          f'in {load:.2f} s, {memory / 2 ** 20:.1f} MiB')
+
+
+def profile() -> None:
+    """Print where the time goes."""
+    plans = compile_rules(make_rules(1000))
+    profiler = cProfile.Profile()
+    profiler.enable()
+    for _repeat in range(20):
+        run_ours(plans)
+    profiler.disable()
+    pstats.Stats(profiler).sort_stats('tottime').print_stats(8)
+
+
+def compare_inspections(count: int) -> None:
+    """Print what rules add to a whole inspection, on both sides."""
+    rules = [{name: value for name, value in rule.items()
+              if name != 'scope'} for rule in make_rules(count)]
+    added = {}
+    for name, overrides in (('stock Ironic', PEER_ONLY), ('ours', {})):
+        with tempfile.TemporaryDirectory() as directory:
+            ironic = launcher.Ironic(directory, overrides, ('ironic',), None)
+            ironic.create_database()
+            try:
+                ironic.start()
+                added[name] = _time_rules(ironic.client(), rules)
+            finally:
+                ironic.stop()
+        without, with_rules = added[name]
+        print(f'  {name:13} {without * 1000:7.0f} ms without rules, '
+              f'{with_rules * 1000:7.0f} ms with {count}')
+    costs = {name: max(with_rules - without, 1e-3)
+             for name, (without, with_rules) in added.items()}
+    print(f'  the rules take {costs["ours"] * 1000:.0f} ms instead of '
+          f'{costs["stock Ironic"] * 1000:.0f} ms, '
+          f'1/{costs["stock Ironic"] / costs["ours"]:.0f}')
+
+
+def _time_rules(client, rules: list[dict[str, Any]]) -> tuple[float, float]:
+    without = _time_inspection(client)
+    for rule in rules:
+        client.call('POST', '/v1/inspection_rules', rule)
+    return without, _time_inspection(client)
+
+
+def _time_inspection(client) -> float:
+    """Median time from the posted inventory to the manageable node."""
+    times = []
+    for _repeat in range(REPEATS):
+        mac = base.new_mac()
+        node = client.enroll([mac])
+        client.start_inspection(node)
+        start = time.perf_counter()
+        client.call('POST', f'/v1/continue_inspection?node_uuid={node}',
+                    base.ramdisk_data(mac))
+        shown = client.wait_for_state(node, 'manageable', 'inspect failed')
+        times.append(time.perf_counter() - start)
+        if shown['provision_state'] != 'manageable':
+            raise SystemExit(f'The inspection failed: {shown["last_error"]}')
+    return statistics.median(times)
+
+
+def main() -> None:
+    """Measure what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
+    parser.add_argument('--rules', type=int, default=1000)
+    parser.add_argument('--inspection', action='store_true',
+                        help='compare whole inspections on running Ironics')
+    parsed = parser.parse_args()
+    if parsed.inspection:
+        compare_inspections(parsed.rules)
+        return
+    logging.disable(logging.CRITICAL)
+    CONF([], project='ironic', default_config_files=[])
+    compare(parsed.rules)
+    scale()
+    profile()
+
+
+if __name__ == '__main__':
+    main()
