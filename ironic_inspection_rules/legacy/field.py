@@ -20,6 +20,7 @@ mappings only, and an index into a number is an error.
 
 import functools
 import re
+import types
 import typing
 import warnings
 
@@ -33,6 +34,11 @@ from ironic_inspection_rules.legacy import view
 Find = typing.Callable[[typing.Any], list[typing.Any]]
 Path = typing.Any
 """A node of jsonpath-ng's syntax tree."""
+
+ANY = ...
+"""The step ``[*]``."""
+
+Step = str | int | types.EllipsisType
 
 SOURCES: dict[str, typing.Callable[[view.Roots], typing.Any]] = {
     'data': view.data, 'node': view.node}
@@ -64,12 +70,13 @@ def parse(path: str) -> Path:
             % {'path': path, 'reason': exc}) from exc
 
 
-def plain_names(field: str) -> tuple[str, ...]:
-    """Return the names that a field consists of, or none.
+def steps(field: str) -> tuple[Step, ...]:
+    """Return the steps of a field that has nothing but simple ones.
 
-    A field has one value at most if it has nothing but names.
+    :returns: names, indices and :data:`ANY`, or nothing.
+    :raises: :class:`.exceptions.OperationError` where it is no JSON path.
     """
-    return _names(_without_root(parse(split(field)[1])))
+    return _steps(_without_root(parse(split(field)[1])))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -103,9 +110,12 @@ def _without_root(path: Path) -> Path:
     name = type(path).__name__
     if name == 'Root':
         return jsonpath.This()
-    if name in ('Child', 'Descendants'):
-        return type(path)(_without_root(path.left), path.right)
-    return path
+    if name not in ('Child', 'Descendants'):
+        return path
+    left = _without_root(path.left)
+    if name == 'Child' and isinstance(left, jsonpath.This):
+        return path.right
+    return type(path)(left, path.right)
 
 
 def _compile_node(path: Path) -> Find:
@@ -132,8 +142,7 @@ def _members(_path: Path) -> Find:
 
 
 def _index(path: Path) -> Find:
-    # Releases of jsonpath-ng before 1.8 know one index only.
-    indices = getattr(path, 'indices', None) or (path.index,)
+    indices = _indices(path)
 
     def find(value: typing.Any) -> list[typing.Any]:
         try:
@@ -177,15 +186,31 @@ def _child(path: Path) -> Find:
     return find
 
 
-def _names(path: Path) -> tuple[str, ...]:
-    """Return the names of a path that has nothing else, or none."""
-    if type(path).__name__ == 'Child':
-        left, right = _names(path.left), _names(path.right)
+def _steps(path: Path) -> tuple[Step, ...]:
+    name = type(path).__name__
+    if name == 'Child':
+        left, right = _steps(path.left), _steps(path.right)
         return left + right if left and right else ()
-    if type(path).__name__ == 'Fields' and len(path.fields) == 1 and (
+    if name == 'Fields' and len(path.fields) == 1 and (
             path.fields[0] != '*'):
         return tuple(path.fields)
+    if name == 'Index' and len(_indices(path)) == 1:
+        return _indices(path)
+    if name == 'Slice' and {path.start, path.end, path.step} == {None}:
+        return (ANY,)
     return ()
+
+
+def _names(path: Path) -> tuple[str, ...]:
+    """Return the names of a path that has nothing else, or nothing."""
+    found = _steps(path)
+    names = tuple(step for step in found if isinstance(step, str))
+    return names if names == found else ()
+
+
+def _indices(path: Path) -> tuple[int, ...]:
+    # Releases of jsonpath-ng before 1.8 know one index only.
+    return getattr(path, 'indices', None) or (path.index,)
 
 
 def _walk(names: tuple[str, ...]) -> Find:

@@ -85,17 +85,27 @@ def _compile(text: str) -> Render:
         literal + (field(data) if field else '') for literal, field in pieces)
 
 
-def _compile_field(name: str, spec: str, conversion: str | None) -> Render:
+def steps(name: str) -> tuple[str | int, ...]:
+    """Return the keys and indices of a field, ``data[disks][0]``.
+
+    :raises: :class:`.exceptions.MissingField` where it is over another name
+        than ``data``.
+    """
     match = _NAME.fullmatch(name)
-    if match is None or match['root'] != 'data' or (
-            conversion not in _CONVERSIONS):
+    if match is None or match['root'] != 'data':
         raise exceptions.MissingField(name)
-    steps = tuple(int(step) if step.isdecimal() else step
-                  for step in _STEP.findall(match['steps']))
+    return tuple(int(step) if step.isdecimal() else step
+                 for step in _STEP.findall(match['steps']))
+
+
+def _compile_field(name: str, spec: str, conversion: str | None) -> Render:
+    if conversion not in _CONVERSIONS:
+        raise exceptions.MissingField(f'{name}!{conversion}')
+    keys = steps(name)
     convert, render_spec = _CONVERSIONS[conversion], _compile(spec)
 
     def render_field(data: Data) -> str:
-        value = convert(_walk(data, steps, name))
+        value = convert(_walk(data, keys, name))
         spec = render_spec(data)
         if _WIDE.search(spec):
             raise exceptions.OperationError(
@@ -110,11 +120,11 @@ def _compile_field(name: str, spec: str, conversion: str | None) -> Render:
     return render_field
 
 
-def _walk(data: typing.Any, steps: tuple[str | int, ...],
+def _walk(data: typing.Any, keys: tuple[str | int, ...],
           name: str) -> typing.Any:
-    for step in steps:
+    for key in keys:
         try:
-            data = data[step]
+            data = data[key]
         except (KeyError, IndexError, TypeError):
             raise exceptions.MissingField(name) from None
     return data

@@ -103,8 +103,8 @@ def _comparison(condition: rulefile.Operation) -> Fact | None:
 
 def _old_fact(condition: rulefile.Operation) -> Fact | None:
     arguments = condition.arguments
-    names = old_field.plain_names(arguments['field'])
-    if not names:
+    steps = old_field.steps(arguments['field'])
+    if not steps or old_field.ANY in steps:
         return None
     op = condition.op.name.removeprefix('inspector-')
     inverted = bool(arguments['invert']) is not condition.inverted
@@ -115,7 +115,7 @@ def _old_fact(condition: rulefile.Operation) -> Fact | None:
     else:
         return None
     scheme, _path = old_field.split(arguments['field'])
-    return Fact(data_path.pointer([scheme, *names]), op,
+    return Fact(data_path.pointer([scheme, *steps]), op,
                 arguments.get('value'))
 
 

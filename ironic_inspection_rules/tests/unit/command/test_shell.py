@@ -54,7 +54,7 @@ class ShellTestCase(CallTestCase):
         code, output = self.call()
         self.assertEqual(0, code)
         for name in ('convert', 'lint', 'test'):
-            self.assertIn(name, output)
+            self.assertIn(f'\n  {name} ', output)
 
     def test_a_wrong_call_is_told_from_what_commands_return(self):
         with contextlib.redirect_stderr(io.StringIO()):
@@ -165,3 +165,24 @@ class TestTestCase(CallTestCase):
         path = self.directory / 'page.html'
         self.try_rules(GOOD, '--html', str(path))
         self.assertIn('<!DOCTYPE html>', path.read_text())
+
+
+class ConvertTestCase(CallTestCase):
+
+    OLD = '- actions: [{action: set-attribute, path: extra/a, value: "%s"}]'
+
+    def test_rules_are_written_as_yaml(self):
+        code, output = self.call('convert',
+                                 self.write('rules.yaml', self.OLD % 1))
+        self.assertEqual(0, code)
+        rule, = yaml.safe_load(output)
+        self.assertEqual('set-attribute', rule['actions'][0]['op'])
+
+    def test_anything_lost_is_1(self):
+        path = self.write('rules.yaml', self.OLD % '{data}')
+        with contextlib.redirect_stderr(io.StringIO()) as errors:
+            code, _output = self.call('convert', path, '-o',
+                                      str(self.directory / 'new.yaml'))
+        self.assertEqual(1, code)
+        self.assertIn('rules.yaml:1:13: #1: ', errors.getvalue())
+        self.assertIn('left out', (self.directory / 'new.yaml').read_text())

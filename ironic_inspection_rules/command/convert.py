@@ -1,0 +1,55 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""ironic-inspection-rules convert: rules of ironic-inspector as new ones."""
+
+import argparse
+
+from cliff import command
+
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.offline.conversion import file as converted_file
+
+
+class Convert(command.Command):
+    """Write rules of ironic-inspector in the language of today, as YAML.
+
+    Lists what cannot be carried over, or comes out differently, and returns
+    1 if there is anything.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            'files', metavar='<file>', nargs='+',
+            help=_('YAML or JSON file with rules of ironic-inspector'))
+        parser.add_argument(
+            '-o', '--output', metavar='<file>',
+            help=_('File to write; standard output if not given'))
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> int:
+        files = [converted_file.convert(path, registry.installed())
+                 for path in parsed_args.files]
+        text = '\n'.join(each.text for each in files)
+        if parsed_args.output:
+            with open(parsed_args.output, 'w', encoding='utf-8') as stream:
+                stream.write(text)
+        else:
+            self.app.stdout.write(text)
+        lost = [found for each in files for found in each.lost]
+        for found in lost:
+            self.app.stderr.write(
+                f'{found.path}:{found.line}:{found.column}: {found.rule}: '
+                f'{found.message}\n')
+        return 1 if lost else 0

@@ -1,0 +1,307 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rules of ironic-inspector as rules that a person would write today."""
+
+import dataclasses
+import re
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.actions import schema
+from ironic_inspection_rules.conditions import comparison
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.legacy import field as old_field
+from ironic_inspection_rules.legacy import translate
+from ironic_inspection_rules.offline.checks import secrets
+from ironic_inspection_rules.offline.conversion import field as new_field
+
+Problem = exceptions.Problem
+Inconvertible = new_field.Inconvertible
+Written = typing.Mapping[str, typing.Any]
+Operation = dict[str, typing.Any]
+
+_FLAGS = re.compile(r'\(\?[aiLmsux]+\)')
+# What ironic-inspector's hooks made and Ironic's do not.
+_MADE_BY_INSPECTOR = {
+    'cpu_arch': 'inventory.cpu.architecture',
+    'cpus': 'inventory.cpu.count',
+    'interfaces': 'plugin_data.valid_interfaces',
+    'ipmi_address': 'inventory.bmc_address',
+    'ipmi_v6address': 'inventory.bmc_v6address',
+    'memory_mb': 'inventory.memory.physical_mb',
+}
+
+
+@dataclasses.dataclass
+class Conversion:
+    """What became of one rule.
+
+    ``rule`` is None where nothing of it is left. ``lost`` is what cannot be
+    carried over or comes out differently, by the place in the old rule;
+    ``hints`` are about what works only if the operator sees to it.
+    """
+
+    rule: dict[str, typing.Any] | None
+    lost: list[Problem]
+    hints: list[Problem]
+
+
+class _Converter:
+    """Converts one rule and notes what gets lost on the way."""
+
+    def __init__(self) -> None:
+        self.lost: list[Problem] = []
+        self.hints: list[Problem] = []
+        self.pointer = ''
+
+    def lose(self, message: str) -> None:
+        self.lost.append(Problem(self.pointer, message))
+
+    def hint(self, message: str) -> None:
+        self.hints.append(Problem(self.pointer, message))
+
+    def operations(self, name: str, written: typing.Iterable[Written],
+                   convert: typing.Callable[[Written, Operation], Operation]
+                   ) -> list[Operation | None]:
+        converted: list[Operation | None] = []
+        for index, operation in enumerate(written):
+            self.pointer = f'/{name}/{index}'
+            try:
+                converted.append(convert(operation, operation['args']))
+            except Inconvertible as exc:
+                self.lose(str(exc))
+                converted.append(None)
+        return converted
+
+    def condition(self, written: Written, args: Operation) -> Operation:
+        path = new_field.convert_path(args['field'])
+        op = written['op'].removeprefix(translate.PREFIX)
+        multiple = args.get('multiple', 'any')
+        self._check_made(args['field'])
+        if path.loop:
+            self._check_loop(op, multiple, path)
+        name, rest = _OPERATORS.get(op, _as_it_is)(op, args.get('value'))
+        if args.get('invert'):
+            name = f'!{name}'.removeprefix('!!')
+        converted: Operation = {'op': name, 'args': [path.field, *rest]}
+        if path.loop:
+            converted['loop'] = path.loop
+            if multiple != 'any':
+                converted['multiple'] = multiple
+        return converted
+
+    def _check_made(self, field: str) -> None:
+        scheme, _path = old_field.split(field)
+        name = old_field.steps(field)[0]
+        if scheme == 'data' and name in _MADE_BY_INSPECTOR:
+            self.hint(
+                _('the hooks of Ironic do not make "%(name)s"; {%(other)s} '
+                  'has the same') % {'name': name,
+                                     'other': _MADE_BY_INSPECTOR[name]})
+
+    def _check_loop(self, op: str, multiple: str,
+                    path: new_field.Path) -> None:
+        if op == 'is-empty':
+            self.lose(_('if %s is empty or does not exist, this condition '
+                        'does not hold here') % path.loop)
+        if not path.in_item:
+            return
+        if op == 'is-empty':
+            self.lose(_('an item without %s counts as empty here, and did '
+                        'not count before') % path.field)
+        elif multiple == 'all':
+            self.lose(_('an item without %s makes the condition false here, '
+                        'and did not count before') % path.field)
+        elif multiple == 'first':
+            self.lose(_('only the first item is asked here, before it was '
+                        'the first one that has %s') % path.field)
+
+    def action(self, written: Written, args: Operation) -> Operation:
+        op = written['op'].removeprefix(translate.PREFIX)
+        converted = _ACTIONS[op](self, args)
+        if written.get('revert'):
+            converted['revert'] = True
+        return converted
+
+    def set_attribute(self, args: Operation) -> Operation:
+        path = _path(args)
+        tokens = data_path.parse(path)
+        if tokens[-1].isdecimal() and len(tokens) > 2:
+            self.lose(_('an item of a list is replaced here; before, one '
+                        'was inserted'))
+        if tokens == ('driver',) and args.get('reset_interfaces', True):
+            self.hint(_('only interfaces that the new driver lacks become '
+                        'its defaults here; before, all did'))
+        converted = {'path': new_field.escape(path),
+                     'value': new_field.convert_value(args['value'])}
+        if args.get('cleanup') is not None:
+            converted['cleanup'] = new_field.escape(args['cleanup'])
+        return {'op': 'set-attribute', 'args': converted}
+
+    def extend_attribute(self, args: Operation) -> Operation:
+        path = _path(args)
+        if len(data_path.parse(path)) > 2:
+            self.lose(_('a list is extended here; before, one this far '
+                        'inside an attribute was replaced'))
+        converted = {'path': new_field.escape(path),
+                     'value': new_field.convert_value(args['value'])}
+        if args.get('unique'):
+            converted['unique'] = True
+        return {'op': 'extend-attribute', 'args': converted}
+
+    def set_capability(self, args: Operation) -> Operation:
+        name, value = new_field.escape(args['name']), args.get('value')
+        if value is None:
+            return {'op': 'unset-capability', 'args': [name]}
+        if not isinstance(value, str | int | float):
+            raise Inconvertible(_('the value of a capability is text'))
+        return {'op': 'set-capability',
+                'args': [name, new_field.convert_value(value)]}
+
+    def fail(self, args: Operation) -> Operation:
+        message = new_field.escape(str(args['message']))
+        if args.get('maintenance'):
+            return {'op': 'fail', 'args': {'msg': message,
+                                           'maintenance': True}}
+        return {'op': 'fail', 'args': [message]}
+
+
+_ACTIONS: dict[str, typing.Callable[[_Converter, Operation], Operation]] = {
+    'add-trait': lambda _converter, args: {'op': 'add-trait',
+                                           'args': [args['name']]},
+    'append-attribute': _Converter.extend_attribute,
+    'extend-attribute': _Converter.extend_attribute,
+    'fail': _Converter.fail,
+    'remove-trait': lambda _converter, args: {'op': 'remove-trait',
+                                              'args': [args['name']]},
+    'set-attribute': _Converter.set_attribute,
+    'set-capability': _Converter.set_capability,
+}
+
+
+def convert(rules: typing.Sequence[model.Rule]) -> list[Conversion]:
+    """Convert rules that were translated from the old language.
+
+    They are taken as one set, which is all that inspection runs.
+    """
+    conversions = []
+    for index, rule in enumerate(rules):
+        conversion = _convert(rule)
+        conversion.lost += _decided_late(rules[:index], rule)
+        conversions.append(conversion)
+    return conversions
+
+
+def _convert(rule: model.Rule) -> Conversion:
+    converter = _Converter()
+    conditions = converter.operations('conditions', rule.conditions,
+                                      converter.condition)
+    actions = [action for action in converter.operations(
+        'actions', rule.actions, converter.action) if action]
+    if None in conditions or not actions:
+        # Without one of its conditions it would meet other machines.
+        return Conversion(None, converter.lost, [])
+    fields: dict[str, typing.Any] = {'description': rule.description,
+                                     'scope': rule.scope}
+    converted = {name: value for name, value in fields.items() if value}
+    if any(secrets.is_secret(_arguments(action)) for action in actions):
+        converted['sensitive'] = True
+    if conditions:
+        converted['conditions'] = conditions
+    converted['actions'] = actions
+    return Conversion(converted, converter.lost, converter.hints)
+
+
+def _arguments(action: Operation) -> Operation:
+    return action['args'] if isinstance(action['args'], dict) else {}
+
+
+def _path(args: Operation) -> str:
+    path: str = args['path']
+    return path if path.startswith('/') else f'/{path}'
+
+
+def _as_it_is(op: str, value: typing.Any) -> tuple[str, list[typing.Any]]:
+    return op, [new_field.escape(value)]
+
+
+def _equality(op: str, value: typing.Any) -> tuple[str, list[typing.Any]]:
+    if isinstance(value, str) and comparison.as_number(value) is not None:
+        # Text was never equal to a number.
+        return {'eq': 'one-of', 'ne': '!one-of'}[op], [[value]]
+    return _as_it_is(op, value)
+
+
+def _matches(_op: str, regex: str) -> tuple[str, list[typing.Any]]:
+    if not _has_alternatives(regex):
+        return 'matches', [regex]
+    # The "$" that was put behind it belongs to the last alternative.
+    flags = _FLAGS.match(regex)
+    begin = flags[0] if flags else ''
+    end = '' if regex.endswith('$') else '$'
+    return 'contains', [rf'{begin}\A(?:{regex[len(begin):]}{end})']
+
+
+def _has_alternatives(regex: str) -> bool:
+    """Tell whether there is a ``|`` outside of all parentheses."""
+    plain = re.sub(r'\\.|\[\^?\]?(?:\\.|[^\]\\])*\]', '', regex,
+                   flags=re.DOTALL)
+    depth = 0
+    for character in plain:
+        depth += {'(': 1, ')': -1}.get(character, 0)
+        if character == '|' and not depth:
+            return True
+    return False
+
+
+_OPERATORS: dict[str, typing.Callable[
+    [str, typing.Any], tuple[str, list[typing.Any]]]] = {
+    'contains': lambda op, value: (op, [value]),
+    'eq': _equality,
+    'is-empty': lambda op, value: (op, []),
+    'matches': _matches,
+    'ne': _equality,
+    'net': lambda op, value: ('in-net', [value]),
+}
+
+
+def _decided_late(earlier: typing.Sequence[model.Rule],
+                  rule: model.Rule) -> typing.Iterator[Problem]:
+    """Find conditions on what earlier rules may have changed by then."""
+    for index, condition in enumerate(rule.conditions):
+        field = condition['args']['field']
+        if old_field.split(field)[0] != 'node':
+            continue
+        looked_at = [str(step) for step in old_field.steps(field)]
+        for number, other in enumerate(earlier, 1):
+            for changed in map(_changed, other.actions):
+                length = min(len(changed), len(looked_at))
+                if changed and list(changed[:length]) == looked_at[:length]:
+                    yield Problem(
+                        f'/conditions/{index}',
+                        _('rule %(number)d may have set %(path)s before this '
+                          'is checked; before, all conditions were checked '
+                          'first') % {'number': number,
+                                      'path': data_path.pointer(changed)})
+
+
+def _changed(action: Written) -> data_path.Path:
+    """Return what an action changes of the node."""
+    args = action['args']
+    if 'path' in args:
+        return schema.parse_path(_path(args), schema.NODE)
+    return {'set-capability': ('properties', 'capabilities'),
+            'add-trait': ('traits',), 'remove-trait': ('traits',)}.get(
+        action['op'].removeprefix(translate.PREFIX), ())
