@@ -141,9 +141,13 @@ def _match_in_time(pattern: str, method: str, text: str) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def _compile_with_limit(pattern: str) -> typing.Any:
-    return regex_library.compile(_BRACES.sub(_escape, pattern))
+    """Compile a pattern of ``re`` for ``regex``, which knows more syntax.
+
+    A lone brace is no fuzzy matching, and ``[[:`` no POSIX class.
+    """
+    escaped = _BRACES.sub(_escape, pattern).replace('[:', r'[\:')
+    return regex_library.compile(escaped)
 
 
 def _escape(match: re.Match[str]) -> str:
-    """Keep ``regex`` from reading a lone brace as fuzzy matching."""
     return rf'\{match[0]}' if match['lone'] else match[0]

@@ -222,21 +222,15 @@ def _looped(check: Check, items: engine_loop.Items, multiple: str) -> Check:
             return False
         if multiple in ('first', 'last'):
             found = found[:1] if multiple == 'first' else found[-1:]
-        joined = all if multiple == 'all' else any
-        return joined(check(roots) for _item in each_item(roots, found))
+        decisive = multiple != 'all'
+        with engine_loop.forgetting_item(roots):
+            for item in found:
+                roots[interpolation.ITEM] = item
+                if check(roots) is decisive:
+                    return decisive
+        return not decisive
 
     return check_items
-
-
-def each_item(roots: Roots, items: list[typing.Any]
-              ) -> typing.Iterator[typing.Any]:
-    """Go through the items with each one in turn known as ``item``."""
-    try:
-        for item in items:
-            roots[interpolation.ITEM] = item
-            yield item
-    finally:
-        roots.pop(interpolation.ITEM, None)
 
 
 def _compile_action(operation: Operation, ops: registry.Registry) -> Action:
@@ -291,7 +285,9 @@ def _repeated(apply: Step, items: engine_loop.Items,
             if missing_ok:
                 return
             raise exceptions.MissingField(found.field)
-        for _item in each_item(roots, found):
-            apply(target, roots)
+        with engine_loop.forgetting_item(roots):
+            for item in found:
+                roots[interpolation.ITEM] = item
+                apply(target, roots)
 
     return apply_items

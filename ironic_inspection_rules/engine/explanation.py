@@ -13,6 +13,7 @@
 """Why a rule matches a machine or does not, condition by condition."""
 
 from ironic_inspection_rules.engine import compiler
+from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.engine import trace
@@ -51,8 +52,11 @@ def _reason(condition: compiler.Condition, view: compiler.Roots) -> str:
         return _('field {%s} does not exist') % items.field
     if not items:
         return _('the loop has no items')
-    sentences = [_sentence(condition, view)
-                 for _item in compiler.each_item(view, items[:3])]
+    sentences = []
+    with engine_loop.forgetting_item(view):
+        for item in items[:3]:
+            view[interpolation.ITEM] = item
+            sentences.append(_sentence(condition, view))
     if len(items) > 3:
         sentences.append(_('%d more') % (len(items) - 3))
     return '; '.join(sentences)

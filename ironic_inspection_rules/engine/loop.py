@@ -12,6 +12,7 @@
 
 """Loops: the items that a condition or an action runs for, one by one."""
 
+import contextlib
 import typing
 
 from ironic_inspection_rules import exceptions
@@ -45,6 +46,15 @@ def compile_items(loop: typing.Any) -> Items:
         return _as_list(value)
 
     return evaluate
+
+
+@contextlib.contextmanager
+def forgetting_item(roots: dict[str, typing.Any]) -> typing.Iterator[None]:
+    """Let no item be known after a loop, however it ends."""
+    try:
+        yield
+    finally:
+        roots.pop(interpolation.ITEM, None)
 
 
 def problem(loop: typing.Any) -> str | None:

@@ -65,7 +65,6 @@ def mask_at(key: typing.Any, value: typing.Any) -> typing.Any:
     return mask(value)
 
 
-
 def mask_along(path: tuple[str, ...], value: typing.Any) -> tuple[
         tuple[str, ...], typing.Any]:
     """Return where and what to write so that no secret shows.

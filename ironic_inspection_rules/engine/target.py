@@ -195,7 +195,9 @@ class Target:
         if self.get(root, path) is data_path.ABSENT:
             return
         self.roots[root] = data_path.remove(self.roots[root], path)
-        if root in self._masked:
+        if any(map(masking.is_secret, path)):
+            self._masked.pop(root, None)
+        elif root in self._masked:
             self._masked[root] = data_path.remove(self._masked[root], path)
         self._touch(root, path)
         self._record('remove', root, path)

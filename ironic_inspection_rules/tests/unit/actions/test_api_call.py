@@ -1,0 +1,72 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The action that tells another service."""
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.actions import api_call
+from ironic_inspection_rules.engine import target as engine_target
+from ironic_inspection_rules.tests.unit import base
+
+
+class FakeEffects:
+    """Keeps the requests it was asked for, or fails them."""
+
+    def __init__(self, error=None):
+        self.requests = []
+        self.error = error
+
+    def call(self, request):
+        self.requests.append(request)
+        if self.error:
+            raise self.error
+
+
+class ApiCallTestCase(base.TestCase):
+
+    def call(self, effects, *args, **kwargs):
+        target = engine_target.Target(engine_target.Facts({}, {}), effects)
+        api_call.ApiCall()(target, *args, **kwargs)
+        return target
+
+    def test_a_request_has_the_defaults_of_ironic(self):
+        effects = FakeEffects()
+        self.call(effects, 'http://cmdb/')
+        self.assertEqual(
+            [engine_target.Request('http://cmdb/', None, None, 5.0, 3, 0.3)],
+            effects.requests)
+
+    def test_a_request_has_the_options_given(self):
+        effects = FakeEffects()
+        self.call(effects, 'https://cmdb/', {'X-A': 'b'}, {'https': 'p'},
+                  1.5, 0, backoff_factor=0.0)
+        self.assertEqual(
+            [engine_target.Request('https://cmdb/', {'X-A': 'b'},
+                                   {'https': 'p'}, 1.5, 0, 0.0)],
+            effects.requests)
+
+    def test_what_is_no_request_is_not_sent(self):
+        effects = FakeEffects()
+        for url in ('', 'cmdb', 'ftp://cmdb/', 'http://', 'http://[::1',
+                    'javascript:alert(1)'):
+            self.assertRaises(exceptions.OperationError, self.call, effects,
+                              url)
+        self.assertEqual([], effects.requests)
+
+    def test_a_request_that_fails_is_noted_without_its_secrets(self):
+        effects = FakeEffects(exceptions.OperationError('no answer'))
+        target = engine_target.Target(engine_target.Facts({}, {}), effects)
+        self.assertRaises(exceptions.OperationError, api_call.ApiCall(),
+                          target, 'http://me:pa55@cmdb/?key=k3y')
+        self.assertEqual(['GET http://******@cmdb/?key=******'],
+                         target.notes)

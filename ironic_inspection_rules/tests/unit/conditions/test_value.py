@@ -1,0 +1,58 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Conditions on one value; the corpus has what they mean."""
+
+import hypothesis
+
+from ironic_inspection_rules.conditions import value as conditions
+from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.engine import fuzz
+
+
+class ValueTestCase(base.TestCase):
+
+    @fuzz.settings
+    @hypothesis.given(fuzz.json_values)
+    def test_no_value_is_both_true_and_false(self, value):
+        self.assertFalse(conditions.IsTrue()(value)
+                         and conditions.IsFalse()(value))
+
+    @fuzz.settings
+    @hypothesis.given(fuzz.json_values)
+    def test_what_is_none_is_empty_too(self, value):
+        self.assertTrue(conditions.IsEmpty()(value)
+                        or not conditions.IsNone()(value))
+
+
+class InNetTestCase(base.TestCase):
+
+    def test_addresses_of_every_form(self):
+        for address, subnet, inside in (
+                ('192.0.2.1', '192.0.2.0/24', True),
+                ('192.0.2.1/24', '192.0.2.0/24', True),
+                (' 192.0.2.1 ', '192.0.2.0/24', True),
+                ('fe80::1%eth0', 'fe80::/10', True),
+                ('::ffff:192.0.2.1', '192.0.2.0/24', False),
+                ('192.0.2.01', '192.0.2.0/24', False),
+                ('192.0.2', '192.0.2.0/24', False),
+                (3221225985, '192.0.2.0/24', False),
+                ([], '::/0', False), ('', '::/0', False),
+                (None, '0.0.0.0/0', False)):
+            self.assertEqual(inside, conditions.InNet()(address, subnet),
+                             address)
+
+    @fuzz.settings
+    @hypothesis.given(fuzz.json_values)
+    def test_any_value_can_be_asked_for(self, value):
+        self.assertIsInstance(conditions.InNet()(value, '0.0.0.0/0'), bool)

@@ -1,0 +1,85 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Where text has replacement fields."""
+
+import hypothesis
+from hypothesis import strategies as st
+
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.engine import fuzz
+
+Field = interpolation.Field
+
+
+class ParseTestCase(base.TestCase):
+
+    def test_text_and_fields_come_in_their_order(self):
+        self.assertEqual(
+            ['a ', Field('node.name', 'node', ('name',)), ' b ',
+             Field('item[0]', 'item', ('0',))],
+            interpolation.parse('a {node.name} b {item[0]}'))
+
+    def test_conversion_and_specification_are_told(self):
+        self.assertEqual(
+            [Field('item!r:>8', 'item', (), 'r', '>8')],
+            interpolation.parse('{item!r:>8}'))
+
+    def test_what_is_no_path_has_no_root(self):
+        for text in ('', '0', 'a b', 'node[', 'node[a', 'node.', 'node..a',
+                     'node!x', 'node:{', 'a"b'):
+            for piece in interpolation.parse(f'{{{text}}}'):
+                if isinstance(piece, Field):
+                    self.assertIsNone(piece.root, text)
+
+    def test_doubled_and_lone_braces_are_text(self):
+        self.assertEqual(['{a} } {'], interpolation.parse('{{a}} } {'))
+
+    def test_no_field_can_ask_for_endless_output(self):
+        field, = interpolation.parse('{node.name:>10000000000}')
+        self.assertIsNone(field.root)
+
+    def test_hostile_text_takes_no_time(self):
+        for text in ('{' * 200_000, '{a[' * 100_000, '{a.b' * 100_000,
+                     '}{' * 100_000):
+            interpolation.parse(text)
+
+    @fuzz.settings
+    @hypothesis.given(st.one_of(st.text(), fuzz.texts))
+    def test_no_text_raises(self, text):
+        for piece in interpolation.parse(text):
+            self.assertIn(piece.text if isinstance(piece, Field) else '',
+                          text)
+
+    @fuzz.settings
+    @hypothesis.given(st.one_of(st.text(min_size=1), fuzz.texts))
+    def test_any_text_can_be_written_with_doubled_braces(self, text):
+        doubled = text.replace('{', '{{').replace('}', '}}')
+        self.assertEqual([text] if text else [],
+                         interpolation.parse(doubled))
+
+
+class FieldsTestCase(base.TestCase):
+
+    def test_all_fields_of_a_nested_value_are_found(self):
+        found = interpolation.fields(
+            {'{node}': ['{item}', 1, None, {'a': 'b {ports}'}]})
+
+        self.assertEqual({'node', 'item', 'ports'},
+                         {field.root for field in found})
+
+    @fuzz.settings
+    @hypothesis.given(fuzz.values)
+    def test_no_value_raises(self, value):
+        interpolation.fields(value)

@@ -1,0 +1,55 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The items that a condition or an action runs for."""
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import loop
+from ironic_inspection_rules.engine import template
+from ironic_inspection_rules.tests.unit import base
+
+ROOTS = {'node': {'list': [1, 2], 'mapping': {'a': 1}, 'text': 'abc',
+                  'null': None, 'number': 5}}
+
+
+class CompileItemsTestCase(base.TestCase):
+
+    def items(self, written):
+        return loop.compile_items(written)(ROOTS)
+
+    def test_items_of_every_form_of_a_loop(self):
+        for written, items in (
+                ([], []), ([1, '{node.text}'], [1, 'abc']),
+                ({'a': '{node.number}'}, [{'a': 5}]),
+                ('{node.list}', [1, 2]), ('{node.mapping}', [{'a': 1}]),
+                ('{node.null}', [])):
+            self.assertEqual(items, self.items(written))
+
+    def test_a_missing_loop_is_missing(self):
+        self.assertEqual(template.Missing('node.none'),
+                         self.items('{node.none}'))
+
+    def test_a_plain_value_is_no_loop(self):
+        for written in ('{node.text}', '{node.number}', 'a{node.text}'):
+            self.assertRaises(exceptions.OperationError, self.items, written)
+
+
+class ProblemTestCase(base.TestCase):
+
+    def test_what_may_be_a_loop(self):
+        for written in (None, [], [1], {}, {'a': 1}, '{node.list}', '{x}'):
+            self.assertIsNone(loop.problem(written))
+
+    def test_what_is_no_loop(self):
+        for written in ('', 'eth0', '{', '{{node.list}}', 0, True, 2.5):
+            self.assertIn('loop', loop.problem(written))

@@ -1,0 +1,105 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Secrets are hidden by the names they are kept under."""
+
+import hypothesis
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.engine import fuzz
+from ironic_inspection_rules.tests.unit.engine import test_path
+
+SECRETS = (
+    'password', 'ipmi_password', 'redfish_password', 'bmc_password',
+    'auth_token', 'agent_secret_token', 'adminPass', 'snmp_community',
+    'snmp_auth_key', 'snmp_priv_key', 'ipmi_hex_kg_key', 'PASSWORD',
+    'credentials', 'configdrive', 'image_url')
+
+
+class IsSecretTestCase(base.TestCase):
+
+    def test_names_of_secrets(self):
+        for name in SECRETS:
+            self.assertTrue(masking.is_secret(name), name)
+
+    def test_other_names(self):
+        for name in ('ipmi_username', 'redfish_address', 'mac_address',
+                     'name', 'key', 'deploy_kernel', 'capabilities', '', 'a'):
+            self.assertFalse(masking.is_secret(name), name)
+
+
+class MaskTestCase(base.TestCase):
+
+    def test_secrets_are_hidden_at_any_depth(self):
+        self.assertEqual(
+            {'a': [{'password': '******', 'b': 1}]},
+            masking.mask({'a': [{'password': 'x', 'b': 1}]}))
+
+    def test_a_whole_container_is_hidden(self):
+        self.assertEqual({'credentials': '******'},
+                         masking.mask({'credentials': [{'a': 1}]}))
+
+    def test_what_is_empty_stays(self):
+        for value in (None, '', [], {}):
+            self.assertEqual({'password': value},
+                             masking.mask({'password': value}))
+
+    def test_what_holds_no_secret_is_not_copied(self):
+        data = {'a': [{'b': 1}], 'c': {'password': 'x'}}
+        self.assertIs(data['a'], masking.mask(data['a']))
+        self.assertIs(data['a'], masking.mask(data)['a'])
+
+    @fuzz.settings
+    @hypothesis.given(fuzz.json_values)
+    def test_no_secret_is_left(self, value):
+        left = [masking.mask({'a': value, 'password': value})]
+        while left:
+            inner = left.pop()
+            if isinstance(inner, dict):
+                for key, item in inner.items():
+                    if masking.is_secret(key):
+                        self.assertIn(item, (None, '', [], {}, masking.MASK))
+                    left.append(item)
+            elif isinstance(inner, list):
+                left += inner
+
+    @fuzz.settings
+    @hypothesis.given(fuzz.mappings, test_path.paths, fuzz.json_values)
+    def test_masking_along_a_path_is_masking_the_whole(self, data, path,
+                                                       value):
+        try:
+            whole = data_path.assign(data, path, value)
+        except exceptions.OperationError:
+            return
+        self.assertEqual(
+            repr(masking.mask(whole)),
+            repr(data_path.assign(masking.mask(data),
+                                  *masking.mask_along(path, value))))
+
+
+class MaskUrlTestCase(base.TestCase):
+
+    def test_credentials_and_values_are_hidden(self):
+        self.assertEqual(
+            'https://******@cmdb:8443/a?key=******&b=******',
+            masking.mask_url('https://me:pa55@cmdb:8443/a?key=k3y&b=#frag'))
+
+    def test_a_plain_url_stays(self):
+        for url in ('http://cmdb/a/b', 'https://[2001:db8::1]:80/'):
+            self.assertEqual(url, masking.mask_url(url))
+
+    def test_what_is_no_url_is_hidden_whole(self):
+        self.assertEqual('******', masking.mask_url('http://[pa55'))

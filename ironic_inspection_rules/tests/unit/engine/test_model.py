@@ -1,0 +1,52 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""A rule as plain, frozen data."""
+
+import dataclasses
+
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.tests.unit import base
+
+
+class RuleTestCase(base.TestCase):
+
+    def test_what_is_absent_or_null_takes_the_default(self):
+        rule = model.Rule.from_mapping({
+            'uuid': 'a', 'actions': [{'op': 'log'}], 'conditions': None,
+            'priority': None, 'phase': None, 'links': [], 'version': '1.0'})
+
+        self.assertEqual(
+            model.Rule(uuid='a', actions=({'op': 'log'},)), rule)
+        self.assertEqual((0, 'main', False, None),
+                         (rule.priority, rule.phase, rule.sensitive,
+                          rule.scope))
+
+    def test_it_cannot_be_changed(self):
+        rule = model.Rule(uuid='a', actions=())
+        self.assertRaises(dataclasses.FrozenInstanceError, setattr, rule,
+                          'priority', 1)
+
+    def test_the_label_of_a_sensitive_rule_is_its_uuid_alone(self):
+        rule = model.Rule(uuid='a', actions=(), description='about')
+        self.assertEqual('a (about)', rule.label)
+        self.assertEqual('a', dataclasses.replace(rule, sensitive=True).label)
+
+
+class SplitOpTestCase(base.TestCase):
+
+    def test_an_exclamation_mark_inverts(self):
+        for op, split in (('eq', ('eq', False)), ('!eq', ('eq', True)),
+                          ('! eq', ('eq', True)), (' ! eq ', ('eq', True)),
+                          ('!!eq', ('!eq', True)), ('', ('', False))):
+            self.assertEqual(split, model.split_op(op))

@@ -1,0 +1,131 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Places inside plain data."""
+
+import copy
+
+import hypothesis
+from hypothesis import strategies as st
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.engine import fuzz
+
+paths = st.lists(fuzz.keys, min_size=1, max_size=4).map(tuple)
+
+
+class ParseTestCase(base.TestCase):
+
+    def test_all_forms_of_a_path(self):
+        for text in ('/extra/a', 'extra/a', 'extra.a'):
+            self.assertEqual(('extra', 'a'), data_path.parse(text))
+
+    def test_escapes_of_a_pointer(self):
+        self.assertEqual(('a/b', 'c~d', '~1', ''),
+                         data_path.parse('/a~1b/c~0d/~01/'))
+
+    def test_what_names_nothing_is_refused(self):
+        for text in ('', '/', '.', '.a', '//a'):
+            self.assertRaises(exceptions.OperationError, data_path.parse,
+                              text)
+
+    @fuzz.settings
+    @hypothesis.given(paths)
+    def test_a_written_path_reads_as_itself(self, path):
+        hypothesis.assume(path[0])
+        self.assertEqual(path, data_path.parse(data_path.pointer(path)))
+
+
+class DataTestCase(base.TestCase):
+
+    def test_getting_from_plain_values_finds_nothing(self):
+        for data in (None, 1, 'text', True):
+            self.assertIs(data_path.ABSENT, data_path.get(data, ('0',)))
+
+    def test_whoever_holds_the_original_keeps_it(self):
+        data = {'a': {'b': [1, {'c': 2}]}, 'other': {}}
+        changed = data_path.assign(data, ('a', 'b', '1', 'c'), 3)
+
+        self.assertEqual({'a': {'b': [1, {'c': 2}]}, 'other': {}}, data)
+        self.assertEqual({'a': {'b': [1, {'c': 3}]}, 'other': {}}, changed)
+        self.assertIs(data['other'], changed['other'])
+
+    def test_the_empty_path_is_the_whole(self):
+        self.assertEqual(1, data_path.assign({'a': 2}, (), 1))
+
+    def test_an_index_beyond_the_end_is_refused(self):
+        for token in ('2', '-1', '01', 'a', '1e1', '٠'):
+            self.assertRaises(exceptions.OperationError, data_path.assign,
+                              [1], (token,), 2)
+
+    @fuzz.settings
+    @hypothesis.given(fuzz.json_values, paths, fuzz.json_values)
+    def test_what_was_assigned_is_there(self, data, path, value):
+        before = copy.deepcopy(data)
+        try:
+            changed = data_path.assign(data, path, value)
+        except exceptions.OperationError:
+            return
+        finally:
+            self.assertEqual(repr(before), repr(data))
+        if data_path.APPEND not in path:
+            self.assertIs(value, data_path.get(changed, path))
+
+    @fuzz.settings
+    @hypothesis.given(fuzz.json_values, paths)
+    def test_what_was_removed_is_gone(self, data, path):
+        before = copy.deepcopy(data)
+        changed = data_path.remove(data, path)
+
+        self.assertEqual(repr(before), repr(data))
+        parent = data_path.get(data, path[:-1])
+        if isinstance(parent, list):
+            shorter = data_path.get(changed, path[:-1])
+            self.assertIn(len(parent) - len(shorter), (0, 1))
+        else:
+            self.assertIs(data_path.ABSENT, data_path.get(changed, path))
+
+    @fuzz.settings
+    @hypothesis.given(fuzz.mappings, paths, fuzz.json_values)
+    def test_removing_undoes_assigning_a_new_key(self, data, path, value):
+        changed = data_path.remove(
+            data_path.assign(data, ('new', *path), value), ('new',))
+
+        self.assertEqual(repr(data), repr(changed))
+
+
+class SameTestCase(base.TestCase):
+
+    def test_types_count_at_any_depth(self):
+        self.assertFalse(data_path.same([{'a': 1}], [{'a': True}]))
+        self.assertFalse(data_path.same([{'a': 1}], [{'a': 1.0}]))
+        self.assertTrue(data_path.same([{'a': 1}], [{'a': 1}]))
+
+    def test_the_order_of_keys_does_not(self):
+        self.assertTrue(data_path.same({'a': 1, 'b': 2}, {'b': 2, 'a': 1}))
+
+    def test_any_depth_is_fine(self):
+        one, other = [], []
+        for _level in range(100_000):
+            one, other = [one], [other]
+        self.assertTrue(data_path.same(one, other))
+        while one:
+            one, other = one.pop(), other.pop()
+
+    @fuzz.settings
+    @hypothesis.given(fuzz.json_values)
+    def test_a_value_is_the_same_as_its_copy(self, value):
+        hypothesis.assume('nan' not in repr(value))
+        self.assertTrue(data_path.same(value, copy.deepcopy(value)))

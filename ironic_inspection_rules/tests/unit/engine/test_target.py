@@ -1,0 +1,134 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""What the rules of a phase see, and where their actions write."""
+
+import copy
+
+import hypothesis
+from hypothesis import strategies as st
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import target as engine_target
+from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.engine import fuzz
+from ironic_inspection_rules.tests.unit.engine import test_path
+
+MAC = '52:54:00:aa:bb:01'
+
+
+def make(**facts):
+    return engine_target.Target(engine_target.Facts(**{
+        'inventory': {}, 'plugin_data': {}, 'node': {'extra': {}}, **facts}))
+
+
+class FactsTestCase(base.TestCase):
+
+    def test_without_a_node_there_are_no_ports(self):
+        facts = engine_target.Facts({'a': 1}, {}, ports=({},))
+        self.assertEqual({'inventory': {'a': 1}, 'plugin_data': {}},
+                         facts.roots())
+
+
+class ViewTestCase(base.TestCase):
+
+    def test_only_the_masked_view_hides_secrets(self):
+        target = make(plugin_data={'password': 'x'})
+        self.assertEqual('x', target.view(False)['plugin_data']['password'])
+        self.assertEqual('******',
+                         target.view(True)['plugin_data']['password'])
+
+    def test_what_nobody_looks_at_is_not_masked(self):
+        target = make(inventory={'password': 'x'})
+        view = target.view(True)
+        view['plugin_data']
+        self.assertEqual({'plugin_data'}, set(view))
+
+    def test_unknown_data_is_none_of_both(self):
+        for masked in (False, True):
+            self.assertRaises(KeyError, make().view(masked).__getitem__,
+                              'item')
+
+    @fuzz.settings
+    @hypothesis.given(fuzz.mappings, st.lists(st.tuples(
+        st.sampled_from(['set', 'extend', 'unset']), test_path.paths,
+        fuzz.json_values), max_size=5))
+    def test_both_views_tell_the_same_story(self, data, steps):
+        before = copy.deepcopy(data)
+        target = make(plugin_data=data)
+        masked = target.view(True)
+        masked['plugin_data']
+        for op, path, value in steps:
+            arguments = () if op == 'unset' else (value,)
+            try:
+                getattr(target, op)('plugin_data', path, *arguments)
+            except exceptions.OperationError:
+                pass
+        self.assertEqual(repr(before), repr(data))
+        self.assertEqual(repr(masking.mask(target.roots['plugin_data'])),
+                         repr(masked['plugin_data']))
+
+
+class ChangeTestCase(base.TestCase):
+
+    def test_setting_the_same_value_changes_nothing(self):
+        target = make(node={'extra': {'a': [1]}})
+        target.set('node', ('extra', 'a'), [1])
+        self.assertEqual([], target.changes)
+        self.assertEqual({}, target.changed('node'))
+
+    def test_what_changed_is_told_by_its_top(self):
+        target = make(node={'extra': {}, 'name': 'a', 'owner': 'b'})
+        target.set('node', ('extra', 'a', 'b'), 1)
+        target.unset('node', ('name',))
+        self.assertEqual({'extra': {'a': {'b': 1}}, 'name': data_path.ABSENT},
+                         target.changed('node'))
+
+    def test_what_changed_of_a_port_is_told(self):
+        target = make(ports=({'address': MAC, 'extra': {}}, {'extra': {}}))
+        target.set('ports', ('0', 'extra', 'a'), 1)
+        self.assertEqual({'extra': {'a': 1}}, target.changed('ports', '0'))
+        self.assertEqual({}, target.changed('ports', '1'))
+
+    def test_final_values_give_another_target_the_same_data(self):
+        facts = {'node': {'extra': {'a': 1}, 'name': 'n', 'traits': []},
+                 'ports': ({'address': MAC, 'extra': {}},),
+                 'plugin_data': {'p': 1}}
+        target, other = make(**facts), make(**facts)
+        target.set('node', ('extra', 'b'), 2)
+        target.set_traits(['CUSTOM_A'])
+        target.set('ports', ('0', 'extra', 'a'), 1)
+        target.unset('plugin_data', ('p',))
+        for root, path, value in target.final_values():
+            if value is data_path.ABSENT:
+                other.unset(root, path)
+            else:
+                other.set(root, path, value)
+        self.assertEqual(target.roots, other.roots)
+
+    def test_discarding_takes_the_last_of_an_item(self):
+        target = make(node={'extra': {'a': [1, 2, 1]}})
+        for value in (1, 3, True):
+            target.discard('node', ('extra', 'a'), value)
+        target.discard('node', ('extra', 'b'), 1)
+        self.assertEqual([1, 2], target.roots['node']['extra']['a'])
+
+    def test_a_port_keeps_the_name_it_had_before(self):
+        target = make(ports=({'address': MAC},))
+        target.set('ports', ('0', 'address'), '52:54:00:aa:bb:09')
+        target.set('ports', ('0', 'name'), 'a')
+        self.assertEqual([f'port {MAC}'] * 2,
+                         [change.object for change in target.changes])
+        self.assertEqual(('0',), target.port('52:54:00:AA:BB:09'))

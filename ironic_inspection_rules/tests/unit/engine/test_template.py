@@ -1,0 +1,153 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Values with replacement fields, and what becomes of them."""
+
+import copy
+
+import hypothesis
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import template
+from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.engine import fuzz
+
+Missing = template.Missing
+
+
+class Trap:
+    """Data that takes note of who looks for its attributes."""
+
+    def __init__(self):
+        object.__setattr__(self, 'touched', set())
+
+    def __getattribute__(self, name):
+        object.__getattribute__(self, 'touched').add(name)
+        return object.__getattribute__(self, name)
+
+    def __str__(self):
+        return 'trap'
+
+
+def render(value, roots, lenient=False):
+    compiled = template.compile_value(value, lenient)
+    if isinstance(compiled, template.Template):
+        return compiled.render(roots)
+    return compiled
+
+
+class CompileValueTestCase(base.TestCase):
+
+    def test_what_has_no_fields_is_no_template(self):
+        for value in (1, None, 'a', '{', ['a', {'b': 'c'}], {'a': []}):
+            self.assertEqual(value, template.compile_value(value))
+
+    def test_the_value_is_the_very_object_of_the_data(self):
+        disks = [{'name': 'sda'}]
+        self.assertIs(disks, render('{inventory.disks}',
+                                    {'inventory': {'disks': disks}}))
+
+    def test_the_same_text_is_compiled_once(self):
+        self.assertIs(template.compile_value('{node.name}'),
+                      template.compile_value('{node.name}'))
+
+    def test_the_first_missing_field_is_told(self):
+        self.assertEqual(Missing('node.b'),
+                         render(['{node.a}', {'c': '{node.b}{node.c}'}],
+                                {'node': {'a': 1}}))
+
+    def test_a_lenient_value_keeps_what_is_missing_in_its_place(self):
+        self.assertEqual([1, Missing('node.b')],
+                         render(['{node.a}', '{node.b}'],
+                                {'node': {'a': 1}}, lenient=True))
+
+    def test_a_key_that_is_missing_is_missing_in_any_case(self):
+        self.assertEqual(Missing('node.b'),
+                         render({'{node.b}': 1}, {'node': {}}, lenient=True))
+
+    def test_a_key_becomes_text(self):
+        self.assertEqual({'8': 1},
+                         render({'{node.a}': 1}, {'node': {'a': 8}}))
+
+    def test_an_item_is_missing_where_something_in_it_is(self):
+        item = {'value': [Missing('node.b')], 'path': '/a'}
+        self.assertEqual(Missing('node.b'), render('{item}', {'item': item}))
+        self.assertEqual(Missing('node.b'),
+                         render('{item.value[0].x}', {'item': item}))
+        self.assertEqual('/a', render('{item.path}', {'item': item}))
+
+    def test_a_format_that_fails_is_an_error_of_the_operation(self):
+        for text, value in (('{node:d}', 'a'), ('{node:>3}', []),
+                            ('{node:c}', 10 ** 9), ('{node:f}', 10 ** 400),
+                            ('{node:d}', None)):
+            self.assertRaises(exceptions.OperationError, render, text,
+                              {'node': value})
+
+    @fuzz.settings
+    @hypothesis.given(fuzz.values, fuzz.mappings, fuzz.json_values)
+    def test_nothing_else_than_an_error_of_the_operation(
+            self, value, data, item):
+        before = copy.deepcopy((value, data))
+        for lenient in (False, True):
+            try:
+                render(value, {'node': data, 'item': item,
+                               'ports': [data]}, lenient)
+            except exceptions.OperationError:
+                pass
+        self.assertEqual(repr(before), repr((value, data)))
+
+    @fuzz.settings
+    @hypothesis.given(fuzz.texts)
+    def test_no_text_reaches_an_attribute(self, text):
+        trap = Trap()
+        data = dict.fromkeys(('a', 'name', '0', ''), trap)
+        try:
+            render(text, {'node': data, 'inventory': trap, 'item': [trap],
+                          'plugin_data': [trap, data],
+                          'ports': [{'a': trap}]})
+        except exceptions.OperationError:
+            pass
+        touched = object.__getattribute__(trap, 'touched')
+        self.assertLessEqual(touched, {'__class__'})
+
+    @fuzz.settings
+    @hypothesis.given(fuzz.fields, fuzz.mappings)
+    def test_a_field_is_what_is_at_its_path(self, text, data):
+        field = interpolation.parse(text)[0]
+        hypothesis.assume(isinstance(field, interpolation.Field)
+                          and field.conversion is None and field.spec is None)
+        roots = {'node': data, 'item': [data]}
+        found = data_path.get(roots, (field.root, *field.steps))
+        expected = Missing(field.text) if found is data_path.ABSENT else found
+
+        self.assertEqual(repr(expected), repr(render(
+            f'{{{field.text}}}', roots)))
+
+
+class FindPortTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.ports = [{'address': '52:54:00:AA:bb:01', 'uuid': 'ABC'},
+                      {'address': None}, {}]
+
+    def test_a_port_is_found_by_index_address_and_uuid(self):
+        for name, index in (('0', 0), ('2', 2), ('52:54:00:aa:BB:01', 0),
+                            ('abc', 0)):
+            self.assertEqual(index, template.find_port(self.ports, name))
+
+    def test_what_no_port_has_finds_none(self):
+        for name in ('3', '-1', '', 'abcd', '00'):
+            self.assertIsNone(template.find_port(self.ports, name))
