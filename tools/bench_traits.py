@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Measure lists of nodes by trait, on fleets of several sizes.
+
+A node has 20 traits out of 500. Two of them are on every node, two others on
+the same 100 nodes. What is measured are whole requests, in the process of the
+API. Exits with 1 when a limit is missed.
+"""
+
+import argparse
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+import random
+import statistics
+import sys
+import time
+import typing
+
+import httpx
+from ironic.db.sqlalchemy import models
+from oslo_db.sqlalchemy import enginefacade
+from oslo_utils import uuidutils
+import sqlalchemy as sa
+
+from ironic_inspection_rules.tests import database
+from ironic_inspection_rules.tests.functional.api import application
+
+PAGE = 100
+MATCHES = 100
+PER_NODE = 20
+NAMES = [f'CUSTOM_TRAIT_{number:03}' for number in range(500)]
+ON_ALL = NAMES[:2]
+ON_FEW = NAMES[2:4]
+
+PAGE_LIMIT = 1.5
+FIND_LIMIT = 20
+MEASURED_SIZE = 10000
+
+
+def fleet(size: int) -> Iterator[tuple[dict[str, typing.Any], list[str]]]:
+    """Nodes as wide as real ones, with their traits."""
+    dice = random.Random(size)
+    for number in range(size):
+        traits = ON_ALL + (ON_FEW if number % (size // MATCHES) == 0 else [])
+        traits += dice.sample(NAMES[4:], PER_NODE - len(traits))
+        yield {
+            'id': number + 1, 'uuid': uuidutils.generate_uuid(),
+            'name': f'node-{number}', 'driver': 'redfish',
+            'version': '1.40', 'resource_class': f'class-{number % 5}',
+            'provision_state': 'available', 'power_state': 'power on',
+            'driver_info': {'redfish_address': 'https://192.0.2.1',
+                            'redfish_username': 'admin',
+                            'redfish_password': 'x' * 20},
+            'properties': {'cpus': 64, 'memory_mb': 524288, 'local_gb': 960,
+                           'cpu_arch': 'x86_64',
+                           'capabilities': 'boot_mode:uefi'},
+            'driver_internal_info': {'agent_url': 'x' * 500},
+            'extra': {'rack': f'rack-{number // 40}'}, 'instance_info': {},
+        }, traits
+
+
+def enroll(engine: sa.Engine, size: int) -> None:
+    """Fill the database, a thousand nodes at a time."""
+    nodes, traits = [], []
+    with engine.begin() as connection:
+        for node, names in fleet(size):
+            nodes.append(node)
+            traits += [{'node_id': node['id'], 'trait': name,
+                        'version': '1.0'} for name in names]
+            if len(nodes) == 1000 or node['id'] == size:
+                connection.execute(
+                    sa.insert(models.Node.__table__), nodes)
+                connection.execute(
+                    sa.insert(models.NodeTrait.__table__), traits)
+                nodes, traits = [], []
+    if engine.name != 'sqlite':
+        with engine.begin() as connection:
+            for table in ('nodes', 'node_traits'):
+                connection.execute(sa.text(
+                    f'ANALYZE {table}' if engine.name == 'postgresql'
+                    else f'ANALYZE TABLE {table}'))
+
+
+class Lists:
+    """The requests that are measured; each returns the number of nodes."""
+
+    def __init__(self, client: httpx.Client) -> None:
+        self._client = client
+
+    def page(self, **filters: str) -> int:
+        """One page in the form of the default list."""
+        return len(self._get('/v1/nodes', limit=PAGE, **filters)['nodes'])
+
+    def find(self) -> int:
+        """The nodes that match, by a filter."""
+        return len(self._get('/v1/nodes', fields='uuid',
+                             traits=','.join(ON_FEW))['nodes'])
+
+    def choose(self) -> int:
+        """The nodes that match, out of a list of all nodes."""
+        answer = self._get('/v1/nodes', fields='uuid,traits')
+        found = 0
+        while True:
+            found += sum(set(ON_FEW).issubset(node['traits'])
+                         for node in answer['nodes'])
+            if 'next' not in answer:
+                return found
+            answer = self._get(answer['next'])
+
+    def _get(self, url: str, **parameters: object) -> typing.Any:
+        answer = self._client.get(url, params=parameters or None)
+        answer.raise_for_status()
+        return answer.json()
+
+
+def sides(lists: Lists) -> dict[str, tuple[Callable[[], int], int]]:
+    """What to measure, and how many nodes it must find."""
+    few, everywhere = ','.join(ON_FEW), ','.join(ON_ALL)
+    filters: dict[str, Mapping[str, str]] = {
+        'page': {},
+        'page, traits on all nodes': {'traits': everywhere},
+        'page, traits on 100 nodes': {'traits': few},
+        'page, traits-any': {'traits-any': few},
+        'page, not-traits': {'not-traits': few},
+        'page, not-traits-any': {'not-traits-any': few},
+    }
+    pages = {name: (lambda given=given: lists.page(**given), PAGE)
+             for name, given in filters.items()}
+    return {**pages, 'find 100 nodes': (lists.find, MATCHES),
+            'choose them in the client': (lists.choose, MATCHES)}
+
+
+def measure(kind: str, size: int, repeat: int) -> dict[str, float]:
+    """Measure all sides in turns.
+
+    :returns: median seconds by side.
+    """
+    times: dict[str, list[float]] = {}
+    with application.Application(kind=kind) as ironic, httpx.Client(
+            transport=httpx.WSGITransport(app=ironic.app),
+            base_url='http://ironic.test', headers={
+                'X-OpenStack-Ironic-API-Version': '1.96'}) as client:
+        enroll(enginefacade.writer.get_engine(), size)
+        for turn in range(repeat + 1):
+            for name, (request, expected) in sides(Lists(client)).items():
+                if name.startswith('choose') and turn > 3:
+                    continue
+                start = time.perf_counter()
+                found = request()
+                duration = time.perf_counter() - start
+                if found != expected:
+                    raise AssertionError(f'{name}: {found} nodes')
+                if turn:
+                    times.setdefault(name, []).append(duration)
+    return {name: statistics.median(each) for name, each in times.items()}
+
+
+def report(kind: str, size: int, times: dict[str, float]) -> bool:
+    """Print what was measured.
+
+    :returns: whether all limits hold.
+    """
+    print(f'\n{kind}, {size} nodes')
+    for name, duration in times.items():
+        factor = duration / times['page']
+        note = (f'{factor:5.2f} x page' if name.startswith('page') else '')
+        print(f'  {name:28} {duration * 1000:9.1f} ms  {note}')
+    gain = times['choose them in the client'] / times['find 100 nodes']
+    print(f'  finding is {gain:.0f} times faster than choosing')
+    worst = max(times[name] for name in times if name.startswith('page'))
+    return size != MEASURED_SIZE or (
+        worst <= PAGE_LIMIT * times['page'] and gain >= FIND_LIMIT)
+
+
+def main() -> int:
+    """Measure what the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--databases', nargs='+',
+                        default=['sqlite', 'mysql'],
+                        choices=['sqlite', 'mysql', 'postgresql'])
+    parser.add_argument('--sizes', nargs='+', type=int,
+                        default=[1000, 10000, 50000])
+    parser.add_argument('--repeat', type=int, default=15)
+    options = parser.parse_args()
+    good = True
+    for kind in options.databases:
+        if reason := kind != 'sqlite' and database.why_absent(kind):
+            print(f'\n{kind} skipped: {reason}')
+            continue
+        for size in options.sizes:
+            good &= report(kind, size, measure(kind, size, options.repeat))
+    print('\nAll limits hold.' if good else '\nA limit is missed.')
+    return 0 if good else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())
