@@ -26,6 +26,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.i18n import _
 
 Path = tuple[str, ...]
+Own = dict[int, dict[str, typing.Any]]
 
 APPEND = '-'
 
@@ -80,13 +81,16 @@ def get(data: typing.Any, path: Path) -> typing.Any:
     return data
 
 
-def assign(data: typing.Any, path: Path, value: typing.Any) -> typing.Any:
+def assign(data: typing.Any, path: Path, value: typing.Any,
+           own: Own | None = None) -> typing.Any:
     """Return the data with the value at the path.
 
     Parents that are absent or null are created: a list for ``-``, mappings
     otherwise. In a list, an index replaces an item, the next free index and
     ``-`` append.
 
+    :param own: mappings that nobody else holds, which are changed instead
+        of copied; gets those that are copied now.
     :raises: :class:`.exceptions.OperationError` where the path runs through
         a plain value or beyond the end of a list.
     """
@@ -96,14 +100,21 @@ def assign(data: typing.Any, path: Path, value: typing.Any) -> typing.Any:
     if data is None or data is ABSENT:
         data = [] if token == APPEND else {}
     if isinstance(data, dict):
-        return {**data, token: assign(data.get(token), rest, value)}
+        inner = assign(data.get(token), rest, value, own)
+        if own is not None and id(data) in own:
+            data[token] = inner
+            return data
+        copied = {**data, token: inner}
+        if own is not None:
+            own[id(copied)] = copied
+        return copied
     if isinstance(data, list):
         position = len(data) if token == APPEND else index(token)
         if position is None or position > len(data):
             raise exceptions.OperationError(
                 _('"%s" is no index of a list of this length') % token)
         item = data[position] if position < len(data) else None
-        return [*data[:position], assign(item, rest, value),
+        return [*data[:position], assign(item, rest, value, own),
                 *data[position + 1:]]
     raise exceptions.OperationError(
         _('"%(token)s" cannot be set inside a value of type %(type)s')

@@ -138,6 +138,8 @@ class Target:
         self._touched: set[tuple[str, data_path.Path]] = set()
         self._effects: Effects = effects or NoEffects()
         self._masked = _MaskedRoots(self.roots)
+        self._own: data_path.Own = {}
+        self._own_masked: data_path.Own = {}
         self._secretive = False
         self._sensitive = False
 
@@ -293,10 +295,16 @@ class Target:
 
     def _write(self, root: str, path: data_path.Path,
                value: typing.Any) -> None:
-        self.roots[root] = data_path.assign(self.roots[root], path, value)
+        if isinstance(value, dict | list):
+            # It may be part of the data already, and then is in two places.
+            self._own.clear()
+            self._own_masked.clear()
+        self.roots[root] = data_path.assign(self.roots[root], path, value,
+                                            self._own)
         if root in self._masked:
             self._masked[root] = data_path.assign(
-                self._masked[root], *masking.mask_along(path, value))
+                self._masked[root], *masking.mask_along(path, value),
+                self._own_masked)
         self._touch(root, path)
 
     def _touch(self, root: str, path: data_path.Path) -> None:
