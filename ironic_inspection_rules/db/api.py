@@ -65,8 +65,7 @@ def create_rule(values: Mapping[str, Any]) -> models.Rule:
         with _change() as (session, revision):
             rule = models.Rule(**values, revision=revision)
             session.add(rule)
-            session.flush()
-            return rule
+            return _stored(session, rule)
     except db_exc.DBDuplicateEntry as exc:
         raise exceptions.RuleAlreadyExists(values['uuid']) from exc
 
@@ -89,8 +88,7 @@ def update_rule(uuid: str, values: Mapping[str, Any],
         if rule.revision != revision:
             raise exceptions.RuleChanged(uuid)
         rule.update({**values, 'revision': new_revision})
-        session.flush()
-        return rule
+        return _stored(session, rule)
 
 
 @transaction.retried
@@ -155,6 +153,13 @@ def get_revision() -> int:
     """Tell how many times the stored rules have changed."""
     with transaction.reader() as session:
         return _read_revision(session)
+
+
+def _stored(session: orm.Session, rule: models.Rule) -> models.Rule:
+    """Read back what was written: MySQL drops the fractions of seconds."""
+    session.flush()
+    session.refresh(rule)
+    return rule
 
 
 def _read_revision(session: orm.Session) -> int:
