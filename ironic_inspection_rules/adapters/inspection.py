@@ -175,9 +175,11 @@ class Inspector:
     def _time_out(self, task, request: queue.Request) -> str | None:
         if not _is_overdue(task.node, self._timeout):
             return None
+        reason = _('The ramdisk did not call for %d seconds.') % self._timeout
         task.process_event('fail')
         conductor_utils.cleanup_inspectwait_timeout(task)
-        return task.node.last_error
+        _keep_error(task.node, reason)
+        return reason
 
     def fail(self, task, request: queue.Request, reason: str) -> None:
         """See :meth:`worker.Processor.fail`.
@@ -190,13 +192,15 @@ class Inspector:
             'request': request.uuid, 'reason': reason}
         if node.provision_state in IN_INSPECTION:
             _clean_up(task, message)
-            task.process_event('fail')
+            task.process_event('fail', last_error=message)
         elif (request.event == queue.REAPPLY
               or node.provision_state == states.ENROLL):
             conductor_utils.node_history_record(
                 node, event=message, event_type=states.INTROSPECTION,
                 error=True)
             node.save()
+        elif node.provision_state == states.INSPECTFAIL:
+            _keep_error(node, message)
 
 
 def check(provision_state: str, request: queue.Request) -> worker.Finding:
@@ -246,6 +250,13 @@ def list_overdue(context, timeout: float) -> list[str]:
         filters={'provision_state': states.INSPECTWAIT,
                  'inspection_started_before': timeout,
                  'include_children': True})]
+
+
+def _keep_error(node, message: str) -> None:
+    """Say on a node why it failed, if cleaning up has made it forget."""
+    if node.last_error is None:
+        node.last_error = message
+        node.save()
 
 
 def _lock_node(context, node_uuid: str) -> Any:

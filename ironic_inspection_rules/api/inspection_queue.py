@@ -15,6 +15,9 @@
 from collections.abc import Callable
 import functools
 
+from oslo_log import log
+
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.adapters import crew
 from ironic_inspection_rules.adapters import embedded
 from ironic_inspection_rules.adapters import intake
@@ -25,13 +28,21 @@ from ironic_inspection_rules.api.controllers import continue_inspection
 from ironic_inspection_rules.api.controllers import inspection_request
 from ironic_inspection_rules.api.controllers import introspection
 from ironic_inspection_rules.api.controllers import node_inventory
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.objects import tables
+
+LOG = log.getLogger(__name__)
 
 
 def install() -> None:
     """Have posted inventories stored, and show what becomes of them.
 
     Starts a worker too, in an all-in-one Ironic that is to have one.
+
+    :raises: :class:`.exceptions.Invalid` where it cannot be done; Ironic
+        does not start then.
     """
+    _require_database()
     requests = intake.Intake(crew.make_queue(), _announcement())
     controllers.serve(
         'continue_inspection',
@@ -45,6 +56,15 @@ def install() -> None:
                       introspection.IntrospectionController(requests))
     for ending in ('inventory/reapply', 'data/unprocessed'):
         body_limit.as_inspection_data(ending)
+
+
+def _require_database() -> None:
+    if not tables.are_here():
+        problem = _('[inspection_queue]enabled needs an API that reaches the '
+                    'database itself, without '
+                    '[DEFAULT]use_rpc_for_database.')
+        LOG.critical('%s', problem)
+        raise exceptions.Invalid(problem)
 
 
 def _announcement() -> Callable[[], None]:

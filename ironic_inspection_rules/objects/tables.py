@@ -26,5 +26,10 @@ def check() -> None:
     :raises: DatabaseNotReady if the tables are missing or older than the
         code, or the database does not answer.
     """
-    if base.IronicObject.indirection_api is None:
+    if are_here():
         migration.check()
+
+
+def are_here() -> bool:
+    """Whether this process reaches the database itself."""
+    return base.IronicObject.indirection_api is None

@@ -167,6 +167,17 @@ class InspectTestCase(InspectorTestCase):
         self.assertIsNone(self.run_request())
         self.assertEqual(states.ENROLL, self.stored_node().provision_state)
 
+    def test_a_node_that_ironic_failed_keeps_the_reason(self):
+        def fail(task, inventory, plugin_data):
+            # As powering off does.
+            task.node.last_error = None
+            task.process_event('fail')
+            raise ironic_exception.HardwareInspectionFailure(error='no disk')
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.conductor.inspection.continue_inspection', fail))
+        self.assertIn('no disk', self.run_request())
+        self.assertIn('no disk', self.stored_node().last_error)
+
     def test_what_ironic_fails_fails_the_request(self):
         self.end = 'fail'
         self.assertEqual('Inspection failed.', self.run_request())
@@ -267,8 +278,9 @@ class TimeoutTestCase(InspectorTestCase):
         reason = self.run_request()
         self.assertEqual([self.node.uuid], overdue)
         node = self.stored_node()
-        self.assertEqual((states.INSPECTFAIL, reason),
-                         (node.provision_state, node.last_error))
+        self.assertEqual(states.INSPECTFAIL, node.provision_state)
+        self.assertIn('900', reason)
+        self.assertIsNotNone(node.last_error)
 
     def test_a_node_that_was_inspected_anew_goes_on_waiting(self):
         self.start_inspection(1)

@@ -1,0 +1,108 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Durable inspection under faults, on real processes and servers."""
+
+import signal
+import time
+
+from ironic_inspection_rules.tests import database
+from ironic_inspection_rules.tests.integration import durable
+from ironic_inspection_rules.tests.integration import fixtures
+from ironic_inspection_rules.tests.live import options
+from ironic_inspection_rules.tests.live import sabotage
+
+
+class AllInOneTestCase(durable.DurableTestCase):
+    """Topology (a): one process, SQLite, the embedded worker."""
+
+    def setUp(self):
+        super().setUp()
+        self.useFixture(durable.Sabotage())
+        self.use(self.useFixture(fixtures.AllInOne(options.merged(
+            durable.OPTIONS, {'inspection_queue': {
+                'inspection_timeout': 2}}))).ironic)
+
+    def test_inspections_survive_the_process(self):
+        machines = self.fleet.make(['plain-1', 'hook-1', 'save-1'])
+        late, = self.fleet.make(['late'])
+        self.post(machines)
+        self.check(machines)
+        timed_out = self.fleet.wait([late])[late.uuid]
+        self.assertEqual(('timeout', 'error'),
+                         (timed_out['event'], timed_out['state']))
+        self.client.wait_for_state(late.uuid, 'inspect failed')
+
+
+class WorkersTestCase(durable.DurableTestCase):
+    """Worker processes of their own, on MariaDB."""
+
+    def setUp(self):
+        super().setUp()
+        if reason := database.why_absent('mysql'):
+            self.skipTest(reason)
+        self.useFixture(durable.Sabotage())
+        server = self.useFixture(database.Database('mysql', ready=False))
+        ironic = fixtures.AllInOne(options.merged(durable.OPTIONS, {
+            # One thread: who dies takes no other request along.
+            'inspection_queue': {'embedded': False, 'workers': 1},
+            'database': {'connection': server.engine.url.render_as_string(
+                hide_password=False)}}))
+        ironic._create_database = lambda: ironic.ironic.create_database()
+        self.use(self.useFixture(ironic).ironic)
+
+    def test_death_and_retirement(self):
+        self.check_workers_that_are_killed()
+        self.check_a_worker_that_is_stopped()
+
+    def check_workers_that_are_killed(self):
+        """Kill a worker in each step; then nothing is lost or doubled."""
+        machines = self.fleet.make([f'{step}-1' for step in sabotage.STEPS])
+        failing, = self.fleet.make(['raise-1'])
+        deleted, = self.fleet.make(['deleted'])
+        self.post([*machines, failing, deleted])
+        # The same inventories once more.
+        self.post(machines[:3])
+        self.fleet.delete(deleted)
+        workers = self.start_workers(3)
+        self.check(machines)
+        request = self.fleet.wait([failing])[failing.uuid]
+        self.assertEqual(('error', 1),
+                         (request['state'], request['attempts']))
+        node = self.client.wait_for_state(failing.uuid, 'inspect failed')
+        self.assertIn('sabotage', node['last_error'])
+        self.assertEqual(len(machines) + 1, len(self.fleet.requests()))
+        for worker in workers:
+            worker.stop()
+
+    def check_a_worker_that_is_stopped(self):
+        """Stop a worker under load; it finishes what it has begun."""
+        machines = self.fleet.make([f'slow-{number}' for number in range(5)])
+        self.post(machines)
+        first, = self.start_workers(1)
+        self.wait_until_begun()
+        first.process.send_signal(signal.SIGTERM)
+        self.assertEqual(0, first.process.wait(30))
+        self.assertEqual([], [request for request in self.fleet.requests()
+                              if request['state'] == 'processing'])
+        self.start_workers(2)
+        self.check(machines)
+        attempts = {request['attempts'] for request
+                    in self.fleet.wait(machines).values()}
+        self.assertEqual({1}, attempts)
+
+    def wait_until_begun(self):
+        deadline = time.monotonic() + 30
+        while not any(request['state'] == 'processing'
+                      for request in self.fleet.requests()):
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.1)

@@ -1,0 +1,222 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Many nodes that are inspected at once."""
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+from concurrent import futures
+import contextlib
+import dataclasses
+import time
+from typing import Any
+import uuid
+
+import requests
+import sqlalchemy as sa
+
+from ironic_inspection_rules.tests.live import client as live_client
+from ironic_inspection_rules.tests.live import launcher
+
+RULES = (
+    {'phase': 'preprocess', 'actions': [
+        {'op': 'extend-attribute', 'args': ['/extra/marks', 'preprocess']},
+        {'op': 'extend-plugin-data', 'args': ['/marks', 'preprocess']}]},
+    {'phase': 'main', 'actions': [
+        {'op': 'extend-attribute', 'args': ['/extra/marks', 'main']},
+        {'op': 'extend-plugin-data', 'args': ['/marks', 'main']},
+        {'op': 'extend-port-attribute', 'args': [
+            '{inventory[interfaces][0][mac_address]}', '/extra/marks',
+            'main']}]},
+)
+"""Rules whose effects show when they have happened twice."""
+
+MARKS = ['preprocess', 'main']
+
+_PATIENCE = 60
+_PAUSE = 0.3
+
+
+@dataclasses.dataclass(frozen=True)
+class Machine:
+    """A node with one port."""
+
+    uuid: str
+    name: str
+    mac: str
+
+    def data(self) -> dict[str, Any]:
+        """What its ramdisk posts."""
+        return {'inventory': {
+            'interfaces': [{'name': 'eth0', 'mac_address': self.mac,
+                            'ipv4_address': '192.0.2.1',
+                            'has_carrier': True}],
+            'boot': {'current_boot_mode': 'uefi', 'pxe_interface': self.mac},
+            'cpu': {'architecture': 'x86_64', 'count': 4},
+            'disks': [{'name': '/dev/sda', 'size': 500107862016,
+                       'model': 'Example disk'}],
+            'memory': {'physical_mb': 16384}}}
+
+
+class Fleet:
+    """Nodes put straight into the database, copies of one made by the API.
+
+    :param ironic: a running Ironic that the nodes are for.
+    """
+
+    def __init__(self, ironic: launcher.Ironic) -> None:
+        self._client = ironic.client()
+        self._engine = sa.create_engine(
+            ironic.options['database']['connection'])
+        metadata = sa.MetaData()
+        self._nodes = sa.Table('nodes', metadata, autoload_with=self._engine)
+        self._ports = sa.Table('ports', metadata, autoload_with=self._engine)
+        template = self._client.enroll([_mac()])
+        with self._engine.connect() as connection:
+            self._node = connection.execute(
+                sa.select(self._nodes).where(
+                    self._nodes.c.uuid == template)).mappings().one()
+            self._port = connection.execute(
+                sa.select(self._ports).where(
+                    self._ports.c.node_id == self._node['id'])
+            ).mappings().one()
+
+    def close(self) -> None:
+        """Let go of the database and the API."""
+        self._engine.dispose()
+        self._client.close()
+
+    def make(self, names: Sequence[str],
+             provision_state: str = 'inspect wait') -> list[Machine]:
+        """Make machines of these names.
+
+        :param provision_state: the state that their nodes are in.
+        """
+        machines = [Machine(str(uuid.uuid4()), name, _mac())
+                    for name in names]
+        common = {key: value for key, value in self._node.items()
+                  if key != 'id'}
+        common.update(provision_state=provision_state,
+                      target_provision_state='manageable')
+        if provision_state == 'inspect wait':
+            common['inspection_started_at'] = sa.func.now()
+        port = {key: value for key, value in self._port.items()
+                if key != 'id'}
+        with self._engine.begin() as connection:
+            for machine in machines:
+                connection.execute(sa.insert(self._nodes).values(
+                    {**common, 'uuid': machine.uuid, 'name': machine.name}))
+            ids = dict(connection.execute(
+                sa.select(self._nodes.c.uuid, self._nodes.c.id)).all())
+            connection.execute(sa.insert(self._ports), [
+                {**port, 'uuid': str(uuid.uuid4()), 'address': machine.mac,
+                 'node_id': ids[machine.uuid]} for machine in machines])
+        return machines
+
+    def delete(self, machine: Machine) -> None:
+        """Delete a node as if by force."""
+        with self._engine.begin() as connection:
+            node = sa.select(self._nodes.c.id).where(
+                self._nodes.c.uuid == machine.uuid).scalar_subquery()
+            connection.execute(sa.delete(self._ports).where(
+                self._ports.c.node_id == node))
+            connection.execute(sa.delete(self._nodes).where(
+                self._nodes.c.uuid == machine.uuid))
+
+    def post(self, machines: Sequence[Machine], at_once: int = 8
+             ) -> list[requests.Response]:
+        """Post what the ramdisks of machines send.
+
+        :param at_once: how many post at the same time.
+        :returns: the answers, in the order of the machines.
+        """
+        with futures.ThreadPoolExecutor(at_once) as pool:
+            return list(pool.map(self._post, machines))
+
+    def _post(self, machine: Machine) -> requests.Response:
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            # Ramdisks do not share connections; they try again, though.
+            with live_client.Client(self._client.url) as ramdisk:
+                try:
+                    return ramdisk.post(
+                        f'/v1/continue_inspection?node_uuid={machine.uuid}',
+                        json=machine.data())
+                except requests.ConnectionError:
+                    if time.monotonic() > deadline:
+                        raise
+            time.sleep(_PAUSE)
+
+    def requests(self) -> list[dict[str, Any]]:
+        """All inspection requests there are."""
+        return list(self._pages())
+
+    def _pages(self) -> Iterator[dict[str, Any]]:
+        path = '/v1/inspection_requests'
+        while path:
+            page = self._client.call('GET', path)
+            yield from page['inspection_requests']
+            path = page.get('next')
+
+    def wait(self, machines: Sequence[Machine], patience: float = _PATIENCE
+             ) -> dict[str, dict[str, Any]]:
+        """Wait until the last request of each of these machines is done.
+
+        :returns: that request, by UUID of the node.
+        :raises: TimeoutError that shows what is left.
+        """
+        wanted = {machine.uuid for machine in machines}
+        deadline = time.monotonic() + patience
+        last: dict[str, dict[str, Any]] = {}
+        while time.monotonic() < deadline:
+            # The API is away when its process or database is.
+            with contextlib.suppress(requests.RequestException):
+                last = {request['node_uuid']: request
+                        for request in self.requests()
+                        if request['node_uuid'] in wanted}
+                if len(last) == len(wanted) and all(
+                        request['state'] in ('finished', 'error')
+                        for request in last.values()):
+                    return last
+            time.sleep(_PAUSE)
+        raise TimeoutError(f'not all of {wanted} are done: {last}')
+
+    def problems(self, machines: Sequence[Machine]) -> list[str]:
+        """Tell where the effects of RULES are not what they should be.
+
+        Reads the database: each effect is to show exactly once.
+        """
+        return [problem for machine in machines
+                for problem in self._problems(machine)]
+
+    def _problems(self, machine: Machine) -> Iterator[str]:
+        node = self._client.wait_for_state(
+            machine.uuid, 'manageable', 'inspect failed')
+        if node['provision_state'] != 'manageable':
+            yield f'{machine.name}: {node["last_error"]}'
+            return
+        port, = self._client.call(
+            'GET', f'/v1/ports?address={machine.mac}&fields=extra')['ports']
+        found = {
+            'node': node['extra'].get('marks'),
+            'port': port['extra'].get('marks'),
+            'plugin data': self._client.stored_data(machine.uuid)[
+                'plugin_data'].get('marks'),
+        }
+        expected = {'node': MARKS, 'port': MARKS[1:], 'plugin data': MARKS}
+        if found != expected:
+            yield f'{machine.name}: {found}'
+
+
+def _mac() -> str:
+    tail = uuid.uuid4().hex[:10]
+    return ':'.join(['52', *(tail[i:i + 2] for i in range(0, 10, 2))])
