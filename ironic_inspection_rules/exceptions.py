@@ -94,7 +94,8 @@ class InvalidDocument(Invalid):
         self.path = path
         self.reason = reason
         self.place = place
-        where = _('line %d, column %d: ') % place if place else ''
+        where = _('line %(line)d, column %(column)d: ') % {
+            'line': place[0], 'column': place[1]} if place else ''
         super().__init__(f'{path}: {where}{reason}')
 
 

@@ -54,7 +54,7 @@ class FindNodes(command.Lister):
         if not any(filters.values()):
             raise exceptions.CommandError(
                 _('Give at least one trait to look for.'))
-        fields = parsed_args.fields or _FIELDS
+        fields = parsed_args.fields or list(_FIELDS)
         view = ({'details': True} if _ONLY_IN_DETAIL.intersection(fields)
                 else {'fields': fields})
         baremetal = self.app.client_manager.sdk_connection.baremetal

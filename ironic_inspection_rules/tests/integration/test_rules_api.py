@@ -61,7 +61,7 @@ class RulesMixin:
         listed = self.send('GET', '?detail=true&scope=rack').json()
         self.assertEqual([changed.json()], listed['inspection_rules'])
         replaced = self.send('PUT', path, json={'actions': ACTIONS})
-        self.assertEqual(None, replaced.json()['scope'])
+        self.assertIsNone(replaced.json()['scope'])
         self.assertEqual(204, self.send('DELETE', path).status_code)
         self.assertEqual(404, self.send('GET', path).status_code)
 
