@@ -27,8 +27,10 @@ from ironic_inspection_rules.adapters import start
 from ironic_inspection_rules.adapters.seams import body_limit
 from ironic_inspection_rules.adapters.seams import controllers
 from ironic_inspection_rules.adapters.seams import node_query
+from ironic_inspection_rules.api import inspector_forms
 from ironic_inspection_rules.api.controllers import continue_inspection
 from ironic_inspection_rules.api.controllers import inspection_rule
+from ironic_inspection_rules.api.controllers import inspector_rule
 from ironic_inspection_rules.api.controllers import node
 from ironic_inspection_rules.api.controllers import node_trait
 from ironic_inspection_rules.api.controllers import trait
@@ -38,7 +40,8 @@ def install(app: Callable) -> Callable:
     """Extend Ironic's API.
 
     :param app: Ironic's WSGI application.
-    :returns: the same one: what it routes to has changed.
+    :returns: the same one, as what it routes to has changed; around it a
+        layer for clients of ironic-inspector.
     :raises: :class:`.exceptions.InspectionRulesError` where rules cannot be
         run; Ironic does not start then.
     """
@@ -47,6 +50,7 @@ def install(app: Callable) -> Callable:
     controllers.serve('inspection_rules',
                       inspection_rule.InspectionRuleController(rules))
     body_limit.as_inspection_data('inspection_rules/evaluate')
+    controllers.serve('rules', inspector_rule.InspectorRuleController(rules))
     controllers.serve(
         'continue_inspection',
         continue_inspection.ContinueInspectionController())
@@ -55,7 +59,7 @@ def install(app: Callable) -> Callable:
         # What is switched off is not even loaded.
         from ironic_inspection_rules.api import inspection_queue
         inspection_queue.install()
-    return app
+    return inspector_forms.InspectorForms(app)
 
 
 def _install_traits() -> None:

@@ -19,6 +19,7 @@ from ironic import api
 from ironic.api.controllers import link
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import rehearsal
 from ironic_inspection_rules.i18n import _
 
@@ -27,6 +28,8 @@ RESOURCE = 'inspection_rules'
 SECRET = ('conditions', 'actions')
 FIELDS = ('uuid', 'description', 'priority', 'scope', 'sensitive', 'phase',
           'conditions', 'actions', 'built_in', 'created_at', 'updated_at')
+WRITABLE = ('description', 'priority', 'scope', 'sensitive', 'phase',
+            'conditions', 'actions')
 BRIEF_FIELDS = tuple(name for name in FIELDS if name not in SECRET)
 
 
@@ -44,6 +47,14 @@ def represent(rule: Any, fields: Iterable[str] = FIELDS) -> dict[str, Any]:
                        rule.uuid, bookmark=True),
     ]
     return shown
+
+
+def writable(parsed: model.Rule) -> dict[str, Any]:
+    """Return what of a parsed rule is stored, besides its UUID."""
+    fields = {name: getattr(parsed, name) for name in WRITABLE}
+    for name in SECRET:
+        fields[name] = list(fields[name])
+    return fields
 
 
 def without_secrets(problems: Iterable[exceptions.Problem]

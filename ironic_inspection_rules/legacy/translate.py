@@ -78,13 +78,18 @@ def parse(rule: typing.Any, ops: registry.Registry) -> model.Rule:
             fields[name].append(translated)
             problems += [Problem(f'/{name}/{index}{each.pointer}',
                                  each.message) for each in found]
-    if not problems:
-        problems += [Problem(each.pointer.replace('/args', '', 1),
-                             each.message)
-                     for each in validation.validate(fields, ops)]
+    told = {_operation_of(each.pointer) for each in problems}
+    problems += [Problem(each.pointer.replace('/args', '', 1), each.message)
+                 for each in validation.validate(fields, ops)
+                 if _operation_of(each.pointer) not in told]
     if problems:
         raise exceptions.InvalidRule(problems)
     return validation.parse(fields, ops)
+
+
+def _operation_of(pointer: str) -> str:
+    """Return the pointer to the operation, or part, of a rule."""
+    return '/'.join(pointer.split('/')[:3])
 
 
 def _listed(operations: typing.Any) -> list[typing.Any]:

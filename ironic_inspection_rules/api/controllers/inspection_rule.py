@@ -40,8 +40,6 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.ruleset import repository
 
-WRITABLE = ('description', 'priority', 'scope', 'sensitive', 'phase',
-            'conditions', 'actions')
 
 class InspectionRuleController(base.RestController):
     """Stored and built-in rules (spec 003 "REST API impact").
@@ -109,7 +107,7 @@ class InspectionRuleController(base.RestController):
         if uuid in self._built_in:
             raise exceptions.RuleAlreadyExists(uuid)
         rule = rule_object.Rule(api.request.context, uuid=uuid,
-                                **_writable(parsed))
+                                **view.writable(parsed))
         with notification.emitted(api.request.context, rule, 'create'):
             rule.create()
         api.response.location = link.build_url(view.RESOURCE, uuid)
@@ -126,7 +124,7 @@ class InspectionRuleController(base.RestController):
         def decide(rule: rule_object.Rule) -> model.Rule:
             fields = patch.apply(
                 {'uuid': rule.uuid,
-                 **{name: rule[name] for name in WRITABLE}}, operations)
+                 **{name: rule[name] for name in view.WRITABLE}}, operations)
             try:
                 return validation.parse(fields, self._ops)
             except exceptions.InvalidRule as exc:
@@ -192,7 +190,7 @@ class InspectionRuleController(base.RestController):
                 ) -> dict[str, Any]:
         while True:
             rule = self._changeable(rule_uuid)
-            fields = _writable(decide(rule))
+            fields = view.writable(decide(rule))
             if rule.sensitive and not fields['sensitive']:
                 raise exceptions.Invalid(
                     _('A sensitive inspection rule stays sensitive'))
@@ -210,13 +208,6 @@ class InspectionRuleController(base.RestController):
 
 def _stored(uuid: str) -> rule_object.Rule:
     return rule_object.Rule.get_by_uuid(api.request.context, uuid)
-
-
-def _writable(parsed: model.Rule) -> dict[str, Any]:
-    fields = {name: getattr(parsed, name) for name in WRITABLE}
-    for name in view.SECRET:
-        fields[name] = list(fields[name])
-    return fields
 
 
 def _next_link(limit: int, marker: str) -> str:

@@ -1,0 +1,108 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The wire forms of ironic-inspector, around those of Ironic.
+
+Its clients look for the versions of its API in the headers of every answer,
+also of the ones from the top of the API, and for errors as
+``{"error": {"message": …}}``.
+"""
+
+from collections.abc import Callable
+import json
+from typing import Any
+
+from ironic import api
+from ironic.common import exception as ironic_exception
+import webob
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.i18n import _
+
+VERSION = 'X-OpenStack-Ironic-Inspector-API-Version'
+MIN_VERSION = 'X-OpenStack-Ironic-Inspector-API-Minimum-Version'
+MAX_VERSION = 'X-OpenStack-Ironic-Inspector-API-Maximum-Version'
+
+OLDEST, NEWEST = (1, 0), (1, 18)
+"""The versions of the API of ironic-inspector 12.5.0."""
+
+_TOP = ('', '/v1')
+_RESOURCES = ('/v1/introspection', '/v1/rules')
+
+
+class InspectorForms:
+    """A layer that gives some answers the form of ironic-inspector's.
+
+    :param app: the WSGI application below.
+    """
+
+    def __init__(self, app: Callable) -> None:
+        self._app = app
+
+    def __call__(self, environ: dict[str, Any],
+                 start_response: Callable) -> Any:
+        path = environ.get('PATH_INFO', '').rstrip('/')
+        is_resource = any(path == each or path.startswith(f'{each}/')
+                          for each in _RESOURCES)
+        if not is_resource and path not in _TOP:
+            return self._app(environ, start_response)
+        response = webob.Request(environ).get_response(self._app)
+        response.headers.update({MIN_VERSION: _format(OLDEST),
+                                 MAX_VERSION: _format(NEWEST)})
+        if is_resource and response.status_int >= 400:
+            response.json = {'error': {'message': _message(response)}}
+            response.content_type = 'application/json'
+        return response(environ, start_response)
+
+
+def requested_version() -> tuple[int, int]:
+    """Return the version of ironic-inspector's API that a request is for.
+
+    :raises: Invalid if it is none.
+    :raises: ClientSideError (406) if there is no such version.
+    """
+    text = api.request.headers.get(VERSION)
+    if not text or text.lower() == 'latest':
+        return NEWEST
+    major, _dot, minor = text.strip().partition('.')
+    if not (major.isdecimal() and minor.isdecimal()):
+        raise exceptions.Invalid(
+            _('"%s" is not a version of the API such as 1.18 or latest')
+            % text)
+    version = int(major), int(minor)
+    if not OLDEST <= version <= NEWEST:
+        raise ironic_exception.ClientSideError(
+            _('Version %(version)s of the API does not exist, only '
+              '%(oldest)s to %(newest)s') % {
+                  'version': text, 'oldest': _format(OLDEST),
+                  'newest': _format(NEWEST)}, status_code=406)
+    return version
+
+
+def _format(version: tuple[int, int]) -> str:
+    return '.'.join(map(str, version))
+
+
+def _message(response: webob.Response) -> str:
+    """Find the sentence in an error of Ironic, pecan or Keystone."""
+    found: Any = response.text
+    while True:
+        try:
+            found = json.loads(found)
+        except (TypeError, ValueError):
+            return str(found).strip() or response.status
+        for name in ('error_message', 'faultstring', 'message', 'title'):
+            if isinstance(found, dict) and found.get(name):
+                found = found[name]
+                break
+        else:
+            return str(found)
