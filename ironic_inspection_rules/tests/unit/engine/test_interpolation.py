@@ -51,8 +51,8 @@ class ParseTestCase(base.TestCase):
         self.assertIsNone(field.root)
 
     def test_hostile_text_takes_no_time(self):
-        for text in ('{' * 200_000, '{a[' * 100_000, '{a.b' * 100_000,
-                     '}{' * 100_000):
+        for text in ('{' * 50_000, '{a[' * 20_000, '{a.b' * 20_000,
+                     '}{' * 20_000):
             interpolation.parse(text)
 
     @fuzz.settings
