@@ -12,17 +12,22 @@
 
 """Why a rule matches a machine or does not, condition by condition."""
 
+import typing
+
 from ironic_inspection_rules.engine import compiler
+from ironic_inspection_rules.engine import condition as engine_condition
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.i18n import _
 
+Roots = dict[str, typing.Any]
+
 _LONGEST = 200
 
 
-def explain(plan: compiler.Plan, view: compiler.Roots
+def explain(plan: compiler.Plan, view: Roots
             ) -> tuple[trace.ConditionTrace, ...]:
     """Check every condition of a rule, also those after a false one.
 
@@ -32,7 +37,7 @@ def explain(plan: compiler.Plan, view: compiler.Roots
                  for condition in plan.conditions)
 
 
-def _explain(condition: compiler.Condition, view: compiler.Roots,
+def _explain(condition: engine_condition.Condition, view: Roots,
              sensitive: bool) -> trace.ConditionTrace:
     try:
         result: bool | None = condition.check(view)
@@ -43,7 +48,7 @@ def _explain(condition: compiler.Condition, view: compiler.Roots,
                                 None if sensitive else reason)
 
 
-def _reason(condition: compiler.Condition, view: compiler.Roots) -> str:
+def _reason(condition: engine_condition.Condition, view: Roots) -> str:
     loop = condition.operation.get('loop')
     if loop is None:
         return _sentence(condition, view)
@@ -62,7 +67,7 @@ def _reason(condition: compiler.Condition, view: compiler.Roots) -> str:
     return '; '.join(sentences)
 
 
-def _sentence(condition: compiler.Condition, view: compiler.Roots) -> str:
+def _sentence(condition: engine_condition.Condition, view: Roots) -> str:
     """Say what the condition was decided on."""
     bound, _problems = condition.op.signature.bind(
         condition.operation.get('args'))

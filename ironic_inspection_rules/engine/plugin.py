@@ -61,7 +61,8 @@ class Condition(Plugin, abc.ABC):
         :param arguments: the arguments without replacement fields, by name.
         :returns: a callable that takes the others, by name.
         """
-        return functools.partial(self, **arguments) if arguments else self
+        call = self.__call__
+        return functools.partial(call, **arguments) if arguments else call
 
     def explain(self, view: typing.Mapping[str, typing.Any],
                 arguments: typing.Mapping[str, typing.Any]) -> str | None:

@@ -16,6 +16,7 @@ import dataclasses
 import typing
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import action as engine_action
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import explanation
 from ironic_inspection_rules.engine import target as engine_target
@@ -105,7 +106,7 @@ def _explained(plans: typing.Iterable[compiler.Plan],
         for plan in plans if plan.rule.uuid in why]
 
 
-def _matches(plan: compiler.Plan, view: compiler.Roots) -> bool:
+def _matches(plan: compiler.Plan, view: dict[str, typing.Any]) -> bool:
     for condition in plan.conditions:
         try:
             if not condition.check(view):
@@ -131,7 +132,7 @@ def _revert(plan: compiler.Plan, target: engine_target.Target,
             traces: list[trace.RuleTrace]) -> None:
     done: list[trace.ActionTrace] = []
     for action in plan.actions:
-        if action.revert is not None:
+        if action.reverts:
             _carry_out(plan, action, action.revert, target, done,
                        reverted=True)
     if any(action.changes for action in done):
@@ -139,7 +140,7 @@ def _revert(plan: compiler.Plan, target: engine_target.Target,
             trace.RuleTrace(plan.rule, False, actions=tuple(done)))
 
 
-def _carry_out(plan: compiler.Plan, action: compiler.Action,
+def _carry_out(plan: compiler.Plan, action: engine_action.Action,
                step: typing.Callable[..., None],
                target: engine_target.Target, done: list[trace.ActionTrace],
                reverted: bool = False) -> None:

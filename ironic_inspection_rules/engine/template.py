@@ -16,7 +16,7 @@ A template is made of a value once, when a rule is compiled; rendering it
 with the data of a machine parses nothing.
 """
 
-import dataclasses
+import abc
 import functools
 import typing
 
@@ -26,7 +26,6 @@ from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
 
 Roots = typing.Mapping[str, typing.Any]
-Render = typing.Callable[[Roots], typing.Any]
 
 _PORT_ROOTS = ('ports', 'port_groups')
 
@@ -49,15 +48,18 @@ class Missing:
         return f'Missing({self.field!r})'
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Template:
-    """A value with replacement fields somewhere in it.
+class Template(abc.ABC):
+    """A value with replacement fields somewhere in it."""
 
-    ``render`` takes the data by root name and returns the value with the
-    types it has there, or :class:`Missing`.
-    """
+    __slots__ = ()
 
-    render: Render
+    @abc.abstractmethod
+    def render(self, roots: Roots) -> typing.Any:
+        """Return the value with the types it has in the data.
+
+        :param roots: the data by root name.
+        :returns: the value, or :class:`Missing`.
+        """
 
 
 def compile_value(value: typing.Any, lenient: bool = False) -> typing.Any:
@@ -75,7 +77,7 @@ def compile_value(value: typing.Any, lenient: bool = False) -> typing.Any:
         return _compile_mapping(value, lenient)
     if isinstance(value, list | tuple):
         items = [compile_value(item, lenient) for item in value]
-        return Template(_renderer(items, lenient)) if _varies(items) else items
+        return _List(items, lenient) if _varies(items) else items
     return value
 
 
@@ -83,119 +85,63 @@ def _varies(items: list[typing.Any]) -> bool:
     return any(isinstance(item, Template) for item in items)
 
 
-def _renderer(items: list[typing.Any], lenient: bool = False
-              ) -> typing.Callable[[Roots], list[typing.Any] | Missing]:
-    """Make a function that returns the items with data in them."""
-    templates = [(index, item.render) for index, item in enumerate(items)
-                 if isinstance(item, Template)]
-
-    def render(roots: Roots) -> list[typing.Any] | Missing:
-        values = items.copy()
-        for index, render_item in templates:
-            value = values[index] = render_item(roots)
-            if value.__class__ is Missing and not lenient:
-                return value
-        return values
-
-    return render
-
-
 def _compile_mapping(mapping: dict[typing.Any, typing.Any],
                      lenient: bool) -> typing.Any:
     keys = [_compile_text(key) if isinstance(key, str) else key
             for key in mapping]
     items = [compile_value(item, lenient) for item in mapping.values()]
-    if not _varies(keys + items):
-        return dict(zip(keys, items, strict=True))
-    render_keys, render_items = _renderer(keys), _renderer(items, lenient)
-
-    def render(roots: Roots) -> dict[str, typing.Any] | Missing:
-        names, values = render_keys(roots), render_items(roots)
-        if isinstance(names, Missing):
-            return names
-        if isinstance(values, Missing):
-            return values
-        return dict(zip(map(str, names), values, strict=True))
-
-    return Template(render)
+    if _varies(keys + items):
+        return _Mapping(_List(keys), _List(items, lenient))
+    return dict(zip(keys, items, strict=True))
 
 
 @functools.lru_cache(maxsize=4096)
 def _compile_text(text: str) -> typing.Any:
     if '{' not in text and '}' not in text:
         return text
-    pieces = [Template(_compile_field(piece))
+    pieces = [_compile_field(piece)
               if isinstance(piece, interpolation.Field) else piece
               for piece in interpolation.parse(text)]
     if not _varies(pieces):
         return ''.join(map(str, pieces))
-    if len(pieces) == 1:
-        return pieces[0]
-    render_pieces = _renderer(pieces)
-
-    def render(roots: Roots) -> str | Missing:
-        values = render_pieces(roots)
-        if isinstance(values, Missing):
-            return values
-        return ''.join(map(str, values))
-
-    return Template(render)
+    return pieces[0] if len(pieces) == 1 else _Text(_List(pieces))
 
 
-def _compile_field(field: interpolation.Field) -> Render:
-    look_up = _compile_path(field)
-    if field.conversion is None and field.spec is None:
-        return look_up
-
-    def render(roots: Roots) -> typing.Any:
-        value = look_up(roots)
-        return value if isinstance(value, Missing) else _format(value, field)
-
-    return render
-
-
-def _format(value: typing.Any, field: interpolation.Field) -> str:
-    converted = repr(value) if field.conversion == 'r' else (
-        str(value) if field.conversion == 's' else value)
-    try:
-        return format(converted, field.spec or '')
-    except (TypeError, ValueError, OverflowError) as exc:
-        raise exceptions.OperationError(
-            _('field {%(field)s} cannot be formatted: %(reason)s')
-            % {'field': field.text, 'reason': exc}) from exc
-
-
-def _compile_path(field: interpolation.Field) -> Render:
+def _compile_field(field: interpolation.Field) -> Template:
     missing = Missing(field.text)
-    if field.root is None:
-        return lambda roots: missing
-    if field.root in _PORT_ROOTS and field.steps:
-        return _port_follower(field.root, field.steps, missing)
-    follow = _follower(field.root, field.steps, missing)
-    return _without_gaps(follow) if field.root == interpolation.ITEM else (
-        follow)
+    path: Template = _Path(field.root or '', field.steps, missing)
+    if field.root == interpolation.ITEM:
+        path = _Whole(path)
+    elif field.root in _PORT_ROOTS and field.steps:
+        path = _PortPath(field.root, field.steps, missing)
+    if field.conversion is None and field.spec is None:
+        return path
+    return _Formatted(path, field)
 
 
-def _follower(root: str, steps: data_path.Path,
-              missing: Missing) -> Render:
-    """Make a function that follows a path through plain data.
+class _Path(Template):
+    """What is at a path in plain data; rules spend their time here."""
 
-    It is what rules spend their time in.
-    """
-    def follow(roots: Roots) -> typing.Any:
-        value: typing.Any = missing
+    __slots__ = ('_missing', '_root', '_steps')
+
+    def __init__(self, root: str, steps: data_path.Path,
+                 missing: Missing) -> None:
+        self._root = root
+        self._steps = steps
+        self._missing = missing
+
+    def render(self, roots: Roots) -> typing.Any:
+        value: typing.Any = None
         try:
-            value = roots[root]
-            for step in steps:
+            value = roots[self._root]
+            for step in self._steps:
                 if value.__class__ is dict:
                     value = value[step]
                 else:
                     value = _item(value, step)
         except LookupError:
-            return value if value.__class__ is Missing else missing
+            return value if value.__class__ is Missing else self._missing
         return value
-
-    return follow
 
 
 def _item(value: typing.Any, step: str) -> typing.Any:
@@ -205,38 +151,129 @@ def _item(value: typing.Any, step: str) -> typing.Any:
     return value[position]
 
 
-def _port_follower(root: str, steps: data_path.Path,
-                   missing: Missing) -> Render:
-    name = steps[0]
-    follow = _follower(root, steps[1:], missing)
+class _PortPath(Template):
+    """What is at a path below a port."""
 
-    def follow_port(roots: Roots) -> typing.Any:
+    __slots__ = ('_missing', '_name', '_path', '_root')
+
+    def __init__(self, root: str, steps: data_path.Path,
+                 missing: Missing) -> None:
+        self._root = root
+        self._name = steps[0]
+        self._path = _Path(root, steps[1:], missing)
+        self._missing = missing
+
+    def render(self, roots: Roots) -> typing.Any:
         try:
-            ports = roots[root]
+            ports = roots[self._root]
         except LookupError:
-            return missing
-        index = find_port(ports, name)
-        return missing if index is None else follow({root: ports[index]})
+            return self._missing
+        index = find_port(ports, self._name)
+        if index is None:
+            return self._missing
+        return self._path.render({self._root: ports[index]})
 
-    return follow_port
 
+class _Whole(Template):
+    """A value that is missing if anything inside it is."""
 
-def _without_gaps(look_up: Render) -> Render:
-    """Let an item of a loop be missing if anything inside it is."""
-    def render(roots: Roots) -> typing.Any:
-        value = look_up(roots)
-        gaps = [value]
-        while gaps:
-            inner = gaps.pop()
-            if isinstance(inner, Missing):
-                return inner
-            if isinstance(inner, dict):
-                gaps += inner.values()
-            elif isinstance(inner, list):
-                gaps += inner
+    __slots__ = ('_template',)
+
+    def __init__(self, template: Template) -> None:
+        self._template = template
+
+    def render(self, roots: Roots) -> typing.Any:
+        value = self._template.render(roots)
+        parts = [value]
+        while parts:
+            part = parts.pop()
+            if isinstance(part, Missing):
+                return part
+            if isinstance(part, dict):
+                parts += part.values()
+            elif isinstance(part, list):
+                parts += part
         return value
 
-    return render
+
+class _Formatted(Template):
+    """A field with a conversion or a format specification."""
+
+    __slots__ = ('_field', '_template')
+
+    def __init__(self, template: Template,
+                 field: interpolation.Field) -> None:
+        self._template = template
+        self._field = field
+
+    def render(self, roots: Roots) -> str | Missing:
+        value = self._template.render(roots)
+        if isinstance(value, Missing):
+            return value
+        if self._field.conversion:
+            value = repr(value) if self._field.conversion == 'r' else (
+                str(value))
+        try:
+            return format(value, self._field.spec or '')
+        except (TypeError, ValueError, OverflowError) as exc:
+            raise exceptions.OperationError(
+                _('field {%(field)s} cannot be formatted: %(reason)s')
+                % {'field': self._field.text, 'reason': exc}) from exc
+
+
+class _List(Template):
+    """A list, some of whose items are templates."""
+
+    __slots__ = ('_items', '_lenient', '_templates')
+
+    def __init__(self, items: list[typing.Any],
+                 lenient: bool = False) -> None:
+        self._items = items
+        self._templates = tuple(
+            (index, item) for index, item in enumerate(items)
+            if isinstance(item, Template))
+        self._lenient = lenient
+
+    def render(self, roots: Roots) -> list[typing.Any] | Missing:
+        values = self._items.copy()
+        for index, item in self._templates:
+            value = values[index] = item.render(roots)
+            if value.__class__ is Missing and not self._lenient:
+                return value
+        return values
+
+
+class _Text(Template):
+    """Text with fields in it."""
+
+    __slots__ = ('_pieces',)
+
+    def __init__(self, pieces: _List) -> None:
+        self._pieces = pieces
+
+    def render(self, roots: Roots) -> str | Missing:
+        values = self._pieces.render(roots)
+        if isinstance(values, Missing):
+            return values
+        return ''.join(map(str, values))
+
+
+class _Mapping(Template):
+    """A mapping, some of whose keys or values are templates."""
+
+    __slots__ = ('_items', '_keys')
+
+    def __init__(self, keys: _List, items: _List) -> None:
+        self._keys = keys
+        self._items = items
+
+    def render(self, roots: Roots) -> dict[str, typing.Any] | Missing:
+        keys, values = self._keys.render(roots), self._items.render(roots)
+        if isinstance(keys, Missing):
+            return keys
+        if isinstance(values, Missing):
+            return values
+        return dict(zip(map(str, keys), values, strict=True))
 
 
 def find_port(ports: list[dict[str, typing.Any]], name: str) -> int | None:
