@@ -19,10 +19,10 @@ import jsonpatch
 import jsonpointer
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.api import view
 from ironic_inspection_rules.i18n import _
 
 READ_ONLY = ('uuid', 'built_in', 'created_at', 'updated_at', 'links')
-SECRET = ('conditions', 'actions')
 
 _NEEDS = {'add': 'value', 'replace': 'value', 'test': 'value',
           'move': 'from', 'copy': 'from', 'remove': None}
@@ -107,7 +107,7 @@ def _refuse_read_only(parts: list[str]) -> None:
 
 
 def _refuse_secret(parts: list[str]) -> None:
-    if not parts or parts[0] in SECRET:
+    if not parts or parts[0] in view.SECRET:
         raise exceptions.Invalid(
             _('the conditions and actions of a sensitive rule can only be '
               'written'))
