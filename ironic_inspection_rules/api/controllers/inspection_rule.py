@@ -41,7 +41,6 @@ from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.ruleset import repository
 
 
-
 class InspectionRuleController(base.RestController):
     """Stored and built-in rules (spec 003 "REST API impact").
 
