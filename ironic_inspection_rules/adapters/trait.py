@@ -22,10 +22,16 @@ import sqlalchemy as sa
 from ironic_inspection_rules.traits import catalog
 from ironic_inspection_rules.traits import filter as trait_filter
 
-COLUMNS = trait_filter.Columns(
+_COLUMNS = trait_filter.Columns(
     models.Node.id, models.NodeTrait.node_id, models.NodeTrait.trait)
 
 _CONTEXT = threading.local()
+
+
+def conditions(terms: tuple[trait_filter.Term, ...]
+               ) -> list[trait_filter.Condition]:
+    """Say in SQL, over Ironic's tables, which nodes filters by trait keep."""
+    return trait_filter.conditions(terms, _COLUMNS, _rare(terms))
 
 
 def count_nodes(selection: catalog.Selection,
@@ -47,3 +53,16 @@ def count_nodes(selection: catalog.Selection,
     with enginefacade.reader.using(_CONTEXT) as session:
         return {name: count for name, count in session.execute(query)
                 if selection.has(name)}
+
+
+def _rare(terms: tuple[trait_filter.Term, ...]) -> frozenset[str]:
+    """The traits that few nodes have, where the database has to be told.
+
+    All but SQLite see for themselves, and plan a query by it.
+    """
+    query = trait_filter.which_are_rare(terms, _COLUMNS)
+    if query is None or (
+            enginefacade.reader.get_engine().dialect.name != 'sqlite'):
+        return frozenset()
+    with enginefacade.reader.using(_CONTEXT) as session:
+        return frozenset(session.execute(query).scalars())

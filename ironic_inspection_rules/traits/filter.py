@@ -17,6 +17,7 @@ They are SQL conditions over columns that are handed in, so that they can
 become part of any query of nodes (spec 004 "REST API impact").
 """
 
+from collections.abc import Collection
 from collections.abc import Mapping
 import typing
 
@@ -33,6 +34,9 @@ Condition = sa.ColumnElement[bool]
 # How many traits are looked for one by one. Databases plan such lookups well,
 # and badly when there are dozens; the traits beyond are counted in one go.
 _ONE_BY_ONE = 4
+
+# How many nodes may have a trait that is called rare.
+_FEW = 1000
 
 
 class Term(typing.NamedTuple):
@@ -65,15 +69,37 @@ def parse(parameters: Mapping[str, object]) -> tuple[Term, ...]:
         for value in (values if isinstance(values, list) else [values]))
 
 
-def conditions(terms: tuple[Term, ...], columns: Columns) -> list[Condition]:
+def conditions(terms: tuple[Term, ...], columns: Columns,
+               rare: Collection[str] = ()) -> list[Condition]:
     """Say in SQL which nodes the filters keep.
 
     :param terms: the filters.
     :param columns: of the query's nodes and of the table of their traits.
+    :param rare: traits that few nodes have; the query may start from those
+        nodes then, instead of looking at one node after the other.
     :returns: one condition per filter.
     """
-    return [_CONDITIONS[term.parameter](term.names, columns)
+    return [_CONDITIONS[term.parameter](term.names, columns, rare)
             for term in terms]
+
+
+def which_are_rare(terms: tuple[Term, ...],
+                   columns: Columns) -> sa.CompoundSelect[tuple[str]] | None:
+    """Ask which of the traits that nodes must have are rare.
+
+    :returns: a query for their names that costs the same in a fleet of any
+        size, or None when nodes need not have any trait.
+    """
+    wanted = {name for term in terms if not term.parameter.startswith('not-')
+              for name in term.names[:_ONE_BY_ONE]}
+    queries = []
+    for name in sorted(wanted):
+        some = sa.select(columns.trait).where(
+            columns.trait == name).limit(_FEW + 1).subquery()
+        count = sa.select(sa.func.count()).select_from(some)
+        queries.append(sa.select(sa.literal(name)).where(
+            count.scalar_subquery() <= _FEW))
+    return sa.union_all(*queries) if queries else None
 
 
 def _names(parameter: str, value: object) -> tuple[str, ...]:
@@ -86,9 +112,10 @@ def _names(parameter: str, value: object) -> tuple[str, ...]:
     return given
 
 
-def _has_all(wanted: tuple[str, ...], columns: Columns) -> Condition:
+def _has_all(wanted: tuple[str, ...], columns: Columns,
+             rare: Collection[str]) -> Condition:
     first, others = wanted[:_ONE_BY_ONE], wanted[_ONE_BY_ONE:]
-    found = [_has_any((name,), columns) for name in first]
+    found = [_has_any((name,), columns, rare) for name in first]
     if others:
         count = sa.select(sa.func.count()).where(
             columns.node_id == columns.id, columns.trait.in_(others))
@@ -96,7 +123,11 @@ def _has_all(wanted: tuple[str, ...], columns: Columns) -> Condition:
     return sa.and_(*found)
 
 
-def _has_any(wanted: tuple[str, ...], columns: Columns) -> Condition:
+def _has_any(wanted: tuple[str, ...], columns: Columns,
+             rare: Collection[str]) -> Condition:
+    if all(name in rare for name in wanted):
+        return columns.id.in_(sa.select(columns.node_id).where(
+            columns.trait.in_(wanted)))
     return sa.exists().where(columns.node_id == columns.id,
                              columns.trait.in_(wanted))
 

@@ -70,7 +70,7 @@ def _listed(controller: NodesController,
         return stock(controller, chassis_uuid, **parameters)
     _check_microversion()
     terms = trait_filter.parse(filters)
-    with node_query.narrowed(trait_filter.conditions(terms, trait.COLUMNS)):
+    with node_query.narrowed(trait.conditions(terms)):
         nodes = stock(controller, chassis_uuid, **parameters)
     if 'next' in nodes:
         nodes['next'] = _with_all_parameters(nodes['next'], chassis_uuid)

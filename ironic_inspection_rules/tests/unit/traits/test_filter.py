@@ -13,6 +13,7 @@
 
 import itertools
 
+import fixtures
 import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
@@ -92,11 +93,16 @@ class ConditionsTestCase(base.TestCase):
                         self.traits.insert(),
                         {'node_id': number, 'trait': trait})
 
-    def found(self, *terms):
+    def found(self, *terms, rare=()):
         query = sa.select(self.nodes.c.id).where(
-            *trait_filter.conditions(terms, self.columns))
+            *trait_filter.conditions(terms, self.columns, rare))
         with self.engine.connect() as connection:
             return sorted(connection.execute(query).scalars())
+
+    def rare(self, *terms):
+        query = trait_filter.which_are_rare(terms, self.columns)
+        with self.engine.connect() as connection:
+            return set(connection.execute(query).scalars())
 
     def expected(self, *terms):
         return [number for number, has in self.fleet.items()
@@ -109,6 +115,30 @@ class ConditionsTestCase(base.TestCase):
                 trait_filter.PARAMETERS, subsets(NAMES)[1:]):
             term = trait_filter.Term(parameter, tuple(names))
             self.assertEqual(self.expected(term), self.found(term), term)
+
+    def test_how_rare_a_trait_is_changes_nothing(self):
+        self.enroll(subsets(NAMES))
+        for parameter, names, rare in itertools.product(
+                trait_filter.PARAMETERS, subsets(NAMES)[1:], subsets(NAMES)):
+            term = trait_filter.Term(parameter, tuple(names))
+            self.assertEqual(self.expected(term),
+                             self.found(term, rare=rare), (term, rare))
+
+    def test_rare_is_what_few_nodes_have(self):
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.traits.filter._FEW', 1))
+        self.enroll([{'CUSTOM_A', 'CUSTOM_B'}, {'CUSTOM_A', 'CUSTOM_D'}])
+        self.assertEqual(
+            {'CUSTOM_B', 'CUSTOM_C'},
+            self.rare(trait_filter.Term('traits', ('CUSTOM_A', 'CUSTOM_B')),
+                      trait_filter.Term('traits-any', ('CUSTOM_C',)),
+                      trait_filter.Term('not-traits', ('CUSTOM_D',))))
+
+    def test_what_nodes_must_not_have_need_not_be_rare(self):
+        self.assertIsNone(trait_filter.which_are_rare(
+            (trait_filter.Term('not-traits', ('CUSTOM_A',)),
+             trait_filter.Term('not-traits-any', ('CUSTOM_B',))),
+            self.columns))
 
     def test_filters_hold_together(self):
         self.enroll(subsets(NAMES))
