@@ -16,7 +16,9 @@
 
 A node has 20 traits out of 500. Two of them are on every node, two others on
 the same 100 nodes. What is measured are whole requests, in the process of the
-API. Exits with 1 when a limit is missed.
+API. Exits with 1 when a limit is missed: with 10,000 nodes, a page by trait
+takes at most 1.5 times as long as any page, and finding 100 nodes is 20 times
+faster than choosing them in the client.
 """
 
 import argparse
@@ -47,7 +49,7 @@ ON_FEW = NAMES[2:4]
 
 PAGE_LIMIT = 1.5
 FIND_LIMIT = 20
-MEASURED_SIZE = 10000
+MEASURED_SIZE = 10000  # above it, choosing in the client takes minutes
 
 
 def fleet(size: int) -> Iterator[tuple[dict[str, typing.Any], list[str]]]:
@@ -156,7 +158,8 @@ def measure(kind: str, size: int, repeat: int) -> dict[str, float]:
         enroll(enginefacade.writer.get_engine(), size)
         for turn in range(repeat + 1):
             for name, (request, expected) in sides(Lists(client)).items():
-                if name.startswith('choose') and turn not in (1, 2):
+                if name.startswith('choose') and (
+                        turn not in (1, 2) or size > MEASURED_SIZE):
                     continue
                 start = time.perf_counter()
                 found = request()
@@ -178,7 +181,10 @@ def report(kind: str, size: int, times: dict[str, float]) -> bool:
         factor = duration / times['page']
         note = (f'{factor:5.2f} x page' if name.startswith('page') else '')
         print(f'  {name:28} {duration * 1000:9.1f} ms  {note}')
-    gain = times['choose them in the client'] / times['find 100 nodes']
+    chosen = times.get('choose them in the client')
+    if chosen is None:
+        return True
+    gain = chosen / times['find 100 nodes']
     print(f'  finding is {gain:.0f} times faster than choosing')
     worst = max(times[name] for name in times if name.startswith('page'))
     return size != MEASURED_SIZE or (
