@@ -1,0 +1,54 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""A condition and an action on racks: names such as ``r12-u07``."""
+
+import re
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine import target as engine_target
+
+_NAME = re.compile(r'(r[0-9]+)-u([0-9]+)')
+
+
+class InRack(plugin.Condition):
+    """``in-rack``: the name says that the machine is in this rack."""
+
+    def __call__(self, name: str, rack: str) -> bool:
+        match = _NAME.fullmatch(name)
+        return match is not None and match[1] == rack
+
+
+class SetRack(plugin.Action):
+    """``set-rack``: keep the rack and the unit that a name tells."""
+
+    def problems(self, arguments: typing.Mapping[str, typing.Any]
+                 ) -> typing.Iterator[tuple[str, str]]:
+        if 'name' in arguments and not _NAME.fullmatch(arguments['name']):
+            yield 'name', 'must be like r12-u07'
+
+    def __call__(self, target: engine_target.Target, name: str,
+                 with_unit: bool = True) -> None:
+        match = _NAME.fullmatch(name)
+        if match is None:
+            raise exceptions.OperationError(f'"{name}" tells no rack')
+        target.set(engine_target.NODE, ('extra', 'rack'), match[1])
+        if with_unit:
+            target.set(engine_target.NODE, ('extra', 'unit'), int(match[2]))
+
+    def revert(self, target: engine_target.Target) -> None:
+        """Forget where the machine is."""
+        for name in ('rack', 'unit'):
+            target.unset(engine_target.NODE, ('extra', name))

@@ -1,0 +1,91 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The example plugin of the documentation works as it says."""
+
+import configparser
+import importlib
+import pathlib
+
+import fixtures
+
+import ironic_inspection_rules
+from ironic_inspection_rules.engine import compiler
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import runner
+from ironic_inspection_rules.engine import target as engine_target
+from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.tests.unit import base
+
+EXAMPLE = pathlib.Path(ironic_inspection_rules.__file__).parents[1].joinpath(
+    'doc', 'source', 'contributor', 'example-plugin')
+UUID = '11111111-1111-4111-8111-111111111111'
+
+
+class ExamplePluginTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        if not EXAMPLE.is_dir():
+            self.skipTest('not a checkout: no documentation')
+        self.useFixture(fixtures.PythonPathEntry(str(EXAMPLE)))
+        self.setup = configparser.ConfigParser()
+        self.setup.read(EXAMPLE / 'setup.cfg')
+        self.ops = registry.Registry(self.plugins(registry.CONDITIONS),
+                                     self.plugins(registry.ACTIONS))
+
+    def plugins(self, group):
+        """Load what the example's entry points name."""
+        lines = self.setup['options.entry_points'][group].split('\n')
+        pairs = (line.split(' = ') for line in lines if line)
+        loaded = {}
+        for name, value in pairs:
+            module, attribute = value.split(':')
+            loaded[name] = getattr(importlib.import_module(module), attribute)
+        return loaded
+
+    def run_rule(self, rule, **node):
+        plan = compiler.compile_rule(
+            validation.parse({'uuid': UUID, **rule}, self.ops), self.ops)
+        target = engine_target.Target(engine_target.Facts(
+            {}, {}, {'extra': {}, **node}))
+        return runner.run([plan], target), target.roots['node']['extra']
+
+    def rule(self, rack, **fields):
+        return {
+            'conditions': [{'op': 'in-rack', 'args': ['{node.name}', rack]}],
+            'actions': [{'op': 'set-rack', 'args': ['{node.name}'],
+                         **fields}]}
+
+    def test_a_machine_in_the_rack(self):
+        outcome, extra = self.run_rule(self.rule('r12'), name='r12-u07')
+        self.assertIsNone(outcome.error)
+        self.assertEqual({'rack': 'r12', 'unit': 7}, extra)
+
+    def test_a_machine_elsewhere_is_undone(self):
+        outcome, extra = self.run_rule(
+            self.rule('r12', revert=True), name='r1-u07',
+            extra={'rack': 'r12', 'unit': 7, 'other': 1})
+        self.assertIsNone(outcome.error)
+        self.assertEqual({'other': 1}, extra)
+
+    def test_a_name_that_is_none_is_told_when_the_rule_is_made(self):
+        problem, = validation.validate(
+            {'actions': [{'op': 'set-rack', 'args': ['kitchen']}]}, self.ops)
+        self.assertEqual('/actions/0/args/0', problem.pointer)
+
+    def test_a_field_that_is_none_is_an_error(self):
+        outcome, _extra = self.run_rule(
+            {'actions': [{'op': 'set-rack', 'args': ['{node.name}']}]},
+            name='kitchen')
+        self.assertIn('kitchen', str(outcome.error))
