@@ -52,9 +52,10 @@ class InspectionRulesHook(base.InspectionHook):
 
     def preprocess(self, task, inventory, plugin_data) -> None:
         """Run the rules of the preprocess phase."""
-        if facts.is_auto_discovered(task.node, plugin_data):
-            _set_scope(task.node)
-        self._rules.refresh(task.context)
+        with delivery.current().guard():
+            if facts.is_auto_discovered(task.node, plugin_data):
+                _set_scope(task.node)
+            self._rules.refresh(task.context)
         self._run(task, inventory, plugin_data, 'preprocess')
 
     def __call__(self, task, inventory, plugin_data) -> None:

@@ -260,6 +260,9 @@ class Worker:
         except exceptions.LeaseLost as exc:
             _log(LOG.warning, request, str(exc))
             return Outcome.LOST
+        except db_exc.DBConnectionError as exc:
+            _log(LOG.warning, request, f'left to the end of its lease: {exc}')
+            return Outcome.LOST
         except Exception as exc:
             _log(LOG.exception, request, 'processing broke off')
             return self._give_back(request, str(exc))

@@ -24,8 +24,6 @@ import time
 
 import fixtures
 
-PATIENCE = 20
-
 
 def free_port() -> int:
     """A TCP port that nothing listens on."""
@@ -39,6 +37,7 @@ class Coordinator(fixtures.Fixture):
     program = ''
     library = ''
     scheme = ''
+    patience = 20
 
     @classmethod
     def why_missing(cls) -> str | None:
@@ -71,7 +70,7 @@ class Coordinator(fixtures.Fixture):
             [self.program, *self.arguments()], cwd=self.directory,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + self.patience
         while True:
             try:
                 socket.create_connection((self.host, self.port)).close()

@@ -18,6 +18,7 @@ import time
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.integration import durable
 from ironic_inspection_rules.tests.integration import fixtures
+from ironic_inspection_rules.tests.live import fleet
 from ironic_inspection_rules.tests.live import options
 from ironic_inspection_rules.tests.live import sabotage
 
@@ -106,3 +107,71 @@ class WorkersTestCase(durable.DurableTestCase):
                       for request in self.fleet.requests()):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.1)
+
+
+class SplitTestCase(durable.DurableTestCase):
+    """Topology (c): JSON-RPC and PostgreSQL; and what operators do."""
+
+    def setUp(self):
+        super().setUp()
+        if reason := database.why_absent('postgresql'):
+            self.skipTest(reason)
+        server = self.useFixture(database.Database('postgresql', ready=False))
+        self.use(self.useFixture(fixtures.Split(
+            server.engine.url.render_as_string(hide_password=False),
+            options.merged(durable.OPTIONS, {
+                'inspection_queue': {'reboot_throttle': 1.0},
+                'inspector': {'hooks': '$default_hooks,inspection-rules'},
+            }))).ironic)
+
+    def test_what_operators_do(self):
+        inspected, aborted = self.fleet.make(['inspected', 'aborted'])
+        active, = self.fleet.make(['active'], 'active')
+        self.post([inspected, aborted])
+        self.check_abortion(aborted)
+        self.start_workers(1)
+        self.check([inspected])
+        self.check_reapplication(inspected, 'manageable', None, 4)
+        self.check_reapplication(active, 'active', active.data(), 2)
+        self.check_throttle()
+
+    def check_abortion(self, machine):
+        """Abort a request: its node fails inspection at once."""
+        request, = [request for request in self.fleet.requests()
+                    if request['node_uuid'] == machine.uuid]
+        self.client.call('DELETE',
+                         f'/v1/inspection_requests/{request["uuid"]}')
+        node = self.client.wait_for_state(machine.uuid, 'inspect failed')
+        self.assertIn('abort', node['last_error'])
+        request = self.fleet.wait([machine])[machine.uuid]
+        self.assertEqual(('error', 0),
+                         (request['state'], request['attempts']))
+
+    def check_reapplication(self, machine, state, data, marks):
+        """Process data again: neither state nor power change."""
+        before = self.client.node(machine.uuid)
+        self.client.call(
+            'POST', f'/v1/nodes/{machine.uuid}/inventory/reapply', data)
+        request = self.fleet.wait([machine])[machine.uuid]
+        self.assertEqual(('reapply', 'finished', None),
+                         (request['event'], request['state'],
+                          request['last_error']))
+        after = self.client.wait_for_state(machine.uuid, state)
+        self.assertEqual(marks, len(after['extra']['marks']))
+        for untouched in ('power_state', 'provision_state', 'boot_mode',
+                          'provision_updated_at', 'driver_info'):
+            self.assertEqual(before[untouched], after[untouched])
+        self.assertEqual(
+            fleet.MARKS, self.client.stored_data(machine.uuid)[
+                'plugin_data']['marks'])
+
+    def check_throttle(self):
+        """Start inspections at once: machines are powered on one by one."""
+        machines = self.fleet.make(['first', 'second', 'third'], 'manageable')
+        began = time.monotonic()
+        for machine in machines:
+            self.client.call('PUT', f'/v1/nodes/{machine.uuid}/states/'
+                             'provision', {'target': 'inspect'})
+        for machine in machines:
+            self.client.wait_for_state(machine.uuid, 'inspect wait')
+        self.assertLess(len(machines) * 1.0, time.monotonic() - began)

@@ -76,7 +76,7 @@ class Fleet:
     def __init__(self, ironic: launcher.Ironic) -> None:
         self._client = ironic.client()
         self._engine = sa.create_engine(
-            ironic.options['database']['connection'])
+            ironic.options['database']['connection'], pool_pre_ping=True)
         metadata = sa.MetaData()
         self._nodes = sa.Table('nodes', metadata, autoload_with=self._engine)
         self._ports = sa.Table('ports', metadata, autoload_with=self._engine)
@@ -145,15 +145,18 @@ class Fleet:
     def _post(self, machine: Machine) -> requests.Response:
         deadline = time.monotonic() + _PATIENCE
         while True:
-            # Ramdisks do not share connections; they try again, though.
+            # Ramdisks do not share connections. They try again, though.
             with live_client.Client(self._client.url) as ramdisk:
                 try:
-                    return ramdisk.post(
+                    answer = ramdisk.post(
                         f'/v1/continue_inspection?node_uuid={machine.uuid}',
                         json=machine.data())
+                    if answer.status_code < 500:
+                        return answer
                 except requests.ConnectionError:
-                    if time.monotonic() > deadline:
-                        raise
+                    answer = None
+            if time.monotonic() > deadline:
+                raise TimeoutError(answer and answer.text)
             time.sleep(_PAUSE)
 
     def requests(self) -> list[dict[str, Any]]:

@@ -131,13 +131,21 @@ class Ironic:
                     f'Ironic did not come up:\n{tail(self.logs())}')
             time.sleep(_POLL)
 
-    def spawn(self, name: str) -> service.Service:
+    def spawn(self, name: str,
+              changes: options.Options | None = None) -> service.Service:
         """Start one console script as a service with this configuration.
 
         Its log is the file ``<name>.log``, which outlives restarts.
+
+        :param changes: to the configuration, for this service alone.
         """
         self.write_config()
-        started = service.Service(name, self.config,
+        config = self.config
+        if changes:
+            config = self.directory / f'{name}-{len(self.services)}.conf'
+            config.write_text(options.as_ini(
+                options.merged(self.options, changes)))
+        started = service.Service(name, config,
                                   self.directory / f'{name}.log',
                                   self._outlive)
         self.services.append(started)

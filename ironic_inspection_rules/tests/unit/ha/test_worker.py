@@ -148,6 +148,13 @@ class DeliverTestCase(base.TestCase):
         self.assertIs(worker.Outcome.RETRIED, self.deliver())
         self.assertEqual((state.PROCESSING, 1, 'surprise'), self.outcome())
 
+    def test_a_queue_that_went_away_gets_its_request_back_by_the_lease(self):
+        self.processor.trouble['run'] = [db_exc.DBConnectionError('away')]
+        self.assertIs(worker.Outcome.LOST, self.deliver())
+        self.assertIsNone(self.queue.get('w2'))
+        self.now += LEASE
+        self.assertIs(worker.Outcome.FINISHED, self.deliver('w2'))
+
     def test_attempts_are_bounded(self):
         self.processor.trouble['run'] = [
             exceptions.TemporaryFailure(f'trouble {number}')
