@@ -26,6 +26,7 @@ from oslo_db import exception as db_exc
 from sqlalchemy import exc as sa_exc
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.command import adopt as rules
 from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.i18n import _
 
@@ -50,6 +51,15 @@ def version() -> None:
     print(migration.version())
 
 
+def adopt() -> None:
+    """Take over rules from Ironic's own table, or from ironic-inspector."""
+    if CONF.command.inspector_database:
+        rules.from_inspector(CONF.command.inspector_database,
+                             CONF.command.dry_run)
+    else:
+        rules.from_ironic(CONF.command.dry_run)
+
+
 def _add_parsers(subparsers) -> None:
     for function, text, takes_revision in (
             (create_schema, _("Create the tables in Ironic's database."),
@@ -63,6 +73,13 @@ def _add_parsers(subparsers) -> None:
         if takes_revision:
             parser.add_argument('--revision', nargs='?', metavar='REVISION',
                                 help=_('The newest one if not given.'))
+    parser = subparsers.add_parser('adopt', help=_(
+        "Move the rules of Ironic's own table here, all or none."))
+    parser.set_defaults(func=adopt)
+    parser.add_argument('--dry-run', action='store_true',
+                        help=_('Only tell what would become of them.'))
+    parser.add_argument('--inspector-database', metavar='URL', help=_(
+        'Copy the rules of ironic-inspector from its database instead.'))
 
 
 def main() -> int:

@@ -28,7 +28,7 @@ from ironic_inspection_rules.i18n import _
 
 
 @contextlib.contextmanager
-def _change() -> Iterator[tuple[orm.Session, int]]:
+def change() -> Iterator[tuple[orm.Session, int]]:
     """Open a transaction that changes rules.
 
     It starts with the next revision, for which all writers wait: who waits
@@ -62,7 +62,7 @@ def create_rule(values: Mapping[str, Any]) -> models.Rule:
     :raises: Invalid if the database cannot store a value.
     """
     try:
-        with _change() as (session, revision):
+        with change() as (session, revision):
             rule = models.Rule(**values, revision=revision)
             session.add(rule)
             return _stored(session, rule)
@@ -83,7 +83,7 @@ def update_rule(uuid: str, values: Mapping[str, Any],
     :raises: RuleChanged if the row has another revision by now.
     :raises: Invalid if the database cannot store a value.
     """
-    with _change() as (session, new_revision):
+    with change() as (session, new_revision):
         rule = _get(session, uuid)
         if rule.revision != revision:
             raise exceptions.RuleChanged(uuid)
@@ -97,14 +97,14 @@ def destroy_rule(uuid: str) -> None:
 
     :raises: RuleNotFound if there is no such rule.
     """
-    with _change() as (session, _revision):
+    with change() as (session, _revision):
         session.delete(_get(session, uuid))
 
 
 @transaction.retried
 def destroy_all_rules() -> None:
     """Remove all rules."""
-    with _change() as (session, _revision):
+    with change() as (session, _revision):
         session.execute(sa.delete(models.Rule))
 
 

@@ -17,6 +17,8 @@ import subprocess
 import sys
 
 import fixtures
+from ironic.db.sqlalchemy import models as ironic_models
+import sqlalchemy as sa
 
 from ironic_inspection_rules.tests.unit import base
 
@@ -81,3 +83,72 @@ class DBSyncTestCase(base.TestCase):
 
     def test_a_wrong_call_is_code_2(self):
         self.assertEqual(2, self.dbsync('nonsense')[0])
+
+
+class AdoptTestCase(DBSyncTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.engine = sa.create_engine(
+            f'sqlite:///{self.directory}/ironic.sqlite')
+        self.addCleanup(self.engine.dispose)
+        ironic_models.InspectionRule.__table__.create(self.engine)
+
+    def add(self, **fields):
+        """Make a rule of Ironic's own."""
+        with self.engine.begin() as connection:
+            connection.execute(sa.insert(ironic_models.InspectionRule), {
+                'actions': [{'op': 'fail', 'args': {'msg': 'no'}}],
+                'uuid': '12ab7a3e-7a4b-4b0e-8b0e-6d3c5f0f9a11', **fields})
+
+    def count(self):
+        """Count Ironic's rules, and the rules here."""
+        with self.engine.connect() as connection:
+            return tuple(connection.execute(sa.text(
+                f'SELECT count(*) FROM {table}')).scalar()
+                for table in ('inspection_rules', 'ir_rules'))
+
+    def test_without_tables_it_says_so(self):
+        code, _output, errors = self.dbsync('adopt')
+        self.assertEqual(1, code)
+        self.assertIn('create_schema', errors)
+
+    def test_rules_move_when_all_are_good(self):
+        self.dbsync('create_schema')
+        self.add(description='good')
+        self.add(uuid='any-name', phase='preprocess', priority=5)
+        code, output, errors = self.dbsync('adopt', '--dry-run')
+        self.assertEqual((0, ''), (code, errors))
+        self.assertIn('12ab7a3e-7a4b-4b0e-8b0e-6d3c5f0f9a11', output)
+        self.assertIn('"any-name" becomes', output)
+        self.assertEqual((2, 0), self.count())
+        self.assertEqual((0, output, ''), self.dbsync('adopt'))
+        self.assertEqual((0, 2), self.count())
+
+    def test_one_bad_rule_keeps_all_where_they_are(self):
+        self.dbsync('create_schema')
+        self.add()
+        self.add(uuid='other', description='bad',
+                 actions=[{'op': 'faill', 'args': []}])
+        code, output, errors = self.dbsync('adopt')
+        self.assertEqual(1, code)
+        self.assertIn('faill', output)
+        self.assertIn('1 of 2 rules', errors)
+        self.assertEqual((2, 0), self.count())
+
+    def test_a_rule_that_is_here_already_is_told(self):
+        self.dbsync('create_schema')
+        self.add()
+        self.dbsync('adopt')
+        self.add()
+        for more in ((), ('--dry-run',)):
+            code, output, _errors = self.dbsync('adopt', *more)
+            self.assertEqual(1, code)
+            self.assertIn('here already', output)
+
+    def test_a_database_that_is_none_is_one_line(self):
+        self.dbsync('create_schema')
+        code, _output, errors = self.dbsync(
+            'adopt', '--inspector-database',
+            f'sqlite:///{self.directory}/none')
+        self.assertEqual((1, 1), (code, len(errors.splitlines())), errors)

@@ -16,6 +16,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import api
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.db import test_adoption
 from ironic_inspection_rules.tests.unit.db import test_api
 from ironic_inspection_rules.tests.unit.db import test_migration
 
@@ -52,6 +53,10 @@ class MySQLWithoutCharsetTestCase(ServerTestCase):
         self.assertIn('description', str(exc))
 
 
+class MySQLAdoptionTestCase(test_adoption.AdoptionMixin, ServerTestCase):
+    kind = 'mysql'
+
+
 class MySQLMigrationTestCase(test_migration.MigrationMixin, ServerTestCase):
     kind = 'mysql'
     ready = False
@@ -65,3 +70,8 @@ class PostgreSQLMigrationTestCase(test_migration.MigrationMixin,
                                   ServerTestCase):
     kind = 'postgresql'
     ready = False
+
+
+class PostgreSQLAdoptionTestCase(test_adoption.AdoptionMixin,
+                                 ServerTestCase):
+    kind = 'postgresql'

@@ -1,0 +1,144 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Takes over the rules of Ironic's own table, or of ironic-inspector."""
+
+from collections.abc import Iterable
+import dataclasses
+from typing import Any
+import uuid
+
+from oslo_utils import uuidutils
+import prettytable
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import adoption
+from ironic_inspection_rules.db import api
+from ironic_inspection_rules.db import migration
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.legacy import translate
+from ironic_inspection_rules.objects import rule as rule_object
+
+_NAMESPACE = uuid.UUID('0f0e7d39-6a5a-5b0c-9f6e-2f5f0d1c7b52')
+
+
+@dataclasses.dataclass(frozen=True)
+class Candidate:
+    """A rule that is to be taken over.
+
+    ``rule`` is None where ``remark`` says why it cannot be.
+    """
+
+    name: str
+    rule: model.Rule | None
+    remark: str = ''
+
+
+def from_ironic(dry_run: bool) -> None:
+    """Move the rules of Ironic's own table, all or none.
+
+    :raises: :class:`.exceptions.InspectionRulesError` where that cannot be;
+        nothing has changed then.
+    """
+    migration.check()
+    rows = adoption.read_ironic()
+    candidates = _without_taken(map(_from_ironic, rows))
+    _report(candidates)
+    if not dry_run:
+        adoption.store(_values(candidates), moved=rows)
+
+
+def from_inspector(url: str, dry_run: bool) -> None:
+    """Copy the rules of ironic-inspector's database, all or none.
+
+    :param url: of its database, which is only read.
+    :raises: :class:`.exceptions.InspectionRulesError` where that cannot be;
+        nothing has changed then.
+    """
+    migration.check()
+    candidates = _without_taken(
+        map(_from_inspector, adoption.read_inspector(url)))
+    _report(candidates)
+    if not dry_run:
+        adoption.store(_values(candidates))
+
+
+def _from_ironic(row: adoption.Row) -> Candidate:
+    name = row['description'] or row['uuid']
+    fields = {key: value for key, value in row.items() if key != 'id'}
+    remark = ''
+    if not uuidutils.is_uuid_like(row['uuid']):
+        # Ironic takes any text.
+        fields['uuid'] = str(uuid.uuid5(_NAMESPACE, row['uuid']))
+        remark = _('"%s" becomes its UUID') % row['uuid']
+    try:
+        rule = validation.parse(fields, registry.installed())
+    except exceptions.InvalidRule as exc:
+        return Candidate(name, None, _problems(exc))
+    return Candidate(name, rule, remark)
+
+
+def _from_inspector(row: adoption.Row) -> Candidate:
+    name = row['description'] or row['uuid']
+    try:
+        return Candidate(name, translate.parse(row, registry.installed()))
+    except exceptions.InvalidRule as exc:
+        return Candidate(name, None, _problems(exc))
+
+
+def _without_taken(candidates: Iterable[Candidate]) -> list[Candidate]:
+    taken = {uuid for uuid, _value in api.list_values('uuid')}
+    return [Candidate(each.name, None,
+                      _('a rule with the UUID %s is here already')
+                      % each.rule.uuid)
+            if each.rule and each.rule.uuid in taken else each
+            for each in candidates]
+
+
+def _problems(exc: exceptions.InvalidRule) -> str:
+    return '\n'.join(map(str, exc.problems))
+
+
+def _report(candidates: list[Candidate]) -> None:
+    """Print what becomes of each rule.
+
+    :raises: :class:`.exceptions.Invalid` where one cannot be taken over.
+    """
+    table = prettytable.PrettyTable(
+        [_('UUID'), _('Rule'), _('Remark')], align='l')
+    table.max_width = {_('Rule'): 40, _('Remark'): 60}
+    for each in candidates:
+        table.add_row([each.rule.uuid if each.rule else '', each.name,
+                       each.remark or _('good')])
+    print(table)
+    bad = sum(each.rule is None for each in candidates)
+    if bad:
+        raise exceptions.Invalid(
+            _('%(bad)d of %(all)d rules cannot be taken over; nothing was '
+              'changed') % {'bad': bad, 'all': len(candidates)})
+
+
+def _values(candidates: list[Candidate]) -> list[dict[str, Any]]:
+    """Return the columns of rules as the object has them."""
+    return [{'uuid': str(uuid.UUID(each.rule.uuid)),
+             'version': rule_object.Rule.VERSION,
+             'description': each.rule.description,
+             'priority': each.rule.priority,
+             'scope': each.rule.scope,
+             'sensitive': each.rule.sensitive,
+             'phase': each.rule.phase,
+             'conditions': list(each.rule.conditions),
+             'actions': list(each.rule.actions)}
+            for each in candidates if each.rule]

@@ -1,0 +1,127 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rules that other tables hold: Ironic's own, and ironic-inspector's."""
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import json
+from typing import Any
+
+from oslo_db import exception as db_exc
+from oslo_db.sqlalchemy import types as db_types
+import sqlalchemy as sa
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import api
+from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.i18n import _
+
+Row = dict[str, Any]
+
+_IRONIC = sa.table(
+    'inspection_rules',
+    *(sa.column(name) for name in ('id', 'uuid', 'priority', 'description',
+                                   'scope', 'phase')),
+    sa.column('sensitive', sa.Boolean),
+    sa.column('conditions', db_types.JsonEncodedList),
+    sa.column('actions', db_types.JsonEncodedList))
+
+
+@transaction.retried
+def read_ironic() -> list[Row]:
+    """Read the rules of Ironic's own table, in creation order.
+
+    :returns: the columns that describe a rule, and ``id``.
+    """
+    with transaction.reader() as session:
+        return _read_ironic(session)
+
+
+def _read_ironic(session: Any) -> list[Row]:
+    found = session.execute(sa.select(_IRONIC).order_by(_IRONIC.c.id))
+    return [dict(row) for row in found.mappings()]
+
+
+@transaction.retried
+def store(values: Sequence[Mapping[str, Any]],
+          moved: list[Row] | None = None) -> None:
+    """Store rules, all or none.
+
+    :param values: column values of each, see :func:`.api.create_rule`.
+    :param moved: the rows of Ironic's table that they were, which are
+        removed from there.
+    :raises: Conflict if Ironic's table has changed since they were read.
+    :raises: RuleAlreadyExists if a UUID is taken.
+    :raises: Invalid if the database cannot store a value.
+    """
+    uuid = None
+    try:
+        with api.change() as (session, revision):
+            if moved is not None:
+                if _read_ironic(session) != moved:
+                    raise exceptions.Conflict(
+                        _("Ironic's inspection rules were changed "
+                          'meanwhile; nothing was moved'))
+                session.execute(sa.delete(_IRONIC))
+            for each in values:
+                uuid = each['uuid']
+                session.add(models.Rule(**each, revision=revision))
+                session.flush()
+    except db_exc.DBDuplicateEntry as exc:
+        raise exceptions.RuleAlreadyExists(str(uuid)) from exc
+
+
+def read_inspector(url: str) -> list[Row]:
+    """Read the rules of a database of ironic-inspector, in creation order.
+
+    :param url: of the database, as ``[database]connection`` has it.
+    :returns: rules as its API gives them.
+    :raises: Invalid if the driver of that database is not installed.
+    :raises: sqlalchemy.exc.SQLAlchemyError if it cannot be read.
+    """
+    try:
+        engine = sa.create_engine(url)
+    except ImportError as exc:
+        raise exceptions.Invalid(str(exc)) from exc
+    try:
+        with engine.connect() as connection:
+            tables = sa.MetaData()
+            rules, conditions, actions = (
+                sa.Table(name, tables, autoload_with=connection)
+                for name in ('rules', 'rule_conditions', 'rule_actions'))
+            # Not a column since the beginning.
+            scope = getattr(rules.c, 'scope', sa.null().label('scope'))
+            found = connection.execute(
+                sa.select(rules.c.uuid, rules.c.description, scope)
+                .order_by(rules.c.created_at))
+            return [{
+                **row,
+                'conditions': _read_parts(
+                    connection, conditions, row['uuid'],
+                    ('op', 'field', 'multiple', 'invert')),
+                'actions': _read_parts(connection, actions, row['uuid'],
+                                       ('action',)),
+            } for row in found.mappings()]
+    finally:
+        engine.dispose()
+
+
+def _read_parts(connection: sa.Connection, table: sa.Table, uuid: str,
+                names: Iterable[str]) -> list[Row]:
+    found = connection.execute(sa.select(table).where(
+        table.c.rule == uuid).order_by(table.c.id))
+    return [{**json.loads(row['params'] or '{}'),
+             **{name: row[name] for name in names}}
+            for row in found.mappings()]
