@@ -49,6 +49,23 @@ def body() -> Any:
             _('The request is not valid JSON: %s') % exc) from exc
 
 
+def ramdisk_data() -> dict[str, Any]:
+    """Parse the body of the request as Ironic reads it from a ramdisk.
+
+    That is of any content type, and NaN may be in it.
+
+    :raises: Invalid if the body is no JSON object.
+    """
+    try:
+        data = json.loads(api.request.body or b'{}')
+    except (ValueError, RecursionError) as exc:
+        raise exceptions.Invalid(
+            _('The request is not valid JSON: %s') % exc) from exc
+    if not isinstance(data, dict):
+        raise exceptions.Invalid(_('The request must be a JSON object'))
+    return data
+
+
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):

@@ -16,19 +16,19 @@ from http import client as http_client
 import inspect
 
 from ironic import api
-from ironic.api import method
 from ironic.api.controllers.v1 import ramdisk
 from ironic.api.controllers.v1 import utils as api_utils
 from ironic.common import args
 from ironic.common import exception as ironic_exception
 from ironic.conf import CONF
 from ironic.drivers.modules import inspect_utils
-from pecan import rest
 
 from ironic_inspection_rules.adapters import effects
 from ironic_inspection_rules.adapters import intake
 from ironic_inspection_rules.adapters import start
 from ironic_inspection_rules.adapters import target as adapters_target
+from ironic_inspection_rules.api import request
+from ironic_inspection_rules.api.controllers import base
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import target as engine_target
@@ -37,7 +37,7 @@ from ironic_inspection_rules.engine import trace
 _stock_post = inspect.unwrap(ramdisk.ContinueInspectionController.post)
 
 
-class ContinueInspectionController(rest.RestController):
+class ContinueInspectionController(base.RestController):
     """Ironic's own controller, after the early rules.
 
     :param requests: where data go that are not for a conductor, None if
@@ -49,17 +49,15 @@ class ContinueInspectionController(rest.RestController):
         self._stock = ramdisk.ContinueInspectionController()
         self._requests = requests
 
-    @method.expose(status_code=http_client.ACCEPTED)
-    @method.body('data')
-    @args.validate(data=ramdisk.DATA_VALIDATOR, node_uuid=args.uuid)
-    def post(self, data, node_uuid=None):
+    @base.expose(status_code=http_client.ACCEPTED)
+    def post(self):
         """Process inspection data from the ramdisk.
 
-        :param data: the inventory and plugin data.
-        :param node_uuid: UUID of the node, if the ramdisk knows it.
         :raises: RuleError if an early rule fails; nothing is looked up,
             enrolled or changed then.
         """
+        node_uuid = request.query({'node_uuid': args.uuid})['node_uuid']
+        data = ramdisk.DATA_VALIDATOR('data', request.ramdisk_data())
         _check_access()
         inventory = data.pop('inventory')
         plugin_data = without_reserved(data)

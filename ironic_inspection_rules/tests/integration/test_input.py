@@ -12,6 +12,8 @@
 
 """What the API refuses, and that nothing of it is kept."""
 
+import uuid
+
 from ironic_inspection_rules.tests.integration import base
 from ironic_inspection_rules.tests.integration.base import action
 
@@ -98,6 +100,14 @@ class BadDataTestCase(base.TestCase):
             node = self.inspect(data)
             self.assert_inspected(node)
             self.assertEqual(odd, node['extra']['odd'])
+
+    def test_what_is_no_inspection_data_is_refused(self) -> None:
+        for body in ('{', 'null', '[]', '5', '{}', '{"inventory": 5}'):
+            for path in ('', f'?node_uuid={uuid.uuid4()}'):
+                answer = self.client.post(
+                    f'/v1/continue_inspection{path}', data=body,
+                    headers={'Content-Type': 'application/json'})
+                self.assertEqual(400, answer.status_code, answer.text)
 
     def test_four_thousand_interfaces(self) -> None:
         self.create_rule(

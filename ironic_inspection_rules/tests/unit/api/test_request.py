@@ -69,6 +69,24 @@ class BodyTestCase(base.TestCase):
             self.assertEqual(415, exc.code)
 
 
+class RamdiskDataTestCase(base.TestCase):
+
+    def read(self, body):
+        posted = webob.Request.blank('/', method='POST', body=body)
+        posted.content_type = 'text/plain'
+        with fixtures.MonkeyPatch('ironic.api.request', posted):
+            return request.ramdisk_data()
+
+    def test_objects_are_read_whatever_they_claim_to_be(self):
+        self.assertEqual({'inventory': {}}, self.read(b'{"inventory": {}}'))
+        self.assertEqual(['a'], list(self.read(b'{"a": NaN}')))
+        self.assertEqual({}, self.read(b''))
+
+    def test_anything_else_is_invalid(self):
+        for body in (b'{', b'null', b'[]', b'5', b'\xff', b'[' * 100_000):
+            self.assertRaises(exceptions.Invalid, self.read, body)
+
+
 class QueryTestCase(base.TestCase):
 
     def read(self, query, **parameters):
