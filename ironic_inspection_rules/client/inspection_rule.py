@@ -19,11 +19,8 @@ connection, and is named as its methods are (spec 003 "openstacksdk").
 from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
-from urllib import parse as urlparse
 
-from openstack import exceptions as sdk_exceptions
-
-MICROVERSION = '1.96'
+from ironic_inspection_rules.client import http
 
 _RULES = '/inspection_rules'
 
@@ -38,35 +35,29 @@ def inspection_rules(baremetal, details: bool = False,
     """
     if details:
         query['detail'] = 'true'
-    while True:
-        page = _call(baremetal, 'GET', _RULES, params=query)
-        yield from page['inspection_rules']
-        if 'next' not in page:
-            return
-        query = dict(urlparse.parse_qsl(
-            urlparse.urlsplit(page['next']).query))
+    return http.items(baremetal, _RULES, 'inspection_rules', query)
 
 
 def create_inspection_rule(baremetal, rule: Mapping[str, Any]
                            ) -> dict[str, Any]:
     """Make a rule and return it."""
-    return _call(baremetal, 'POST', _RULES, json=rule)
+    return http.call(baremetal, 'POST', _RULES, json=rule)
 
 
 def replace_inspection_rule(baremetal, uuid: str, rule: Mapping[str, Any]
                             ) -> dict[str, Any]:
     """Replace a rule whole and return it."""
-    return _call(baremetal, 'PUT', f'{_RULES}/{uuid}', json=rule)
+    return http.call(baremetal, 'PUT', f'{_RULES}/{uuid}', json=rule)
 
 
 def delete_inspection_rule(baremetal, uuid: str) -> None:
     """Remove a rule."""
-    _call(baremetal, 'DELETE', f'{_RULES}/{uuid}')
+    http.call(baremetal, 'DELETE', f'{_RULES}/{uuid}')
 
 
 def delete_all_inspection_rules(baremetal) -> None:
     """Remove all rules but the built-in ones."""
-    _call(baremetal, 'DELETE', _RULES)
+    http.call(baremetal, 'DELETE', _RULES)
 
 
 def evaluate_inspection_rules(baremetal, **request: Any) -> dict[str, Any]:
@@ -75,12 +66,5 @@ def evaluate_inspection_rules(baremetal, **request: Any) -> dict[str, Any]:
     :param request: any of ``node``, ``inventory``, ``plugin_data``,
         ``rules`` and ``phase``; None counts as not given.
     """
-    return _call(baremetal, 'POST', f'{_RULES}/evaluate', json={
+    return http.call(baremetal, 'POST', f'{_RULES}/evaluate', json={
         name: value for name, value in request.items() if value is not None})
-
-
-def _call(baremetal, method: str, path: str, **kwargs: Any) -> Any:
-    response = baremetal.request(path, method, microversion=MICROVERSION,
-                                 **kwargs)
-    sdk_exceptions.raise_from_response(response)
-    return response.json() if response.content else None

@@ -1,0 +1,53 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""One request to Ironic through openstacksdk."""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib import parse as urlparse
+
+from openstack import exceptions as sdk_exceptions
+
+MICROVERSION = '1.96'
+
+
+def call(baremetal, method: str, path: str, **kwargs: Any) -> Any:
+    """Send a request and return what the answer holds.
+
+    :param baremetal: the bare metal proxy of an openstacksdk connection.
+    :param path: below ``/v1``.
+    :param kwargs: as of requests.
+    :raises: an exception of openstacksdk for any error.
+    """
+    # The SDK would try again on 409, which here is final.
+    response = baremetal.request(path, method, microversion=MICROVERSION,
+                                 retriable_status_codes={503}, **kwargs)
+    sdk_exceptions.raise_from_response(response)
+    return response.json() if response.content else None
+
+
+def items(baremetal, path: str, name: str,
+          query: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """List a collection, page by page.
+
+    :param name: of the list in the answer.
+    :param query: of the first page; None counts as not given.
+    """
+    query = {key: value for key, value in query.items() if value is not None}
+    while True:
+        page = call(baremetal, 'GET', path, params=query)
+        yield from page[name]
+        if 'next' not in page:
+            return
+        query = dict(urlparse.parse_qsl(
+            urlparse.urlsplit(page['next']).query))

@@ -1,0 +1,105 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""``openstack baremetal inspection``: requests, and reapplying."""
+
+from typing import Any
+
+from ironicclient.osc import command
+
+from ironic_inspection_rules.client import inspection_request
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.ruleset import machine
+
+_COLUMNS = ('uuid', 'node_uuid', 'state', 'attempts', 'worker', 'last_error')
+
+
+class ReapplyInspection(command.ShowOne):
+    """Run hooks and rules again on what the ramdisk of a node sent.
+
+    The machine is not touched. Shows the request; its state tells when it
+    is done.
+    """
+
+    def get_parser(self, prog_name):
+        parser = super().get_parser(prog_name)
+        parser.add_argument('node', metavar='<node>',
+                            help=_('Name or UUID of the node'))
+        parser.add_argument(
+            '--inventory', metavar='<file>',
+            help=_('File with an inventory to use instead'))
+        return parser
+
+    def take_action(self, parsed_args):
+        data: dict[str, Any] = {}
+        if parsed_args.inventory:
+            read = machine.load(parsed_args.inventory)
+            data = {'inventory': read.inventory,
+                    'plugin_data': read.plugin_data}
+        return _as_columns(inspection_request.reapply_inspection(
+            _baremetal(self), parsed_args.node, **data))
+
+
+class ListInspectionRequests(command.Lister):
+    """List inspection requests, oldest first."""
+
+    def get_parser(self, prog_name):
+        parser = super().get_parser(prog_name)
+        parser.add_argument('--node', metavar='<node>',
+                            help=_('Only those of this node'))
+        parser.add_argument('--state', metavar='<state>',
+                            help=_('Only those in this state'))
+        return parser
+
+    def take_action(self, parsed_args):
+        found = inspection_request.inspection_requests(
+            _baremetal(self), node=parsed_args.node, state=parsed_args.state)
+        return _COLUMNS, [tuple(each[name] for name in _COLUMNS)
+                          for each in found]
+
+
+class ShowInspectionRequest(command.ShowOne):
+    """Show an inspection request."""
+
+    def get_parser(self, prog_name):
+        return _with_request(super().get_parser(prog_name))
+
+    def take_action(self, parsed_args):
+        return _as_columns(inspection_request.get_inspection_request(
+            _baremetal(self), parsed_args.request))
+
+
+class AbortInspectionRequest(command.Command):
+    """Abort an inspection request that is not yet processed."""
+
+    def get_parser(self, prog_name):
+        return _with_request(super().get_parser(prog_name))
+
+    def take_action(self, parsed_args):
+        inspection_request.abort_inspection_request(_baremetal(self),
+                                                    parsed_args.request)
+
+
+def _with_request(parser):
+    parser.add_argument('request', metavar='<request>',
+                        help=_('UUID of the request'))
+    return parser
+
+
+def _as_columns(shown: dict[str, Any]):
+    fields = {name: value for name, value in shown.items()
+              if name != 'links'}
+    return tuple(fields), tuple(fields.values())
+
+
+def _baremetal(of_command):
+    return of_command.app.client_manager.sdk_connection.baremetal
