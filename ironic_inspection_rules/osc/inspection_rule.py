@@ -28,6 +28,7 @@ import yaml
 from ironic_inspection_rules.client import importing
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.osc import cloud
 from ironic_inspection_rules.ruleset import document
 from ironic_inspection_rules.ruleset import machine
 
@@ -54,7 +55,7 @@ class ImportInspectionRules(command.Command):
         return parser
 
     def take_action(self, parsed_args):
-        baremetal = self.app.client_manager.sdk_connection.baremetal
+        baremetal = cloud.baremetal(self)
         rules = [rule for path in parsed_args.files
                  for rule in document.load(path).entries]
         present = list(inspection_rule.inspection_rules(baremetal,
@@ -84,7 +85,7 @@ class ExportInspectionRules(command.Command):
         return parser
 
     def take_action(self, parsed_args):
-        baremetal = self.app.client_manager.sdk_connection.baremetal
+        baremetal = cloud.baremetal(self)
         rules = [rule for rule in inspection_rule.inspection_rules(
             baremetal, details=True) if not rule['built_in']]
         readable = [{name: rule[name]
@@ -124,8 +125,7 @@ class PurgeInspectionRules(command.Command):
             answer = input(_('Remove all inspection rules? [y/N] '))
             if answer.strip().lower() not in ('y', 'yes'):
                 return
-        inspection_rule.delete_all_inspection_rules(
-            self.app.client_manager.sdk_connection.baremetal)
+        inspection_rule.delete_all_inspection_rules(cloud.baremetal(self))
 
 
 class EvaluateInspectionRules(command.Command):
@@ -164,7 +164,7 @@ class EvaluateInspectionRules(command.Command):
             request['inventory'] = read.inventory
             request['plugin_data'] = read.plugin_data
         result = inspection_rule.evaluate_inspection_rules(
-            self.app.client_manager.sdk_connection.baremetal, **request)
+            cloud.baremetal(self), **request)
         self.app.stdout.write(_PRINTERS[parsed_args.format](result) + '\n')
         return 0 if result['result'] == 'ok' else EXIT_FAILED
 

@@ -20,6 +20,7 @@ from osc_lib.cli import format_columns
 
 from ironic_inspection_rules.client import trait
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.osc import cloud
 
 _FIELDS = ('uuid', 'name', 'provision_state', 'traits')
 
@@ -57,7 +58,7 @@ class FindNodes(command.Lister):
         fields = parsed_args.fields or list(_FIELDS)
         view = ({'details': True} if _ONLY_IN_DETAIL.intersection(fields)
                 else {'fields': fields})
-        baremetal = self.app.client_manager.sdk_connection.baremetal
+        baremetal = cloud.baremetal(self)
         nodes = (node.to_dict(original_names=True)
                  for node in trait.nodes(baremetal, **filters, **view))
         return (resource_fields.Resource(fields).labels,
@@ -84,7 +85,7 @@ class ListTraits(command.Lister):
         return parser
 
     def take_action(self, parsed_args):
-        baremetal = self.app.client_manager.sdk_connection.baremetal
+        baremetal = cloud.baremetal(self)
         found = trait.traits(baremetal, name=parsed_args.name,
                              associated=parsed_args.associated)
         return ((_('Name'), _('Nodes')),

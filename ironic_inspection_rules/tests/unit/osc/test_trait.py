@@ -11,8 +11,6 @@
 # under the License.
 
 
-import types
-
 import fixtures
 from openstack.baremetal.v1 import node
 from osc_lib import exceptions
@@ -20,6 +18,7 @@ from osc_lib.cli import format_columns
 
 from ironic_inspection_rules.osc import trait
 from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.osc import fakes
 
 NODES = [node.Node(name='one', traits=['CUSTOM_A', 'CUSTOM_B'],
                    is_maintenance=True)]
@@ -44,8 +43,7 @@ class CommandTestCase(base.TestCase):
         return function
 
     def run_command(self, command, *arguments):
-        app = types.SimpleNamespace(client_manager=types.SimpleNamespace(
-            sdk_connection=types.SimpleNamespace(baremetal=None)))
+        app = fakes.App()
         instance = command(app, None)
         parsed = instance.get_parser('openstack').parse_args(arguments)
         columns, rows = instance.take_action(parsed)
@@ -70,7 +68,7 @@ class FindNodesTestCase(CommandTestCase):
         self.assertEqual(
             [(None, 'one', None,
               format_columns.ListColumn(['CUSTOM_A', 'CUSTOM_B']))], rows)
-        self.assertEqual(('uuid', 'name', 'provision_state', 'traits'),
+        self.assertEqual(['uuid', 'name', 'provision_state', 'traits'],
                          self.asked['fields'])
 
     def test_fields_can_be_chosen(self):
