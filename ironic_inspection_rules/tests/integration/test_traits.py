@@ -64,13 +64,13 @@ class TraitsTestCase(base.TestCase):
         """What validating the node says about deploying it."""
         return self.client.call('GET', f'/v1/nodes/{node}/validate')['deploy']
 
-    def deploy(self, node: str) -> str | None:
+    def deploy(self, node: str, target: str = 'active') -> str | None:
         """Ask for a deployment.
 
         :returns: why it is refused, None when it is not.
         """
         answer = self.client.put(f'/v1/nodes/{node}/states/provision',
-                                 json={'target': 'active'})
+                                 json={'target': target})
         if answer.status_code == 202:
             return None
         self.assertEqual(400, answer.status_code, answer.text)
@@ -107,6 +107,10 @@ class TraitsTestCase(base.TestCase):
         self.ask_for(node, [self.trait])
         self.assertIsNone(self.deploy(node))
         self.client.wait_for_state(node, 'active')
+
+        self.ask_for(node, ['CUSTOM_OTHER'])
+        self.assertIn('CUSTOM_OTHER', self.deploy(node, 'rebuild'))
+        self.assertEqual('active', self.client.node(node)['provision_state'])
 
     def allocate(self) -> dict[str, Any]:
         """Find a node with the trait through an allocation."""
