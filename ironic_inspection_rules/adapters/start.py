@@ -13,9 +13,11 @@
 """What a service of Ironic needs before it can run rules."""
 
 import functools
+import os
 
 from ironic.conf import CONF
 from oslo_log import log
+import psutil
 
 from ironic_inspection_rules import conf
 from ironic_inspection_rules import exceptions
@@ -57,7 +59,18 @@ def rules() -> repository.Repository:
         return _repository()
     except exceptions.InspectionRulesError as exc:
         LOG.critical('%s', exc)
+        _stop_master()
         raise
+
+
+def _stop_master() -> None:
+    """Stop the process that would start this one again and again.
+
+    Ironic's launcher restarts a worker that does not come up, for ever.
+    """
+    parent = psutil.Process(os.getppid())
+    if ': master process [' in ' '.join(parent.cmdline()):
+        parent.terminate()
 
 
 def _repository() -> repository.Repository:
