@@ -18,6 +18,7 @@ from ironicclient.osc import command
 
 from ironic_inspection_rules.client import inspection_request
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.osc import cloud
 from ironic_inspection_rules.ruleset import machine
 
 _COLUMNS = ('uuid', 'node_uuid', 'state', 'attempts', 'worker', 'last_error')
@@ -46,7 +47,7 @@ class ReapplyInspection(command.ShowOne):
             data = {'inventory': read.inventory,
                     'plugin_data': read.plugin_data}
         return _as_columns(inspection_request.reapply_inspection(
-            _baremetal(self), parsed_args.node, **data))
+            cloud.baremetal(self), parsed_args.node, **data))
 
 
 class ListInspectionRequests(command.Lister):
@@ -62,7 +63,8 @@ class ListInspectionRequests(command.Lister):
 
     def take_action(self, parsed_args):
         found = inspection_request.inspection_requests(
-            _baremetal(self), node=parsed_args.node, state=parsed_args.state)
+            cloud.baremetal(self), node=parsed_args.node,
+            state=parsed_args.state)
         return _COLUMNS, [tuple(each[name] for name in _COLUMNS)
                           for each in found]
 
@@ -75,7 +77,7 @@ class ShowInspectionRequest(command.ShowOne):
 
     def take_action(self, parsed_args):
         return _as_columns(inspection_request.get_inspection_request(
-            _baremetal(self), parsed_args.request))
+            cloud.baremetal(self), parsed_args.request))
 
 
 class AbortInspectionRequest(command.Command):
@@ -85,7 +87,7 @@ class AbortInspectionRequest(command.Command):
         return _with_request(super().get_parser(prog_name))
 
     def take_action(self, parsed_args):
-        inspection_request.abort_inspection_request(_baremetal(self),
+        inspection_request.abort_inspection_request(cloud.baremetal(self),
                                                     parsed_args.request)
 
 
@@ -99,7 +101,3 @@ def _as_columns(shown: dict[str, Any]):
     fields = {name: value for name, value in shown.items()
               if name != 'links'}
     return tuple(fields), tuple(fields.values())
-
-
-def _baremetal(of_command):
-    return of_command.app.client_manager.sdk_connection.baremetal
