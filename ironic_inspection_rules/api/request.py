@@ -21,7 +21,9 @@ from typing import Any
 import uuid
 
 from ironic import api
+from ironic.api.middleware import json_depth
 from ironic.common import exception as ironic_exception
+from ironic.conf import CONF
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
@@ -54,10 +56,15 @@ def ramdisk_data() -> dict[str, Any]:
 
     That is of any content type, and NaN may be in it.
 
-    :raises: Invalid if the body is no JSON object.
+    :raises: Invalid if the body is no JSON object, or a too deep one.
     """
+    raw = api.request.body or b'{}'
+    # Ironic's middleware looks only into what claims to be JSON.
+    if 'json' not in api.request.content_type and not json_depth.check_depth(
+            raw, CONF.api.max_json_body_depth):
+        raise exceptions.Invalid(_('The request is nested too deeply'))
     try:
-        data = json.loads(api.request.body or b'{}')
+        data = json.loads(raw)
     except (ValueError, RecursionError) as exc:
         raise exceptions.Invalid(
             _('The request is not valid JSON: %s') % exc) from exc

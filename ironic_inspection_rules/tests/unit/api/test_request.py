@@ -86,6 +86,10 @@ class RamdiskDataTestCase(base.TestCase):
         for body in (b'{', b'null', b'[]', b'5', b'\xff', b'[' * 100_000):
             self.assertRaises(exceptions.Invalid, self.read, body)
 
+    def test_nesting_is_limited_whatever_they_claim_to_be(self):
+        self.assertRaises(exceptions.Invalid, self.read,
+                          b'{"a":' + b'[' * 40 + b']' * 40 + b'}')
+
 
 class QueryTestCase(base.TestCase):
 
