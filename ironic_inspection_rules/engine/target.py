@@ -246,9 +246,11 @@ class Target:
         before, after = self.traits, list(dict.fromkeys(names))
         for op, some, others in (('remove', before, after),
                                  ('add', after, before)):
+            shown = [masking.MASK if self._sensitive else name
+                     for name in some if name not in others]
             self.changes += [Change(TRAITS, op, data_path.pointer([name]),
                                     None if op == 'remove' else name)
-                             for name in some if name not in others]
+                             for name in shown]
         if set(before) != set(after):
             self._write(NODE, (TRAITS,), after)
 

@@ -132,3 +132,15 @@ class ChangeTestCase(base.TestCase):
         self.assertEqual([f'port {MAC}'] * 2,
                          [change.object for change in target.changes])
         self.assertEqual(('0',), target.port('52:54:00:AA:BB:09'))
+
+    def test_what_a_sensitive_rule_sets_is_not_told(self):
+        changed = make(node={'traits': ['CUSTOM_OLD']})
+        changed.enter(masked=False, sensitive=True)
+
+        changed.set_traits(['CUSTOM_NEW'])
+        changed.set('node', ('extra',), 'value')
+
+        told = repr(changed.changes)
+        for hidden in ('CUSTOM_OLD', 'CUSTOM_NEW', "'value'"):
+            self.assertNotIn(hidden, told)
+        self.assertEqual(['CUSTOM_NEW'], changed.traits)
