@@ -17,10 +17,13 @@ import types
 
 
 class App:
-    """An application that is connected to a cloud."""
+    """An application that is connected to a cloud.
 
-    def __init__(self):
+    :param baremetal: what stands for the cloud's bare metal proxy.
+    """
+
+    def __init__(self, baremetal='baremetal'):
         self.cloud = types.SimpleNamespace(
-            config=types.SimpleNamespace(config={}), baremetal='baremetal')
+            config=types.SimpleNamespace(config={}), baremetal=baremetal)
         self.client_manager = types.SimpleNamespace(
             sdk_connection=self.cloud)

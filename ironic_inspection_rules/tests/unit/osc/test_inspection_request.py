@@ -11,13 +11,13 @@
 # under the License.
 
 import json
-import types
 
 from openstack import exceptions as sdk_exceptions
 import requests
 
 from ironic_inspection_rules.osc import inspection_request
 from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.osc import fakes
 
 REQUEST = {'uuid': 'a-uuid', 'node_uuid': 'a-node', 'event': 'continue',
            'state': 'waiting', 'attempts': 0, 'worker': None,
@@ -51,9 +51,7 @@ class CommandTestCase(base.TestCase):
         self.baremetal = FakeBaremetal()
 
     def run_command(self, command, *arguments):
-        app = types.SimpleNamespace(client_manager=types.SimpleNamespace(
-            sdk_connection=types.SimpleNamespace(baremetal=self.baremetal)))
-        instance = command(app, None)
+        instance = command(fakes.App(self.baremetal), None)
         return instance.take_action(
             instance.get_parser('openstack').parse_args(arguments))
 
