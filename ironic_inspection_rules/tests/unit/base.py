@@ -15,9 +15,15 @@
 
 import typing
 
+import hypothesis
 from ironic.conf import CONF
 from oslo_config import fixture as config_fixture
 from oslotest import base
+
+# How long an example takes says more of the machine than of the code.
+hypothesis.settings.register_profile(
+    'unit', parent=hypothesis.settings.default, deadline=None)
+hypothesis.settings.load_profile('unit')
 
 
 class TestCase(base.BaseTestCase):
