@@ -1,0 +1,81 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The part of bench_inspector.py that runs ironic-inspector's own engine.
+
+It knows nothing but ironic-inspector: what it reads from standard input and
+writes to standard output is JSON.
+"""
+
+import copy
+import json
+import statistics
+import sys
+import time
+import types
+
+from ironic_inspector import rules as engine
+from ironic_inspector.plugins import base as plugins
+
+_OWN = ('op', 'field', 'multiple', 'invert', 'action')
+
+
+class NodeInfo:
+    """A node that nobody keeps."""
+
+    def __init__(self, node):
+        self._node = copy.deepcopy(node)
+
+    def node(self):
+        return types.SimpleNamespace(**self._node,
+                                     to_dict=lambda: self._node)
+
+    def patch(self, patches, **_more):
+        for each in patches:
+            _empty, attribute, name = each['path'].split('/')
+            self._node[attribute][name] = each['value']
+
+
+def make_rules(rules):
+    """Make rules as they come from the database."""
+    return [engine.IntrospectionRule(
+        rule['uuid'], [_part(each) for each in rule['conditions']],
+        [_part(each) for each in rule['actions']], rule['description'])
+        for rule in rules]
+
+
+def _part(written):
+    return types.SimpleNamespace(
+        **{'multiple': 'any', 'invert': False,
+           **{key: value for key, value in written.items() if key in _OWN}},
+        params={key: value for key, value in written.items()
+                if key not in _OWN})
+
+
+def main():
+    given = json.load(sys.stdin)
+    plugins.rule_conditions_manager()
+    plugins.rule_actions_manager()
+    times = []
+    for _repeat in range(given['repeats'] + 1):
+        rules = make_rules(given['rules'])
+        engine.get_all = lambda rules=rules: rules
+        node_info = NodeInfo(given['node'])
+        start = time.process_time()
+        engine.apply(node_info, given['data'])
+        times.append(time.process_time() - start)
+    json.dump({'seconds': statistics.median(times[1:]),
+               'extra': node_info.node().extra}, sys.stdout)
+
+
+if __name__ == '__main__':
+    main()
