@@ -14,6 +14,8 @@
 
 import typing
 
+from ironic_inspection_rules.engine import trace
+
 Roots = typing.Mapping[str, typing.Any]
 
 
@@ -21,11 +23,13 @@ def data(roots: Roots) -> dict[str, typing.Any]:
     """Return the document that ``data://`` and ``{data[…]}`` look into.
 
     It is what the ramdisk sent and inspection hooks added: ``inventory``,
-    and beside it the keys of plugin data.
+    and beside it the keys of plugin data, but not what rules did.
 
     :param roots: the data by root name.
     """
-    return {'inventory': roots['inventory'], **roots['plugin_data']}
+    document = {'inventory': roots['inventory'], **roots['plugin_data']}
+    document.pop(trace.KEY, None)
+    return document
 
 
 def node(roots: Roots) -> typing.Any:

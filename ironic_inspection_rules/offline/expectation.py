@@ -23,6 +23,7 @@ the file. What a mapping does not mention is not compared::
 """
 
 import difflib
+import math
 import os.path
 import typing
 
@@ -97,7 +98,8 @@ def _actual(each: trial.Trial) -> Expectation:
         'result': each.result,
         **({'error': str(error)} if error else {}),
         'matched': each.matched,
-        'changes': [change.as_dict() for change in each.outcome.changes],
+        'changes': [_Change(change.as_dict())
+                    for change in each.outcome.changes],
     }
 
 
@@ -107,12 +109,25 @@ def _lines(expected: Expectation) -> list[str]:
     changes = ordered.get('changes')
     if isinstance(changes, list):
         ordered['changes'] = [
-            {name: change.get(name)
-             for name in ('object', 'op', 'path', 'value')}
+            _Change({name: change.get(name)
+                     for name in ('object', 'op', 'path', 'value')})
             if isinstance(change, dict) else change for change in changes]
     return _as_yaml(ordered).splitlines()
 
 
 def _as_yaml(value: typing.Any) -> str:
-    return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True,
-                              default_flow_style=None, width=100))
+    return str(yaml.dump(value, Dumper=_Dumper, sort_keys=False,
+                         allow_unicode=True, width=math.inf))
+
+
+class _Change(dict[str, typing.Any]):
+    """A change, which is written on one line."""
+
+
+class _Dumper(yaml.SafeDumper):  # type: ignore[misc]
+    """Writes one thing a line, which is best to compare."""
+
+
+_Dumper.add_representer(
+    _Change, lambda dumper, change: dumper.represent_mapping(
+        'tag:yaml.org,2002:map', change.items(), flow_style=True))

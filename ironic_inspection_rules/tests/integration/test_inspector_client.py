@@ -13,15 +13,19 @@
 """ironic-inspector's client, as it is, and the rules it brings."""
 
 import json
+import os
 import pathlib
+import shlex
 import subprocess
 
 import fixtures
 import ironic_inspector_client
 
+from ironic_inspection_rules.tests import guide
 from ironic_inspection_rules.tests.integration import base
 from ironic_inspection_rules.tests.live import service
 
+PAGE = 'admin/moving-from-inspector.rst'
 RULES = [
     {'description': 'Remember the vendor',
      'conditions': [
@@ -82,6 +86,25 @@ class InspectorClientTestCase(base.TestCase):
             'system_vendor']['manufacturer']
         self.assertEqual({'vendor': vendor}, node['extra'])
         self.assertEqual('known:yes', node['properties']['capabilities'])
+
+    def test_the_page_about_moving_says_how(self) -> None:
+        if not guide.exists(PAGE):
+            self.skipTest('not a checkout: no documentation')
+        directory = self.useFixture(fixtures.TempDir()).path
+        for name, text in guide.files(PAGE).items():
+            pathlib.Path(directory, name).write_text(text)
+        step, = (step for step in guide.steps(PAGE)
+                 if step.command.startswith('openstack')
+                 and ' import ' in step.command)
+        command = step.command.replace(
+            'openstack', shlex.join(service.console_script('openstack')), 1)
+        printed = guide.carry_out(
+            guide.Step(command, step.output), directory, {
+                **os.environ, 'OS_AUTH_TYPE': 'none',
+                'OS_ENDPOINT': self.ironic.url,
+                'INSPECTOR_URL': self.ironic.url})
+        self.assertEqual(guide.without_uuids(step.output),
+                         guide.without_uuids(printed))
 
     def test_an_error_is_told_to_the_user(self) -> None:
         client = ironic_inspector_client.ClientV1(

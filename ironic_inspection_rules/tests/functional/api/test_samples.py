@@ -30,11 +30,12 @@ TIME = re.compile(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00')
 HOST = re.compile(r'http://[^/]+')
 
 RULES = '/v1/inspection_rules'
+UNKNOWN = '00000000-0000-4000-8000-000000000000'
 
 
-def sample(name: str) -> Any:
+def sample(name: str, resource: str = 'inspection-rule') -> Any:
     """Read a sample of the API reference."""
-    return json.loads(SAMPLES.joinpath(f'inspection-rule-{name}.json')
+    return json.loads(SAMPLES.joinpath(f'{resource}-{name}.json')
                       .read_text())
 
 
@@ -82,3 +83,19 @@ class SamplesTestCase(base.TestCase):
                            sample('replace-request'))
         self.assert_answer('evaluate-response', 'POST', f'{RULES}/evaluate',
                            sample('evaluate-request'))
+
+    def test_so_are_those_of_rules_of_ironic_inspector(self):
+        rules = '/v1/rules'
+        given = sample('create-request', 'inspector-rule')
+        rule = f'{rules}/{given["uuid"]}'
+        for name, method, path, body, status in (
+                ('response', 'POST', rules, given, 201),
+                ('response', 'GET', rule, None, 200),
+                ('list-response', 'GET', rules, None, 200),
+                ('replace-response', 'PUT', rule,
+                 sample('replace-request', 'inspector-rule'), 200)):
+            response = self.send(method, path, body)
+            self.assertEqual((status, sample(name, 'inspector-rule')),
+                             (response.status_int, response.json))
+        error = self.send('GET', f'{rules}/{UNKNOWN}').json
+        self.assertEqual(sample('error-response', 'inspector-rule'), error)

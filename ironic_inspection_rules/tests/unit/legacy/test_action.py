@@ -45,6 +45,12 @@ class SetAttributeTestCase(ActionTestCase):
                              'value': '{data[serial]}'})
         self.assertEqual({'a': 1, 'b': 'S1'}, node['extra'])
 
+    def test_all_data_has_no_trace_of_rules(self):
+        node = self.applied(
+            self.action('/extra/a', '{data}'),
+            data={'a': 1, 'inspection_rules': {'early': []}})
+        self.assertEqual("{'inventory': {}, 'a': 1}", node['extra']['a'])
+
     def test_the_path_is_not_formatted(self):
         node = self.applied(self.action('/extra/{data[serial]}', 1))
         self.assertEqual({'{data[serial]}': 1}, node['extra'])
