@@ -1,0 +1,158 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Inspect many nodes while worker processes are killed at random.
+
+Starts an Ironic with SQLite, or on the database given, and worker processes;
+posts the inventories of all nodes, and kills or stops workers until all are
+done. Exits with 1 unless every node is manageable, unlocked, and shows each
+effect of the rules exactly once.
+"""
+
+import argparse
+import collections
+import contextlib
+import pathlib
+import random
+import signal
+import sys
+import tempfile
+import time
+
+from ironic_inspection_rules.tests.live import fleet
+from ironic_inspection_rules.tests.live import launcher
+from ironic_inspection_rules.tests.live import options
+from ironic_inspection_rules.tests.live import service
+
+WORKER = 'ironic-inspection-worker'
+
+
+def arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--nodes', type=int, default=300)
+    parser.add_argument('--workers', type=int, default=3,
+                        help='worker processes')
+    parser.add_argument('--threads', type=int, default=2,
+                        help='threads of each')
+    parser.add_argument('--lease', type=int, default=5)
+    parser.add_argument('--every', type=float, default=4.0,
+                        help='mean seconds between two faults')
+    parser.add_argument('--signal', choices=('KILL', 'TERM', 'both'),
+                        default='KILL', help='what a worker gets')
+    parser.add_argument('--database',
+                        help='SQLAlchemy URL of an empty database')
+    parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--patience', type=float, default=900,
+                        help='seconds until it counts as failed')
+    return parser.parse_args()
+
+
+def configuration(given: argparse.Namespace) -> options.Options:
+    """Make the configuration of all services."""
+    return {
+        'database': {'connection': given.database} if given.database else {},
+        'inspection_queue': {
+            'enabled': True, 'embedded': False, 'workers': given.threads,
+            'lease': given.lease, 'get_timeout': 0.5, 'clean_up_period': 2},
+    }
+
+
+class Chaos:
+    """Workers that do not live long.
+
+    :param ironic: what they work for.
+    :param given: the command line.
+    """
+
+    def __init__(self, ironic: launcher.Ironic,
+                 given: argparse.Namespace) -> None:
+        self._ironic = ironic
+        self._given = given
+        self._dice = random.Random(given.seed)
+        self._workers = [ironic.spawn(WORKER) for _ in range(given.workers)]
+        self._fault_at = 0.0
+        self.faults: collections.Counter[str] = collections.Counter()
+
+    def tick(self) -> None:
+        """Do something to a worker if it is time to."""
+        now = time.monotonic()
+        if not self._fault_at:
+            self._fault_at = now + self._pause()
+        if now < self._fault_at:
+            return
+        victim = self._dice.randrange(len(self._workers))
+        self._end(self._workers[victim])
+        self._workers[victim] = self._ironic.spawn(WORKER)
+        self._fault_at = now + self._pause()
+
+    def _pause(self) -> float:
+        return self._dice.expovariate(1 / self._given.every)
+
+    def _end(self, worker: service.Service) -> None:
+        how = self._given.signal
+        if how == 'both':
+            how = self._dice.choice(('KILL', 'TERM'))
+        self.faults[how] += 1
+        if how == 'KILL':
+            worker.kill()
+        else:
+            with contextlib.suppress(ProcessLookupError):
+                worker.process.send_signal(signal.SIGTERM)
+
+
+def run(ironic: launcher.Ironic, given: argparse.Namespace) -> list[str]:
+    """Inspect all nodes under faults.
+
+    :returns: what is not as it should be.
+    """
+    nodes = fleet.Fleet(ironic)
+    with contextlib.closing(nodes), ironic.client() as client:
+        for rule in fleet.RULES:
+            client.call('POST', '/v1/inspection_rules', rule)
+        machines = nodes.make([f'node-{n}' for n in range(given.nodes)])
+        chaos = Chaos(ironic, given)
+        began = time.monotonic()
+        refused = collections.Counter(
+            answer.status_code for answer in nodes.post(machines))
+        left = given.nodes
+        while left:
+            chaos.tick()
+            left = sum(request['state'] in ('waiting', 'processing')
+                       for request in nodes.requests())
+            if time.monotonic() - began > given.patience:
+                return [f'{left} requests are not done']
+            time.sleep(0.5)
+        seconds = time.monotonic() - began
+        attempts = collections.Counter(request['attempts']
+                                       for request in nodes.requests())
+        print(f'answers {dict(refused)}, {seconds:.0f} s, faults '
+              f'{dict(chaos.faults)}, requests by number of attempts '
+              f'{dict(sorted(attempts.items()))}')
+        return nodes.problems(machines)
+
+
+def main() -> int:
+    """Run the command."""
+    given = arguments()
+    directory = tempfile.mkdtemp(prefix='chaos-')
+    with launcher.Ironic(directory, configuration(given)) as ironic:
+        problems = run(ironic, given)
+    for problem in problems:
+        print(problem)
+    print(f'{len(problems)} problems; the logs are in '
+          f'{pathlib.Path(directory)}')
+    return bool(problems)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
