@@ -30,7 +30,7 @@ docs: $(TOX) ## Build the documents: doc/, api-ref/, releasenotes/ build/html
 	$(TOX) -q -e docs,api-ref,releasenotes
 
 clean: ## Remove all that was built or installed here
-	rm -rf .venv .tox .stestr .mypy_cache .ruff_cache .coverage* cover \
+	rm -rf .venv .tox .stestr .mypy_cache .ruff_cache .coverage* .hypothesis cover \
 	    build dist *.egg-info doc/build api-ref/build releasenotes/build
 
 .venv/bin/tox:

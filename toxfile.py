@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Lets tox environments that name the same ``env_dir`` share it.
 
 tox recreates a directory whenever an environment of another name comes to

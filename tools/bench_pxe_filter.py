@@ -11,7 +11,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Measure the PXE filter with many known machines, in a network of its own.
 
 Needs root and nft. Exits with 1 when a limit is missed.

@@ -11,7 +11,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Measure lists of nodes by trait, on fleets of several sizes.
 
 A node has 20 traits out of 500. Two of them are on every node, two others on

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Sum up all test runs that stestr keeps in ``.stestr``.
 
 Prints one line and exits with 1 when a test failed or no test ran.

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Make what the tests expect on the local MariaDB and PostgreSQL.
 
 The user ``openstack_citest``, with that password, who may make databases, and

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Sphinx settings of the API reference."""
 
 project = 'ironic-inspection-rules API reference'

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Turns what Ironic notifies about into words to the PXE filters.
 
 A notification driver of oslo.messaging, so it needs no change of Ironic: the

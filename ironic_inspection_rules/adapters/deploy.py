@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Refuses to deploy a node that lacks its instance's traits."""
 
 import typing

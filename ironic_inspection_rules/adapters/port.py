@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """What the PXE filter reads from Ironic's database.
 
 Plain columns, not objects: there may be tens of thousands of ports. Port

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """What openstacksdk lacks for traits.
 
 Each function takes ``baremetal``, the bare metal proxy of an openstacksdk

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """ironic-inspection-pxe-filter: guards the DHCP server of one host."""
 
 import os

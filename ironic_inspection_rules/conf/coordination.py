@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Where the members of a cluster meet to elect leaders and share locks.
 
 The usual section of OpenStack services with tooz; Ironic has none.

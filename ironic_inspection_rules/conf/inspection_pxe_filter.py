@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Options of the PXE filter for unmanaged inspection.
 
 The ranges are those of spec 001 ("Deployer impact").

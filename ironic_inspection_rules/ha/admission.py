@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Which machines the PXE filter admits, decided from plain data.
 
 Source: spec 001 "HA Firewall decomposition".

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Words between Ironic's services and the PXE filters: what has changed.
 
 They spare a filter the wait for its next look into the database, no more:

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """A lock of the coordinator, and every difference between its drivers."""
 
 import pathlib

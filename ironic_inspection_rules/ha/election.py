@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Who leads: one member of a cluster at a time, and it knows for how long.
 
 Election is built on tooz *locks*, not on ``run_elect_coordinator``: of the

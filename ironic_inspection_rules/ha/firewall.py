@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """The guard in the kernel: what the nftables table holds just now."""
 
 import json

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """The nftables table that guards DHCP and TFTP on one interface.
 
 Only commands are made here, in the form that ``nft -j`` reads (see

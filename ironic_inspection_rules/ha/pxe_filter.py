@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Only machines in inspection reach the DHCP server, on one host at most.
 
 A :class:`PxeFilter` guards one interface of one host. The filters of a cloud

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """A thread that keeps looking into the database for the PXE filter.
 
 It is apart from the thread that holds the door, because a database that

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Ironic as the commands reach it."""
 
 from typing import Any

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """``openstack baremetal``: nodes by trait, and the traits there are."""
 
 from ironicclient.osc import command

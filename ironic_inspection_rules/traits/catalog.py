@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """The traits there are: the standard ones, and those that nodes have.
 
 Asked for in placement's words (spec 004 "REST API impact": "following the

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Whether a node has the traits that its instance asks for.
 
 Spec 004 "Proposed change": ``instance_info['traits']`` must be a subset of

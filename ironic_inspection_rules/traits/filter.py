@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Filters that keep nodes by the traits they have.
 
 They are SQL conditions over columns that are handed in, so that they can

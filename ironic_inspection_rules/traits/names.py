@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Which trait names exist, and how many of them a node may have.
 
 The rules are those of placement, which the node's traits end up in: a name is

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Sphinx settings of the release notes."""
 
 project = 'ironic-inspection-rules release notes'

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Ironic's map of controllers, and what lies beneath their decorators."""
 
 from collections.abc import Callable

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """The query with which Ironic lists nodes."""
 
 from collections.abc import Iterable

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """The traits of one node: ``/v1/nodes/<ident>/traits``."""
 
 from collections.abc import Callable

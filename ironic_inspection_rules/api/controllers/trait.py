@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """The traits there are: ``/v1/traits``."""
 
 from http import client as http_client

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Cases of the rule language: the conformance suite, kept as YAML.
 
 Each file lists sentences of the language's definition, each with the cases

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Private coordinators that a test may stop, freeze and kill."""
 
 import importlib.util

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """That the closing line of .ci/run tells the truth."""
 
 import pathlib

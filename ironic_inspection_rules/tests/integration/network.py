@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Networks inside of this machine: namespaces, cables, a switch, relays."""
 
 import contextlib

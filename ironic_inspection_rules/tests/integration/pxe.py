@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Hosts with a DHCP server and a PXE filter, and machines that boot there."""
 
 import pathlib

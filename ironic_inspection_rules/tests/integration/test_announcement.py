@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Changes in a real Ironic that reach a PXE filter over RabbitMQ alone."""
 
 import os

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Real filters, real DHCP servers and clients, in networks of their own."""
 
 import signal

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Traits by the clients that operators have, and by ours."""
 
 import json

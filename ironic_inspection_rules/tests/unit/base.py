@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """What unit tests stand on: no service, no network, no leftovers."""
 
 import typing

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """The rules of the cookbook can be made, and run on a machine."""
 
 import pathlib

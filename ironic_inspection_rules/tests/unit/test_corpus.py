@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Every case of the corpus, and whether the corpus is complete."""
 
 import collections

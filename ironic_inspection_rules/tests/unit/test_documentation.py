@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """That the documentation knows what the code has."""
 
 from importlib import metadata

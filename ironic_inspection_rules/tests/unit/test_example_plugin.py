@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """The example plugin of the documentation works as it says."""
 
 import configparser

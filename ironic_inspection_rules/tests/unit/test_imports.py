@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Who may import whom, as contributor/architecture.rst draws it."""
 
 import ast

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Public rule sets in Ironic's language meet public inventories."""
 
 import uuid

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Random combinations of filters on lists of nodes, against a model."""
 
 from typing import Any

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Changes of a node's traits: its lock, and who is told of them."""
 
 import fixtures

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """That the samples for traits are what the API takes and answers."""
 
 import json

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """The action that tells another service."""
 
 from ironic_inspection_rules import exceptions

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """The attributes that rules may change, and what they hold."""
 
 from ironic import objects

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 from ironic.db.sqlalchemy import models
 import oslo_messaging
 from oslo_utils import uuidutils

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 import json
 
 from openstack import exceptions as sdk_exceptions

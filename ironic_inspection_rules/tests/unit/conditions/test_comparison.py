@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Conditions that compare values; the corpus has what they mean."""
 
 import hypothesis

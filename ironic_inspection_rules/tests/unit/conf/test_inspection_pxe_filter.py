@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """The options of the PXE filter and of coordination."""
 
 from ironic.conf import CONF

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """The arguments an op declares, and those a rule gives it."""
 
 import typing

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """From a rule to a plan."""
 
 from ironic_inspection_rules import exceptions

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """The items that a condition or an action runs for."""
 
 from ironic_inspection_rules import exceptions

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Secrets are hidden by the names they are kept under."""
 
 import hypothesis

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """The ops there are, and what is no op."""
 
 from importlib import metadata

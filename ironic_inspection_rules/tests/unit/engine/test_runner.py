@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """One phase of inspection: rules in order, on one target."""
 
 import traceback

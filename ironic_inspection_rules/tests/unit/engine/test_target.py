@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """What the rules of a phase see, and where their actions write."""
 
 import copy

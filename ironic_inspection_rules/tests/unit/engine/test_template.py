@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """Values with replacement fields, and what becomes of them."""
 
 import copy

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """A stand-in for nft and the kernel behind it."""
 
 import copy

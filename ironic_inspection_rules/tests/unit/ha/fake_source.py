@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """A stand-in for the database that a PXE filter watches."""
 
 from oslo_utils import uuidutils

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 from ironic_inspection_rules.ha import admission
 from ironic_inspection_rules.tests.unit import base
 

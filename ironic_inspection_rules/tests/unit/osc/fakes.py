@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """The parts of the ``openstack`` command that commands use."""
 
 import types

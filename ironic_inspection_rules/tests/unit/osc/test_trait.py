@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 import fixtures
 from openstack.baremetal.v1 import node
 from osc_lib import exceptions

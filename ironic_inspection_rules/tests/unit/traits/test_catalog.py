@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 """A condition and an action on racks: names such as ``r12-u07``."""
 
 import re

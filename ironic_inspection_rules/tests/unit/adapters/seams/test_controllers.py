@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 import fixtures
 from ironic.api.controllers import v1
 from ironic.api.controllers.v1 import chassis

@@ -10,7 +10,6 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-
 import fixtures
 from ironic.db.sqlalchemy import api as db_api
 from ironic.db.sqlalchemy import models
