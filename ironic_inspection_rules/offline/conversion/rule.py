@@ -13,12 +13,10 @@
 """Rules of ironic-inspector as rules that a person would write today."""
 
 import dataclasses
-import re
 import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.actions import schema
-from ironic_inspection_rules.conditions import comparison
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
@@ -26,13 +24,13 @@ from ironic_inspection_rules.legacy import field as old_field
 from ironic_inspection_rules.legacy import translate
 from ironic_inspection_rules.offline.checks import secrets
 from ironic_inspection_rules.offline.conversion import field as new_field
+from ironic_inspection_rules.offline.conversion import operator
 
 Problem = exceptions.Problem
 Inconvertible = new_field.Inconvertible
 Written = typing.Mapping[str, typing.Any]
 Operation = dict[str, typing.Any]
 
-_FLAGS = re.compile(r'\(\?[aiLmsux]+\)')
 # What ironic-inspector's hooks made and Ironic's do not.
 _MADE_BY_INSPECTOR = {
     'cpu_arch': 'inventory.cpu.architecture',
@@ -92,7 +90,7 @@ class _Converter:
         self._check_made(args['field'])
         if path.loop:
             self._check_loop(op, multiple, path)
-        name, rest = _OPERATORS.get(op, _as_it_is)(op, args.get('value'))
+        name, rest = operator.convert(op, args.get('value'))
         if args.get('invert'):
             name = f'!{name}'.removeprefix('!!')
         converted: Operation = {'op': name, 'args': [path.field, *rest]}
@@ -130,7 +128,10 @@ class _Converter:
 
     def action(self, written: Written, args: Operation) -> Operation:
         op = written['op'].removeprefix(translate.PREFIX)
-        converted = _ACTIONS[op](self, args)
+        if op in _ACTIONS:
+            converted = _ACTIONS[op](self, args)
+        else:
+            converted = {'op': op, 'args': [args['name']]}
         if written.get('revert'):
             converted['revert'] = True
         return converted
@@ -179,13 +180,9 @@ class _Converter:
 
 
 _ACTIONS: dict[str, typing.Callable[[_Converter, Operation], Operation]] = {
-    'add-trait': lambda _converter, args: {'op': 'add-trait',
-                                           'args': [args['name']]},
     'append-attribute': _Converter.extend_attribute,
     'extend-attribute': _Converter.extend_attribute,
     'fail': _Converter.fail,
-    'remove-trait': lambda _converter, args: {'op': 'remove-trait',
-                                              'args': [args['name']]},
     'set-attribute': _Converter.set_attribute,
     'set-capability': _Converter.set_capability,
 }
@@ -231,50 +228,6 @@ def _arguments(action: Operation) -> Operation:
 def _path(args: Operation) -> str:
     path: str = args['path']
     return path if path.startswith('/') else f'/{path}'
-
-
-def _as_it_is(op: str, value: typing.Any) -> tuple[str, list[typing.Any]]:
-    return op, [new_field.escape(value)]
-
-
-def _equality(op: str, value: typing.Any) -> tuple[str, list[typing.Any]]:
-    if isinstance(value, str) and comparison.as_number(value) is not None:
-        # Text was never equal to a number.
-        return {'eq': 'one-of', 'ne': '!one-of'}[op], [[value]]
-    return _as_it_is(op, value)
-
-
-def _matches(_op: str, regex: str) -> tuple[str, list[typing.Any]]:
-    if not _has_alternatives(regex):
-        return 'matches', [regex]
-    # The "$" that was put behind it belongs to the last alternative.
-    flags = _FLAGS.match(regex)
-    begin = flags[0] if flags else ''
-    end = '' if regex.endswith('$') else '$'
-    return 'contains', [rf'{begin}\A(?:{regex[len(begin):]}{end})']
-
-
-def _has_alternatives(regex: str) -> bool:
-    """Tell whether there is a ``|`` outside of all parentheses."""
-    plain = re.sub(r'\\.|\[\^?\]?(?:\\.|[^\]\\])*\]', '', regex,
-                   flags=re.DOTALL)
-    depth = 0
-    for character in plain:
-        depth += {'(': 1, ')': -1}.get(character, 0)
-        if character == '|' and not depth:
-            return True
-    return False
-
-
-_OPERATORS: dict[str, typing.Callable[
-    [str, typing.Any], tuple[str, list[typing.Any]]]] = {
-    'contains': lambda op, value: (op, [value]),
-    'eq': _equality,
-    'is-empty': lambda op, value: (op, []),
-    'matches': _matches,
-    'ne': _equality,
-    'net': lambda op, value: ('in-net', [value]),
-}
 
 
 def _decided_late(earlier: typing.Sequence[model.Rule],

@@ -1,0 +1,76 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Condition operators of ironic-inspector as those of this language."""
+
+import re
+import typing
+
+from ironic_inspection_rules.conditions import comparison
+from ironic_inspection_rules.offline.conversion import field
+
+Converted = tuple[str, list[typing.Any]]
+"""The name of an op, and its arguments after the first."""
+
+_FLAGS = re.compile(r'\(\?[aiLmsux]+\)')
+
+
+def convert(op: str, value: typing.Any) -> Converted:
+    """Find the op that tests the same.
+
+    :param op: the old name, without the prefix.
+    :param value: what the old op had beside the field.
+    """
+    return _CONVERTERS.get(op, _as_it_is)(op, value)
+
+
+def _as_it_is(op: str, value: typing.Any) -> Converted:
+    return op, [field.escape(value)]
+
+
+def _equality(op: str, value: typing.Any) -> Converted:
+    if isinstance(value, str) and comparison.as_number(value) is not None:
+        # Text was never equal to a number.
+        return {'eq': 'one-of', 'ne': '!one-of'}[op], [[value]]
+    return _as_it_is(op, value)
+
+
+def _matches(_op: str, regex: str) -> Converted:
+    if not _has_alternatives(regex):
+        return 'matches', [regex]
+    # The "$" that was put behind it belongs to the last alternative.
+    flags = _FLAGS.match(regex)
+    begin = flags[0] if flags else ''
+    end = '' if regex.endswith('$') else '$'
+    return 'contains', [rf'{begin}\A(?:{regex[len(begin):]}{end})']
+
+
+def _has_alternatives(regex: str) -> bool:
+    """Tell whether there is a ``|`` outside of all parentheses."""
+    plain = re.sub(r'\\.|\[\^?\]?(?:\\.|[^\]\\])*\]', '', regex,
+                   flags=re.DOTALL)
+    depth = 0
+    for character in plain:
+        depth += {'(': 1, ')': -1}.get(character, 0)
+        if character == '|' and not depth:
+            return True
+    return False
+
+
+_CONVERTERS: dict[str, typing.Callable[[str, typing.Any], Converted]] = {
+    'contains': lambda op, value: (op, [value]),
+    'eq': _equality,
+    'is-empty': lambda op, value: (op, []),
+    'matches': _matches,
+    'ne': _equality,
+    'net': lambda op, value: ('in-net', [value]),
+}
