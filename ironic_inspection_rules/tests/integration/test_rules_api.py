@@ -144,7 +144,7 @@ class SQLiteTestCase(RulesMixin, base.TestCase):
         self.assertEqual(made, self.send('GET', f'/{made["uuid"]}').json())
 
 
-class SplitTestCase(RulesMixin, base.IntegrationTestCase):
+class SplitMixin(RulesMixin):
     """A separate API service, which works on a database server."""
 
     kind: str
@@ -180,15 +180,15 @@ def _lasting(fixture: Any) -> Any:
     return fixture
 
 
-class MySQLTestCase(SplitTestCase):
+class MySQLTestCase(SplitMixin, base.IntegrationTestCase):
     kind = 'mysql'
 
 
-class PostgreSQLTestCase(SplitTestCase):
+class PostgreSQLTestCase(SplitMixin, base.IntegrationTestCase):
     kind = 'postgresql'
 
 
-class ObjectsOverRPCTestCase(SplitTestCase):
+class ObjectsOverRPCTestCase(SplitMixin, base.IntegrationTestCase):
     """An API service that asks the conductor for all that is stored."""
 
     kind = 'mysql'
