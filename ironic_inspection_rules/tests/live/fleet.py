@@ -132,17 +132,19 @@ class Fleet:
             connection.execute(sa.delete(self._nodes).where(
                 self._nodes.c.uuid == machine.uuid))
 
-    def post(self, machines: Sequence[Machine], at_once: int = 8
-             ) -> list[requests.Response]:
+    def post(self, machines: Sequence[Machine], at_once: int = 8,
+             insist: bool = True) -> list[requests.Response]:
         """Post what the ramdisks of machines send.
 
         :param at_once: how many post at the same time.
+        :param insist: whether to try again when Ironic fails.
         :returns: the answers, in the order of the machines.
         """
         with futures.ThreadPoolExecutor(at_once) as pool:
-            return list(pool.map(self._post, machines))
+            return list(pool.map(
+                lambda machine: self._post(machine, insist), machines))
 
-    def _post(self, machine: Machine) -> requests.Response:
+    def _post(self, machine: Machine, insist: bool) -> requests.Response:
         deadline = time.monotonic() + _PATIENCE
         while True:
             # Ramdisks do not share connections. They try again, though.
@@ -151,7 +153,7 @@ class Fleet:
                     answer = ramdisk.post(
                         f'/v1/continue_inspection?node_uuid={machine.uuid}',
                         json=machine.data())
-                    if answer.status_code < 500:
+                    if answer.status_code < 500 or not insist:
                         return answer
                 except requests.ConnectionError:
                     answer = None

@@ -67,6 +67,20 @@ class DatabaseQueueMixin(test_queue.QueueContract):
         got = self.at_once(lambda number: self.queue.get(f'w{number}'))
         self.assertEqual(1, len([one for one in got if one]))
 
+    def test_an_idle_worker_asks_one_question(self):
+        asked = []
+
+        def note(connection, cursor, statement, *args):
+            if 'ir_requests' in statement:
+                asked.append(statement)
+        engine = enginefacade.writer.get_engine()
+        sa.event.listen(engine, 'before_cursor_execute', note)
+        self.addCleanup(sa.event.remove, engine, 'before_cursor_execute',
+                        note)
+        self.assertIsNone(self.queue.get('w1'))
+        self.assertEqual(set(), self.queue.heartbeat([]))
+        self.assertEqual(1, len(asked), asked)
+
     def test_many_share_the_requests(self):
         put = {self.put(f'node-{number}').uuid for number in range(12)}
 

@@ -1,0 +1,232 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Measure durable inspection against stock Ironic, on one machine.
+
+Posts a batch of inventories at once, with many other nodes in the database,
+to a stock Ironic whose conductor processes them, and to one with the queue and
+1, 2 and 4 worker processes. All process while they accept, and share the
+processors of the machine with the API and the database.
+
+Needs a MariaDB server: ``--server`` is a SQLAlchemy URL without a database.
+Exits with 1 when inventories are accepted at less than 0.8 times the rate of
+stock Ironic, or any is refused.
+"""
+
+import argparse
+import collections
+from collections.abc import Iterator
+import contextlib
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+
+import sqlalchemy as sa
+
+from ironic_inspection_rules.tests.live import fleet
+from ironic_inspection_rules.tests.live import launcher
+from ironic_inspection_rules.tests.live import options
+from ironic_inspection_rules.tests.live import service
+
+WORKER = 'ironic-inspection-worker'
+ACCEPT_LIMIT = 0.8
+_STUCK = 15
+"""Seconds without progress after which nothing more is waited for."""
+
+STOCK: options.Options = {'api': {'middleware': None},
+                          'inspector': {'hooks': '$default_hooks'}}
+QUEUE: options.Options = {'inspection_queue': {
+    'enabled': True, 'embedded': False, 'workers': 2}}
+
+
+def arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--server',
+                        default='mysql+pymysql://root@127.0.0.1:3306')
+    parser.add_argument('--batch', type=int, default=300)
+    parser.add_argument('--others', type=int, default=10000,
+                        help='nodes that are not inspected')
+    parser.add_argument('--at-once', type=int, default=16,
+                        help='inventories posted at the same time')
+    parser.add_argument('--lone', type=int, default=20,
+                        help='lone inspections to measure')
+    return parser.parse_args()
+
+
+@contextlib.contextmanager
+def database(server: str) -> Iterator[str]:
+    """Make a database for as long as the context lasts; gives its URL."""
+    name = f'ir_bench_{uuid.uuid4().hex}'
+    engine = sa.create_engine(server, isolation_level='AUTOCOMMIT')
+    with engine.connect() as connection:
+        connection.execute(sa.text(f'CREATE DATABASE {name}'))
+    try:
+        yield f'{server}/{name}'
+    finally:
+        with engine.connect() as connection:
+            connection.execute(sa.text(f'DROP DATABASE {name}'))
+        engine.dispose()
+
+
+@contextlib.contextmanager
+def running(given: argparse.Namespace, overrides: options.Options
+            ) -> Iterator[tuple[launcher.Ironic, fleet.Fleet]]:
+    """Run an Ironic with the nodes that are not inspected."""
+    with database(given.server) as url, (
+            tempfile.TemporaryDirectory()) as directory, launcher.Ironic(
+                directory, options.merged(overrides, {
+                    'database': {'connection': url}})) as ironic:
+        nodes = fleet.Fleet(ironic)
+        with contextlib.closing(nodes):
+            nodes.make([f'other-{number}' for number in range(given.others)],
+                       'manageable')
+            yield ironic, nodes
+
+
+def accept(nodes: fleet.Fleet, machines: list[fleet.Machine],
+           at_once: int) -> tuple[float, dict[int, int]]:
+    """Post the data of machines.
+
+    :returns: inventories a second, and how many answers there were of which
+        status; each inventory is posted once.
+    """
+    began = time.monotonic()
+    answers = nodes.post(machines, at_once, insist=False)
+    rate = len(machines) / (time.monotonic() - began)
+    return rate, dict(collections.Counter(
+        answer.status_code for answer in answers))
+
+
+def drain(ironic: launcher.Ironic) -> float:
+    """Wait until no machine is in inspection; tell the seconds.
+
+    Stock Ironic leaves a machine whose data it refused in ``inspect wait``:
+    those are not waited for.
+    """
+    began = time.monotonic()
+    engine = sa.create_engine(ironic.options['database']['connection'])
+    count = sa.text("SELECT COUNT(*) FROM nodes WHERE provision_state IN "
+                    "('inspect wait', 'inspecting')")
+    left, since = -1, began
+    while left and time.monotonic() - since < _STUCK:
+        time.sleep(0.05)
+        with engine.connect() as connection:
+            present = connection.execute(count).scalar_one()
+        if present != left:
+            left, since = present, time.monotonic()
+    engine.dispose()
+    return since - began
+
+
+def measure_stock(given: argparse.Namespace) -> float:
+    """Measure stock Ironic; tell its rate of accepting."""
+    with running(given, STOCK) as (ironic, nodes):
+        machines = nodes.make([f'n{n}' for n in range(given.batch)])
+        began = time.monotonic()
+        rate, answers = accept(nodes, machines, given.at_once)
+        drain(ironic)
+        total = given.batch / (time.monotonic() - began)
+        print(f'stock:   accepts {rate:6.1f}/s, answers {answers}, '
+              f'inspects {total:5.1f}/s')
+        return rate
+
+
+def measure_queue(given: argparse.Namespace) -> tuple[float, bool]:
+    """Measure the queue; tell its rate of accepting, and if all were."""
+    with running(given, QUEUE) as (ironic, nodes):
+        rates = []
+        accepted = True
+        for workers in (1, 2, 4):
+            machines = nodes.make(
+                [f'w{workers}n{n}' for n in range(given.batch)])
+            started = [ironic.spawn(WORKER) for _ in range(workers)]
+            wait_until_ready(started)
+            began = time.monotonic()
+            rate, answers = accept(nodes, machines, given.at_once)
+            rates.append(rate)
+            accepted = accepted and set(answers) == {202}
+            drain(ironic)
+            total = given.batch / (time.monotonic() - began)
+            memory = max(map(resident, started))
+            print(f'queue:   accepts {rate:6.1f}/s, answers {answers}, '
+                  f'inspects {total:5.1f}/s with {workers} workers of '
+                  f'{memory:.0f} MiB')
+            for worker in started:
+                worker.stop()
+        return statistics.median(rates), accepted
+
+
+def wait_until_ready(workers: list[service.Service]) -> None:
+    """Wait until workers have loaded their drivers."""
+    while not all(' starts with ' in worker.output() for worker in workers):
+        time.sleep(0.02)
+
+
+def resident(worker: service.Service) -> float:
+    """Memory of the process of a worker that works, in MiB."""
+    found = subprocess.run(
+        ['pgrep', '-P', str(worker.process.pid)], check=True,
+        capture_output=True, text=True).stdout.split()
+    status = pathlib.Path('/proc', found[0], 'status').read_text()
+    return int(status.split('VmRSS:')[1].split()[0]) / 1024
+
+
+def measure_lone(given: argparse.Namespace,
+                 overrides: options.Options) -> float:
+    """Measure lone inspections, posted one at a time.
+
+    :returns: the median of the seconds from the post to the end.
+    """
+    with running(given, overrides) as (ironic, nodes):
+        seconds = []
+        for number in range(given.lone):
+            machine, = nodes.make([f'lone{number}'])
+            began = time.monotonic()
+            nodes.post([machine])
+            drain_one(ironic, machine)
+            seconds.append(time.monotonic() - began)
+        return statistics.median(seconds)
+
+
+def drain_one(ironic: launcher.Ironic, machine: fleet.Machine) -> None:
+    """Wait until a machine is inspected, asking often."""
+    engine = sa.create_engine(ironic.options['database']['connection'])
+    state = sa.text('SELECT provision_state FROM nodes WHERE uuid = :uuid')
+    with engine.connect().execution_options(
+            isolation_level='AUTOCOMMIT') as connection:
+        while connection.execute(state, {'uuid': machine.uuid}
+                                 ).scalar_one() != 'manageable':
+            time.sleep(0.001)
+    engine.dispose()
+
+
+def main() -> int:
+    """Run the command."""
+    given = arguments()
+    stock = measure_stock(given)
+    queue, accepted = measure_queue(given)
+    print(f'accepts {queue / stock:.2f} times as fast as stock Ironic')
+    lone = measure_lone(given, STOCK)
+    embedded = measure_lone(given, options.merged(QUEUE, {
+        'inspection_queue': {'embedded': True}}))
+    print(f'lone:    {lone * 1000:.0f} ms in stock Ironic, '
+          f'{embedded * 1000:.0f} ms with the embedded worker')
+    return not accepted or queue < ACCEPT_LIMIT * stock
+
+
+if __name__ == '__main__':
+    sys.exit(main())
