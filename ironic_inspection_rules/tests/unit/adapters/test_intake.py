@@ -12,6 +12,7 @@
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.adapters import intake
+from ironic_inspection_rules.ha import memory_queue
 from ironic_inspection_rules.ha import queue
 from ironic_inspection_rules.ha import state
 from ironic_inspection_rules.tests.unit import base
@@ -30,7 +31,7 @@ class IntakeTestCase(base.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.queue = queue.MemoryQueue(60)
+        self.queue = memory_queue.MemoryQueue(60)
         self.stored = []
         self.intake = intake.Intake(self.queue, self.announce)
 

@@ -12,6 +12,7 @@
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.ha import journal
+from ironic_inspection_rules.ha import memory_queue
 from ironic_inspection_rules.ha import queue
 from ironic_inspection_rules.ha import state
 from ironic_inspection_rules.tests.unit import base
@@ -22,7 +23,7 @@ class JournalTestCase(base.TestCase):
     def setUp(self):
         super().setUp()
         self.now = 0.0
-        self.queue = queue.MemoryQueue(60, clock=lambda: self.now)
+        self.queue = memory_queue.MemoryQueue(60, clock=lambda: self.now)
         self.request = self.queue.put('node', queue.CONTINUE)
 
     def begin(self, worker):

@@ -11,6 +11,7 @@
 # under the License.
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.ha import memory_queue
 from ironic_inspection_rules.ha import queue
 from ironic_inspection_rules.ha import state
 from ironic_inspection_rules.tests.unit import base
@@ -297,7 +298,7 @@ class MemoryQueueTestCase(QueueContract, base.TestCase):
     def setUp(self):
         super().setUp()
         self.now = 1000.0
-        self.queue = queue.MemoryQueue(LEASE, clock=lambda: self.now)
+        self.queue = memory_queue.MemoryQueue(LEASE, clock=lambda: self.now)
 
     def pass_time(self, seconds):
         self.now += seconds

@@ -16,6 +16,7 @@ import threading
 from oslo_db import exception as db_exc
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.ha import memory_queue
 from ironic_inspection_rules.ha import queue
 from ironic_inspection_rules.ha import state
 from ironic_inspection_rules.ha import worker
@@ -72,7 +73,7 @@ class DeliverTestCase(base.TestCase):
     def setUp(self):
         super().setUp()
         self.now = 0.0
-        self.queue = queue.MemoryQueue(LEASE, clock=lambda: self.now)
+        self.queue = memory_queue.MemoryQueue(LEASE, clock=lambda: self.now)
         self.processor = FakeProcessor()
         self.request = self.queue.put('node', queue.CONTINUE)
 
@@ -238,7 +239,7 @@ class RunTestCase(base.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.queue = queue.MemoryQueue(LEASE)
+        self.queue = memory_queue.MemoryQueue(LEASE)
         self.processor = FakeProcessor()
         self.seen = []
         self.done = threading.Semaphore(0)
