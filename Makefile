@@ -8,20 +8,47 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 TOX = .venv/bin/tox
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint docs clean
+.PHONY: help demo picture test test-all test-matrix test-upstream test-tempest simulate fuzz lint docs clean
 
 help: ## Say what there is to make
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
 
 demo: $(TOX) ## Start a stock Ironic and inspect a node by rules (ARGS="--keep")
-	$(TOX) -qq -e demo -- $(ARGS)
+	@$(PYTHON) tools/prepare $(TOX) demo
+	@$(TOX) -qq -e demo -- $(ARGS)
+
+picture: $(TOX) ## Draw the pictures anew: the demonstration, and pages
+	$(TOX) -qq -e demo -- --picture doc/source/_static/demo.svg
+	$(TOX) -qq -e venv -- python tools/draw_pages.py
 
 test: $(TOX) ## Run the tests that need no service: units, and HTTP in process
-	$(TOX) -q -e py3
-	$(TOX) -q -e functional -- functional.api
+	@$(PYTHON) tools/prepare $(TOX) py3
+	@$(TOX) -qq -e py3
+	@$(TOX) -qq -e functional -- functional.api
 
-test-all: $(TOX) ## Run all tests, on the newest and the oldest Ironic
-	$(TOX) -q -e py3,functional,integration,py3-oldest,functional-oldest,integration-oldest
+test-all: $(TOX) ## Run all tests on the newest Ironic, the oldest and 36.0.0
+	$(TOX) -q -m all
+
+test-matrix: $(TOX) ## Run fewer tests on each Ironic that is supported
+	$(TOX) -q -m matrix
+
+test-upstream: $(TOX) ## Run Ironic's own unit tests with the plugin loaded
+	$(TOX) -q -e upstream
+
+test-tempest: $(TOX) ## Run ironic-tempest-plugin on a real Ironic with Keystone
+	$(TOX) -q -e tempest
+
+simulate: $(TOX) ## Try many schedules of queue and doors (COUNT=100000 FIRST=1)
+	IR_SCHEDULES=$(or $(COUNT),100000) IR_FIRST_SCHEDULE=$(or $(FIRST),1) \
+	    $(TOX) -q -e simulation -- ScheduleTestCase
+
+fuzz: $(TOX) ## Try 100,000 hostile requests (SEED=1 gives the same again)
+	IR_FUZZ_CASES=$(or $(CASES),100000) IR_FUZZ_SEED=$(or $(SEED),$$$$) \
+	    $(TOX) -q -e functional -- functional.fuzz
+
+.PHONY: outages
+outages: $(TOX) ## Let what durable inspection stands on be away for two minutes
+	IR_OUTAGE_SECONDS=120 $(TOX) -q -e integration -- "test_outages|LostDatabase|TwoHosts"
 
 lint: $(TOX) ## Check style, types, imports, and build all documents
 	$(TOX) -q -e pep8,mypy,imports,docs,api-ref,releasenotes

@@ -47,6 +47,19 @@ class Conflict(InspectionRulesError):
     code = http_client.CONFLICT
 
 
+class UnsupportedIronic(InspectionRulesError):
+    """The installed Ironic lacks something that nothing works without.
+
+    :param release: of Ironic, as '40.0.0'.
+    :param problems: one clause each.
+    """
+
+    def __init__(self, release: str, problems: typing.Sequence[str]) -> None:
+        super().__init__(
+            _('Ironic %(release)s cannot be extended: %(problems)s') % {
+                'release': release, 'problems': '; '.join(problems)})
+
+
 class Problem(typing.NamedTuple):
     """One thing that is wrong with a rule.
 
@@ -117,6 +130,10 @@ class MissingField(OperationError):
         super().__init__(_('field {%s} does not exist') % field)
 
 
+class BudgetExceeded(OperationError):
+    """A phase takes more than it may: time, operations, or what it makes."""
+
+
 class FailRequested(OperationError):
     """The ``fail`` action asks for the inspection to fail.
 
@@ -144,9 +161,15 @@ class RuleError(InspectionRulesError):
     def __init__(self, rule: str, op: str, reason: str | None) -> None:
         self.rule = rule
         self.op = op
+        self.reason = reason
         super().__init__(
             _('Inspection rule %(rule)s, %(op)s: %(reason)s')
             % {'rule': rule, 'op': op, 'reason': reason or _('failed')})
+
+    @property
+    def rule_uuid(self) -> str:
+        """UUID of the rule, which its name begins with."""
+        return self.rule.partition(' ')[0]
 
 
 class RuleFailed(RuleError):
@@ -161,7 +184,6 @@ class RuleFailed(RuleError):
     def __init__(self, rule: str, op: str, reason: str | None,
                  maintenance: bool = False) -> None:
         super().__init__(rule, op, reason)
-        self.reason = reason
         self.maintenance = maintenance
 
 
@@ -182,6 +204,25 @@ class RuleAlreadyExists(Conflict):
     def __init__(self, uuid: str) -> None:
         super().__init__(
             _('An inspection rule with UUID %s already exists.') % uuid)
+
+
+class RevisionNotFound(NotFound):
+    """No revision of the rule set has this number, or it is gone."""
+
+    def __init__(self, revision: int) -> None:
+        super().__init__(
+            _('There is no revision %s of the rule set, or it is not kept '
+              'any more.') % revision)
+
+
+class RuleSetChanged(Conflict):
+    """Somebody else has changed the rule set since it was read."""
+
+    def __init__(self, expected: int, present: int) -> None:
+        super().__init__(
+            _('The rule set is at revision %(present)d now, not at '
+              '%(expected)d; nothing was changed.')
+            % {'present': present, 'expected': expected})
 
 
 class RuleChanged(Conflict):
@@ -215,6 +256,25 @@ class RequestPending(Conflict):
         super().__init__(
             _('Node %s has an inspection request that is not done yet.')
             % node)
+
+
+class AnotherSender(RequestPending):
+    """Other inspection data of the node wait to be processed.
+
+    :param sender: the address that those came from, None if not known.
+    """
+
+    def __init__(self, node: str, sender: str | None) -> None:
+        self.sender = sender
+        super().__init__(node)
+
+
+class RunNotFound(NotFound):
+    """The node has no such run of rules, or none any more."""
+
+    def __init__(self, uuid: str) -> None:
+        super().__init__(
+            _('Inspection run %s could not be found.') % uuid)
 
 
 class RequestNotWaiting(Conflict):

@@ -39,7 +39,7 @@ from oslo_utils import uuidutils
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine import target
+from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.legacy import translate
 
 PACKAGE = 'ironic-inspector==12.5.0'
@@ -77,22 +77,22 @@ def _make_rule(number: int) -> dict[str, Any]:
     }
 
 
-def compile_rules(rules: list[dict[str, Any]]) -> list[compiler.Plan]:
+def compile_rules(rules: list[dict[str, Any]]) -> list[compiler.CompiledRule]:
     """Make plans, as a service does when rules changed."""
     ops = registry.installed()
     return [compiler.compile_rule(translate.parse(rule, ops), ops)
             for rule in rules]
 
 
-def run_ours(plans: list[compiler.Plan]) -> dict[str, Any]:
+def run_ours(plans: list[compiler.CompiledRule]) -> dict[str, Any]:
     """Run the rules on the machine.
 
     :returns: the node's ``extra`` afterwards.
     """
     plugin_data = {key: value for key, value in DATA.items()
                    if key != 'inventory'}
-    changed = target.Target(target.Facts(DATA['inventory'], plugin_data,
-                                         {**NODE, 'traits': []}))
+    changed = working_copy.WorkingCopy(working_copy.Facts(
+        DATA['inventory'], plugin_data, {**NODE, 'traits': []}))
     outcome = runner.run(plans, changed)
     assert outcome.error is None, outcome.error
     return changed.roots['node']['extra']

@@ -33,12 +33,12 @@ from ironic.db.sqlalchemy import models
 from oslo_utils import uuidutils
 import sqlalchemy as sa
 
-from ironic_inspection_rules.adapters import port
-from ironic_inspection_rules.ha import announcement
-from ironic_inspection_rules.ha import election
-from ironic_inspection_rules.ha import firewall
-from ironic_inspection_rules.ha import nftables
-from ironic_inspection_rules.ha import pxe_filter
+from ironic_inspection_rules.coordination import election
+from ironic_inspection_rules.pxe_filter import firewall
+from ironic_inspection_rules.pxe_filter import messages
+from ironic_inspection_rules.pxe_filter import nftables
+from ironic_inspection_rules.pxe_filter import port
+from ironic_inspection_rules.pxe_filter import service as filter_service
 
 FIRST_SYNC = 5.0
 CHANGE = 0.1
@@ -80,14 +80,11 @@ class Stopwatch:
     def wait(self) -> None:
         self._done.wait()
 
-    def run_nft(self, *arguments: str,
-                commands: list[nftables.Command] | None = None
-                ) -> dict[str, typing.Any]:
-        answer = firewall.run_nft(*arguments, commands=commands)
-        for command in commands or ():
-            element = command.get('add', {}).get('element', {})
-            if self._awaited in element.get('elem', ()):
-                self._done.set()
+    def run_nft(self, *arguments: str, script: str | None = None,
+                timeout: float = 10.0) -> str:
+        answer = firewall.run_nft(*arguments, script=script, timeout=timeout)
+        if self._awaited in (script or ''):
+            self._done.set()
         return answer
 
 
@@ -121,10 +118,10 @@ def measure(ports: int) -> tuple[float, list[float]]:
     """Run a filter; return seconds of the first sync and of each change."""
     watch = Stopwatch()
     stop = threading.Event()
-    this = pxe_filter.PxeFilter(
+    this = filter_service.PxeFilter(
         firewall.Firewall(nftables.Table('lo', ['67/udp', '69/udp']),
                           watch.run_nft),
-        port.PortSource(['agent']), Leader, pxe_filter.Settings())
+        port.PortSource(['agent']), Leader, filter_service.Settings())
     thread = threading.Thread(target=this.run, args=(stop,))
 
     def timed(mac: str, act: typing.Callable[[], None]) -> float:
@@ -139,8 +136,8 @@ def measure(ports: int) -> tuple[float, list[float]]:
         thread.start()
 
     def add(mac: str) -> None:
-        this.hear(announcement.Announcement(
-            announcement.BLACKLIST, announcement.ADD, None, mac))
+        this.handle(messages.Change(
+            messages.DENYLIST, messages.ADD, None, mac))
 
     first = timed(address(0), start)
     changes = []

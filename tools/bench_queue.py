@@ -14,8 +14,8 @@
 
 Posts a batch of inventories at once, with many other nodes in the database,
 to a stock Ironic whose conductor processes them, and to one with the queue and
-1, 2 and 4 worker processes. All process while they accept, and share the
-processors of the machine with the API and the database.
+1, 2 and 4 worker processes (``--workers``). All process while they accept, and
+share the processors of the machine with the API and the database.
 
 Needs a MariaDB server: ``--server`` is a SQLAlchemy URL without a database.
 Exits with 1 when inventories are accepted at less than 0.8 times the rate of
@@ -64,6 +64,8 @@ def arguments() -> argparse.Namespace:
                         help='inventories posted at the same time')
     parser.add_argument('--lone', type=int, default=20,
                         help='lone inspections to measure')
+    parser.add_argument('--workers', type=int, nargs='+', default=[1, 2, 4],
+                        help='numbers of worker processes to measure')
     return parser.parse_args()
 
 
@@ -150,7 +152,7 @@ def measure_queue(given: argparse.Namespace) -> tuple[float, bool]:
     with running(given, QUEUE) as (ironic, nodes):
         rates = []
         accepted = True
-        for workers in (1, 2, 4):
+        for workers in given.workers:
             machines = nodes.make(
                 [f'w{workers}n{n}' for n in range(given.batch)])
             started = [ironic.spawn(WORKER) for _ in range(workers)]

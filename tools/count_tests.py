@@ -12,7 +12,8 @@
 
 """Sum up all test runs that stestr keeps in ``.stestr``.
 
-Prints one line and exits with 1 when a test failed or no test ran.
+Prints what failed and a sum, and exits with 1 when a test failed or no test
+ran.
 """
 
 import collections
@@ -32,13 +33,13 @@ OUTCOMES = {
 }
 
 
-def count_tests() -> collections.Counter[str]:
-    """Count passed, failed, skipped; a test that never ended has failed."""
-    outcomes = collections.Counter(passed=0, failed=0, skipped=0)
+def group_tests() -> dict[str, list[str]]:
+    """Name the tests by outcome; a test that never ended has failed."""
+    groups = collections.defaultdict(list)
 
     def add(test: dict[str, typing.Any]) -> None:
         if test['status'] in OUTCOMES:
-            outcomes[OUTCOMES[test['status']]] += 1
+            groups[OUTCOMES[test['status']]].append(test['id'])
 
     runs = file.RepositoryFactory().open('.')
     for number in range(runs.count()):
@@ -46,14 +47,16 @@ def count_tests() -> collections.Counter[str]:
         result.startTestRun()
         runs.get_test_run(number).get_test().run(result)
         result.stopTestRun()
-    return outcomes
+    return groups
 
 
 def main() -> int:
-    total = count_tests()
-    print('{passed} passed, {failed} failed, {skipped} skipped'.format(
-        **total))
-    return 1 if total['failed'] or not total['passed'] else 0
+    groups = group_tests()
+    for name in groups['failed']:
+        print(f'FAILED: {name}')
+    print(', '.join(f'{len(groups[outcome])} {outcome}'
+                    for outcome in ('passed', 'failed', 'skipped')))
+    return 1 if groups['failed'] or not groups['passed'] else 0
 
 
 if __name__ == '__main__':

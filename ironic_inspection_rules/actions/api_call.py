@@ -18,8 +18,9 @@ import typing
 from urllib import parse as urlparse
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import effects
 from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.engine import target as engine_target
+from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 
 
@@ -39,11 +40,11 @@ class ApiCall(plugin.Action):
             if value is not None and not _CHECKS[name].holds(value):
                 yield name, _CHECKS[name].message
 
-    def __call__(self, target: engine_target.Target, url: str,
+    def __call__(self, target: working_copy.WorkingCopy, url: str,
                  headers: typing.Any = None, proxies: typing.Any = None,
                  timeout: float = 5.0, retries: int = 3,
                  backoff_factor: float = 0.3) -> None:
-        request = engine_target.Request(
+        request = effects.Request(
             url, headers, proxies, timeout, retries, backoff_factor)
         for name, message in self.problems(dataclasses.asdict(request)):
             raise exceptions.OperationError(f'{name} {message}')

@@ -22,10 +22,10 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.actions import schema
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.engine import target as engine_target
+from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 
-Target = engine_target.Target
+WorkingCopy = working_copy.WorkingCopy
 Table = typing.Mapping[str, schema.Attribute]
 
 
@@ -37,11 +37,11 @@ class Owner(typing.NamedTuple):
     table: Table
 
 
-_NODE = Owner(engine_target.NODE, (), schema.NODE)
+_NODE = Owner(working_copy.NODE, (), schema.NODE)
 
 
-def _port(target: Target, port_id: str) -> Owner:
-    return Owner(engine_target.PORTS, target.port(port_id), schema.PORT)
+def _port(target: WorkingCopy, port_id: str) -> Owner:
+    return Owner(working_copy.PORTS, target.port(port_id), schema.PORT)
 
 
 class AttributeAction(plugin.Action):
@@ -51,10 +51,12 @@ class AttributeAction(plugin.Action):
 
     def problems(self, arguments: typing.Mapping[str, typing.Any]
                  ) -> typing.Iterator[tuple[str, str]]:
-        if 'path' not in arguments:
+        path = arguments.get('path')
+        if path is None or '{' in path[0]:
+            # Real rules have such paths; what they mean a machine shows.
             return
         try:
-            path = schema.parse_path(arguments['path'], self.TABLE)
+            schema.check_path(path, self.TABLE)
         except exceptions.OperationError as exc:
             yield 'path', str(exc)
             return
@@ -80,29 +82,30 @@ class _Set(AttributeAction):
         if name == 'value' or name == 'cleanup' and value is not None:
             schema.read_value(path, value, self.TABLE)
 
-    def _set(self, target: Target, owner: Owner, text: str,
+    def _set(self, target: WorkingCopy, owner: Owner, path: data_path.Path,
              value: typing.Any) -> None:
-        path = schema.parse_path(text, owner.table)
+        schema.check_path(path, owner.table)
         target.set(owner.root, owner.base + path,
                    schema.read_value(path, value, owner.table))
 
-    def _undo(self, target: Target, owner: Owner, text: str,
+    def _undo(self, target: WorkingCopy, owner: Owner, path: data_path.Path,
               cleanup: typing.Any) -> None:
-        path = schema.parse_path(text, owner.table)
+        schema.check_path(path, owner.table)
         if cleanup is not None:
-            self._set(target, owner, text, cleanup)
+            self._set(target, owner, path, cleanup)
         elif len(path) > 1 or owner.table[path[0]].default is not ...:
-            _delete(target, owner, text)
+            _delete(target, owner, path)
 
 
 class SetAttribute(_Set):
     """``set-attribute``: set an attribute of the node, or a value in it."""
 
-    def __call__(self, target: Target, path: str, value: typing.Any,
+    def __call__(self, target: WorkingCopy, path: data_path.Path,
+                 value: typing.Any,
                  cleanup: typing.Any = None) -> None:
         self._set(target, _NODE, path, value)
 
-    def revert(self, target: Target, path: str,
+    def revert(self, target: WorkingCopy, path: data_path.Path,
                cleanup: typing.Any = None) -> None:
         """Set the cleanup value, or remove what is there."""
         self._undo(target, _NODE, path, cleanup)
@@ -113,11 +116,13 @@ class SetPortAttribute(_Set):
 
     TABLE = schema.PORT
 
-    def __call__(self, target: Target, port_id: str, path: str,
+    def __call__(self, target: WorkingCopy, port_id: str,
+                 path: data_path.Path,
                  value: typing.Any, cleanup: typing.Any = None) -> None:
         self._set(target, _port(target, port_id), path, value)
 
-    def revert(self, target: Target, port_id: str, path: str,
+    def revert(self, target: WorkingCopy, port_id: str,
+               path: data_path.Path,
                cleanup: typing.Any = None) -> None:
         """Set the cleanup value, or remove what is there."""
         if target.has_port(port_id):
@@ -132,26 +137,28 @@ class _Extend(AttributeAction):
             raise exceptions.OperationError(
                 _('attribute "%s" is not a list') % path[0])
 
-    def _extend(self, target: Target, owner: Owner, text: str,
+    def _extend(self, target: WorkingCopy, owner: Owner, path: data_path.Path,
                 value: typing.Any, unique: bool) -> None:
-        path = schema.parse_path(text, owner.table)
-        self.check('path', text, path)
+        schema.check_path(path, owner.table)
+        self.check('path', path, path)
         target.extend(owner.root, owner.base + path, value, unique)
 
-    def _discard(self, target: Target, owner: Owner, text: str,
+    def _discard(self, target: WorkingCopy, owner: Owner, path: data_path.Path,
                  value: typing.Any) -> None:
-        path = schema.parse_path(text, owner.table)
+        schema.check_path(path, owner.table)
         target.discard(owner.root, owner.base + path, value)
 
 
 class ExtendAttribute(_Extend):
     """``extend-attribute``: append to a list in an attribute of the node."""
 
-    def __call__(self, target: Target, path: str, value: typing.Any,
+    def __call__(self, target: WorkingCopy, path: data_path.Path,
+                 value: typing.Any,
                  unique: bool = False) -> None:
         self._extend(target, _NODE, path, value, unique)
 
-    def revert(self, target: Target, path: str, value: typing.Any) -> None:
+    def revert(self, target: WorkingCopy, path: data_path.Path,
+               value: typing.Any) -> None:
         """Remove the value from the list."""
         self._discard(target, _NODE, path, value)
 
@@ -161,11 +168,13 @@ class ExtendPortAttribute(_Extend):
 
     TABLE = schema.PORT
 
-    def __call__(self, target: Target, port_id: str, path: str,
+    def __call__(self, target: WorkingCopy, port_id: str,
+                 path: data_path.Path,
                  value: typing.Any, unique: bool = False) -> None:
         self._extend(target, _port(target, port_id), path, value, unique)
 
-    def revert(self, target: Target, port_id: str, path: str,
+    def revert(self, target: WorkingCopy, port_id: str,
+               path: data_path.Path,
                value: typing.Any) -> None:
         """Remove the value from the list."""
         if target.has_port(port_id):
@@ -183,7 +192,7 @@ class _Delete(AttributeAction):
 class DeleteAttribute(_Delete):
     """``del-attribute``: remove an attribute of the node, or what is in it."""
 
-    def __call__(self, target: Target, path: str) -> None:
+    def __call__(self, target: WorkingCopy, path: data_path.Path) -> None:
         _delete(target, _NODE, path)
 
 
@@ -192,12 +201,13 @@ class DeletePortAttribute(_Delete):
 
     TABLE = schema.PORT
 
-    def __call__(self, target: Target, port_id: str, path: str) -> None:
+    def __call__(self, target: WorkingCopy, port_id: str,
+                 path: data_path.Path) -> None:
         _delete(target, _port(target, port_id), path)
 
 
-def _delete(target: Target, owner: Owner, text: str) -> None:
-    path = schema.parse_path(text, owner.table)
+def _delete(target: WorkingCopy, owner: Owner, path: data_path.Path) -> None:
+    schema.check_path(path, owner.table)
     if len(path) == 1:
         target.set(owner.root, owner.base + path,
                    schema.read_value(path, None, owner.table))

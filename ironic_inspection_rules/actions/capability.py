@@ -13,47 +13,57 @@
 """Actions on capabilities, kept as text in ``properties/capabilities``."""
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.engine import target as engine_target
+from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 
-Target = engine_target.Target
+WorkingCopy = working_copy.WorkingCopy
 
 PATH = ('properties', 'capabilities')
 
 
-def read(target: Target) -> dict[str, str]:
+def read(target: WorkingCopy) -> dict[str, str]:
     """Return the node's capabilities by name."""
-    text = target.get(engine_target.NODE, PATH)
+    text = target.get(working_copy.NODE, PATH)
     if text is data_path.ABSENT or not text:
         return {}
     if not isinstance(text, str):
         raise exceptions.OperationError(
             _('properties/capabilities is not text'))
+    budget.current().make_text(len(text) << 4)
     pairs = (item.partition(':') for item in text.split(',') if item.strip())
     return {name.strip(): value.strip() for name, _colon, value in pairs}
 
 
-def _write(target: Target, capabilities: dict[str, str]) -> None:
+def _as_text(capabilities: dict[str, str]) -> str:
+    return ','.join(f'{name}:{value}' for name, value in capabilities.items())
+
+
+def _write(target: WorkingCopy, capabilities: dict[str, str]) -> None:
     if capabilities:
-        target.set(engine_target.NODE, PATH, ','.join(
-            f'{name}:{value}' for name, value in capabilities.items()))
+        target.set(working_copy.NODE, PATH, _as_text(capabilities))
     else:
-        target.unset(engine_target.NODE, PATH)
+        target.unset(working_copy.NODE, PATH)
 
 
 class SetCapability(plugin.Action):
     """``set-capability``: give the node a capability, or replace its value."""
 
-    def __call__(self, target: Target, name: str, value: str) -> None:
+    def __call__(self, target: WorkingCopy, name: str, value: str) -> None:
         for text in (name, value):
             if ',' in text or not text or ':' in name:
                 raise exceptions.OperationError(
                     _('"%s" cannot be part of a capability') % text)
-        _write(target, {**read(target), name: value})
+        capabilities = {**read(target), name: value}
+        if target.get(working_copy.NODE, PATH) == _as_text(capabilities):
+            # Of all of the text it says something of this one only.
+            target.confirm(working_copy.NODE, (*PATH, name), value)
+        else:
+            _write(target, capabilities)
 
-    def revert(self, target: Target, name: str) -> None:
+    def revert(self, target: WorkingCopy, name: str) -> None:
         """Remove the capability."""
         UnsetCapability()(target, name)
 
@@ -61,7 +71,7 @@ class SetCapability(plugin.Action):
 class UnsetCapability(plugin.Action):
     """``unset-capability``: take a capability from the node."""
 
-    def __call__(self, target: Target, name: str) -> None:
+    def __call__(self, target: WorkingCopy, name: str) -> None:
         capabilities = read(target)
         if capabilities.pop(name, None) is not None:
             _write(target, capabilities)

@@ -16,7 +16,7 @@ import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.engine import target as engine_target
+from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 
 LEVELS = ('debug', 'info', 'warning', 'error', 'critical')
@@ -27,7 +27,7 @@ class Fail(plugin.Action):
 
     SUPPORTS_EARLY = True
 
-    def __call__(self, target: engine_target.Target, msg: typing.Any,
+    def __call__(self, target: working_copy.WorkingCopy, msg: typing.Any,
                  maintenance: bool = False) -> None:
         raise exceptions.FailRequested(str(msg), maintenance)
 
@@ -42,7 +42,7 @@ class Log(plugin.Action):
         if arguments.get('level', 'info').lower() not in LEVELS:
             yield 'level', _('must be one of %s') % ', '.join(LEVELS)
 
-    def __call__(self, target: engine_target.Target, msg: typing.Any,
+    def __call__(self, target: working_copy.WorkingCopy, msg: typing.Any,
                  level: str = 'info') -> None:
         if level.lower() not in LEVELS:
             raise exceptions.OperationError(

@@ -14,10 +14,9 @@
 
 import typing
 
-from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.engine import target as engine_target
+from ironic_inspection_rules.engine import working_copy
 
 
 class PluginDataAction(plugin.Action):
@@ -25,43 +24,41 @@ class PluginDataAction(plugin.Action):
 
     SUPPORTS_EARLY = True
 
-    def problems(self, arguments: typing.Mapping[str, typing.Any]
-                 ) -> typing.Iterator[tuple[str, str]]:
-        try:
-            data_path.parse(arguments.get('path', '/any'))
-        except exceptions.OperationError as exc:
-            yield 'path', str(exc)
-
 
 class SetPluginData(PluginDataAction):
     """``set-plugin-data``: set the value at the path."""
 
-    def __call__(self, target: engine_target.Target, path: str,
+    def __call__(self, target: working_copy.WorkingCopy,
+                 path: data_path.Path,
                  value: typing.Any) -> None:
-        target.set(engine_target.PLUGIN_DATA, data_path.parse(path), value)
+        target.set(working_copy.PLUGIN_DATA, path, value)
 
-    def revert(self, target: engine_target.Target, path: str) -> None:
+    def revert(self, target: working_copy.WorkingCopy,
+               path: data_path.Path) -> None:
         """Remove what is there."""
-        target.unset(engine_target.PLUGIN_DATA, data_path.parse(path))
+        target.unset(working_copy.PLUGIN_DATA, path)
 
 
 class ExtendPluginData(PluginDataAction):
     """``extend-plugin-data``: append the value to the list at the path."""
 
-    def __call__(self, target: engine_target.Target, path: str,
+    def __call__(self, target: working_copy.WorkingCopy,
+                 path: data_path.Path,
                  value: typing.Any, unique: bool = False) -> None:
-        target.extend(engine_target.PLUGIN_DATA, data_path.parse(path),
+        target.extend(working_copy.PLUGIN_DATA, path,
                       value, unique)
 
-    def revert(self, target: engine_target.Target, path: str,
+    def revert(self, target: working_copy.WorkingCopy,
+               path: data_path.Path,
                value: typing.Any) -> None:
         """Remove the value from the list."""
-        target.discard(engine_target.PLUGIN_DATA, data_path.parse(path),
+        target.discard(working_copy.PLUGIN_DATA, path,
                        value)
 
 
 class UnsetPluginData(PluginDataAction):
     """``unset-plugin-data``: remove what is at the path."""
 
-    def __call__(self, target: engine_target.Target, path: str) -> None:
-        target.unset(engine_target.PLUGIN_DATA, data_path.parse(path))
+    def __call__(self, target: working_copy.WorkingCopy,
+                 path: data_path.Path) -> None:
+        target.unset(working_copy.PLUGIN_DATA, path)

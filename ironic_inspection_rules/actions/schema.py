@@ -24,6 +24,7 @@ from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
 
 
@@ -44,7 +45,9 @@ class Attribute(typing.NamedTuple):
 
         :raises: :class:`.exceptions.OperationError` where it cannot.
         """
-        if value is None and self.default is not ...:
+        if value is None:
+            if self.default is ...:
+                raise exceptions.OperationError(_('cannot be removed'))
             return self.default
         try:
             value = _READERS[self.kind](value)
@@ -156,22 +159,22 @@ PORT = {
 }
 
 
-def parse_path(text: str, schema: typing.Mapping[str, Attribute]
-               ) -> data_path.Path:
-    """Read a path that leads to or into one of the attributes.
+def check_path(path: data_path.Path,
+               schema: typing.Mapping[str, Attribute]) -> None:
+    """Check that a path leads to or into one of the attributes.
 
     :raises: :class:`.exceptions.OperationError` where it does not.
     """
-    path = data_path.parse(text)
     attribute = schema.get(path[0])
     if attribute is None:
+        text = _('attribute "%s" does not exist or may not be changed') % (
+            suggestion.shown(path[0]))
+        near = suggestion.nearest(path[0], schema)
         raise exceptions.OperationError(
-            _('attribute "%s" does not exist or may not be changed')
-            % path[0])
+            text + (_('; did you mean "%s"?') % near if near else ''))
     if len(path) > 1 and attribute.kind != 'a mapping':
         raise exceptions.OperationError(
             _('attribute "%s" is not a mapping') % path[0])
-    return path
 
 
 def read_value(path: data_path.Path, value: typing.Any,

@@ -16,14 +16,14 @@ import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.engine import target as engine_target
+from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.traits import names as trait_names
 
-Target = engine_target.Target
+WorkingCopy = working_copy.WorkingCopy
 
 
-def _set(target: Target, names: list[str]) -> None:
+def _set(target: WorkingCopy, names: list[str]) -> None:
     try:
         trait_names.validate_count(names)
     except exceptions.Invalid as exc:
@@ -48,11 +48,12 @@ class AddTrait(plugin.Action):
             if problem:
                 yield 'name', problem
 
-    def __call__(self, target: Target, name: str) -> None:
+    def __call__(self, target: WorkingCopy, name: str) -> None:
         _check([name])
+        target.confirm_traits([name])
         _set(target, [*target.traits, name])
 
-    def revert(self, target: Target, name: str) -> None:
+    def revert(self, target: WorkingCopy, name: str) -> None:
         """Take the trait away."""
         RemoveTrait()(target, name)
 
@@ -60,7 +61,7 @@ class AddTrait(plugin.Action):
 class RemoveTrait(plugin.Action):
     """``remove-trait``: take a trait from the node, if it has it."""
 
-    def __call__(self, target: Target, name: str) -> None:
+    def __call__(self, target: WorkingCopy, name: str) -> None:
         target.set_traits(each for each in target.traits if each != name)
 
 
@@ -81,18 +82,19 @@ class SetTraits(plugin.Action):
             yield 'names', problem
         yield from self._outside(names, arguments.get('prefix', ''))
 
-    def __call__(self, target: Target, names: typing.Any,
+    def __call__(self, target: WorkingCopy, names: typing.Any,
                  prefix: str = '') -> None:
         if not isinstance(names, list):
             raise exceptions.OperationError(_('names must be a list'))
         _check(names)
         for _name, message in self._outside(names, prefix):
             raise exceptions.OperationError(message)
+        target.confirm_traits(names)
         kept = [name for name in target.traits
                 if not name.startswith(prefix)]
         _set(target, [*kept, *names])
 
-    def revert(self, target: Target, names: typing.Any,
+    def revert(self, target: WorkingCopy, names: typing.Any,
                prefix: str = '') -> None:
         """Take these traits away."""
         target.set_traits(name for name in target.traits

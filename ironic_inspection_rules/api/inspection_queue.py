@@ -15,23 +15,22 @@
 from collections.abc import Callable
 import functools
 
-from oslo_log import log
+from ironic.conf import CONF
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.adapters import crew
-from ironic_inspection_rules.adapters import embedded
-from ironic_inspection_rules.adapters import intake
-from ironic_inspection_rules.adapters import wakeup
-from ironic_inspection_rules.adapters.seams import body_limit
-from ironic_inspection_rules.adapters.seams import controllers
 from ironic_inspection_rules.api.controllers import continue_inspection
 from ironic_inspection_rules.api.controllers import inspection_request
 from ironic_inspection_rules.api.controllers import introspection
 from ironic_inspection_rules.api.controllers import node_inventory
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import tables
-
-LOG = log.getLogger(__name__)
+from ironic_inspection_rules.patches import body_limit
+from ironic_inspection_rules.patches import controllers
+from ironic_inspection_rules.queue import absence
+from ironic_inspection_rules.queue import embedded
+from ironic_inspection_rules.queue import service
+from ironic_inspection_rules.queue import submission
+from ironic_inspection_rules.queue import wakeup
 
 
 def install() -> None:
@@ -43,7 +42,9 @@ def install() -> None:
         does not start then.
     """
     _require_database()
-    requests = intake.Intake(crew.make_queue(), _announcement())
+    requests = submission.RequestSubmitter(
+        service.make_queue(), _make_wake(),
+        absence.WorkerAbsence(CONF.inspection_queue.lease).check)
     controllers.serve(
         'continue_inspection',
         continue_inspection.ContinueInspectionController(requests))
@@ -60,21 +61,19 @@ def install() -> None:
 
 def _require_database() -> None:
     if not tables.are_here():
-        problem = _('[inspection_queue]enabled needs an API that reaches the '
-                    'database itself, without '
-                    '[DEFAULT]use_rpc_for_database.')
-        LOG.critical('%s', problem)
-        raise exceptions.Invalid(problem)
+        raise exceptions.Invalid(
+            _('[inspection_queue]enabled needs an API that reaches the '
+              'database itself, without [DEFAULT]use_rpc_for_database.'))
 
 
-def _announcement() -> Callable[[], None]:
+def _make_wake() -> Callable[[], None]:
     """Tell what to call when there is work for the workers."""
     if embedded.is_wanted():
         return embedded.start().wake
     if wakeup.is_available():
-        return wakeup.Herald().announce
-    return _no_announcement
+        return wakeup.WakeupSender().wake
+    return _wake_nobody
 
 
-def _no_announcement() -> None:
+def _wake_nobody() -> None:
     """Leave it to the workers to look for work."""

@@ -12,7 +12,7 @@
 
 """Changing a rule by a JSON patch (RFC 6902)."""
 
-import copy
+import json
 from typing import Any
 
 import jsonpatch
@@ -20,9 +20,8 @@ import jsonpointer
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import view
+from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
-
-READ_ONLY = ('uuid', 'built_in', 'created_at', 'updated_at', 'links')
 
 _NEEDS = {'add': 'value', 'replace': 'value', 'test': 'value',
           'move': 'from', 'copy': 'from', 'remove': None}
@@ -35,7 +34,7 @@ _SHIPPED_CLIENT = {'condition': 'conditions', 'action': 'actions'}
 def apply(fields: dict[str, Any], patch: Any) -> dict[str, Any]:
     """Return the fields as the patch makes them.
 
-    :param fields: those that a client may set, and ``uuid``.
+    :param fields: those that a client may set.
     :param patch: as it came from the client; it is applied whole or not at
         all. What it removes is absent from the result.
     :raises: Invalid if it is no patch, cannot be applied, writes a field
@@ -44,7 +43,8 @@ def apply(fields: dict[str, Any], patch: Any) -> dict[str, Any]:
     """
     if not isinstance(patch, list):
         raise exceptions.Invalid(_('A JSON patch must be a list'))
-    result: Any = copy.deepcopy(fields)
+    # Plain lists: those of stored objects would convert what goes in.
+    result: Any = json.loads(json.dumps(fields))
     for position, operation in enumerate(patch):
         try:
             operation = _checked(operation, fields['sensitive'])
@@ -56,8 +56,9 @@ def apply(fields: dict[str, Any], patch: Any) -> dict[str, Any]:
         except _FAILURES as exc:
             raise exceptions.Invalid(
                 _('Operation %(position)d of the JSON patch (%(op)s '
-                  '"%(path)s") cannot be applied')
-                % {'position': position, **operation}) from exc
+                  '"%(path)s") cannot be applied: %(reason)s')
+                % {'position': position, **operation,
+                   'reason': _reason(operation, fields)}) from exc
     if not isinstance(result, dict):
         raise exceptions.Invalid(_('A rule must be a mapping'))
     if result.setdefault('uuid', fields['uuid']) != fields['uuid']:
@@ -71,7 +72,7 @@ def _checked(operation: Any, sensitive: bool) -> dict[str, Any]:
     op = operation.get('op')
     if not isinstance(op, str) or op not in _NEEDS:
         raise exceptions.Invalid(
-            _('"op" must be one of %s') % ', '.join(sorted(_NEEDS)))
+            f'"op" {suggestion.not_one_of(op, sorted(_NEEDS))}')
     needed = _NEEDS[op]
     if needed and needed not in operation:
         raise exceptions.Invalid(_('"%s" is missing') % needed)
@@ -82,12 +83,26 @@ def _checked(operation: Any, sensitive: bool) -> dict[str, Any]:
         _refuse_read_only(pointers['path'])
     if op == 'move':
         _refuse_read_only(pointers['from'])
-    if sensitive and op in ('test', 'move', 'copy'):
+    if sensitive:
         for parts in pointers.values():
-            _refuse_secret(parts)
+            _refuse_secret(op, parts)
     return {**operation,
             **{name: jsonpointer.JsonPointer.from_parts(parts).path
                for name, parts in pointers.items()}}
+
+
+def _reason(operation: dict[str, Any], fields: dict[str, Any]) -> str:
+    """Say why an operation failed, without a value of the rule."""
+    names = ['path']
+    if _NEEDS[operation['op']] == 'from':
+        names.append('from')
+    for name in names:
+        parts = jsonpointer.JsonPointer(operation[name]).parts
+        if parts and parts[0] not in fields:
+            return suggestion.unknown(_('field'), parts[0], fields)
+    if operation['op'] == 'test':
+        return _('the value is another one')
+    return _('there is nothing to work on at this place')
 
 
 def _parts(operation: dict[str, Any], name: str) -> list[str]:
@@ -102,12 +117,19 @@ def _parts(operation: dict[str, Any], name: str) -> list[str]:
 
 
 def _refuse_read_only(parts: list[str]) -> None:
-    if parts and parts[0] in READ_ONLY:
+    if parts and parts[0] in view.READ_ONLY:
         raise exceptions.Invalid(_('/%s is read only') % parts[0])
 
 
-def _refuse_secret(parts: list[str]) -> None:
-    if not parts or parts[0] in view.SECRET:
+def _refuse_secret(op: str, parts: list[str]) -> None:
+    """Refuse what reads a secret, or leaves a part of it beside new parts.
+
+    A new path of an action would write its old value where it can be read.
+    """
+    writes = op in ('add', 'remove', 'replace')
+    if not parts and writes or parts and parts[0] not in view.SECRET:
+        return
+    if not writes or len(parts) > 1:
         raise exceptions.Invalid(
             _('the conditions and actions of a sensitive rule can only be '
-              'written'))
+              'written, and only whole'))

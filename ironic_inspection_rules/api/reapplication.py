@@ -12,20 +12,26 @@
 
 """Having the hooks and rules of inspection run again for a node."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ironic import api
 from ironic.api.controllers.v1 import ramdisk
 from ironic.api.controllers.v1 import utils as api_utils
+from ironic.common import exception as ironic_exception
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.adapters import inspection
-from ironic_inspection_rules.adapters import intake
+from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api.controllers import continue_inspection
-from ironic_inspection_rules.ha import queue
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import request as request_object
 from ironic_inspection_rules.policies import inspection_request as policies
+from ironic_inspection_rules.queue import processor
+from ironic_inspection_rules.queue import request as queue_request
+from ironic_inspection_rules.queue import submission
+
+_LOGS = 'logs'
+"""Where ironic-python-agent puts its logs, an archive as Base64 text."""
 
 
 class Data(NamedTuple):
@@ -47,18 +53,24 @@ def checked(document: Any) -> Data:
                  if name != 'inventory'})
 
 
-def reapply(requests: intake.Intake, node_ident: str,
-            given: Data | None) -> queue.Request:
+def reapply(requests: submission.RequestSubmitter, node_ident: str,
+            parse: Callable[[Any], Data]) -> queue_request.Request:
     """Put a request to inspect a node with data that there are already.
 
-    :param given: the data, None for what the ramdisk posted last.
+    These are in the body of the API's request, or else what the ramdisk
+    posted last.
+
+    :param parse: makes data of the body.
     :returns: the request, which is on disk.
     :raises: NotFound if there are no data.
     :raises: Conflict if the node is locked, in inspection, or otherwise in
         a state in which its inventory must not change.
+    :raises: HTTPForbidden if there are data in the body of somebody who may
+        only have those of the ramdisk processed.
     """
     node = api_utils.check_node_policy_and_retrieve(policies.REAPPLY,
                                                     node_ident)
+    given = _given(node, parse)
     _check_state(node)
     if requests.find_open(node.uuid) is not None:
         raise exceptions.RequestPending(node.uuid)
@@ -66,18 +78,38 @@ def reapply(requests: intake.Intake, node_ident: str,
     plugin_data = continue_inspection.without_reserved(posted)
     continue_inspection.run_early_rules(api.request.context, inventory,
                                         plugin_data)
-    return requests.put(node.uuid, queue.REAPPLY, given and inventory,
+    return requests.put(node.uuid, queue_request.REAPPLY, given and inventory,
                         posted, plugin_data)
+
+
+def _given(node: Any, parse: Callable[[Any], Data]) -> Data | None:
+    document = request.body() if api.request.body else None
+    if document in (None, {}):
+        return None
+    _check_policy(policies.REAPPLY_WITH_DATA, node)
+    return parse(document)
 
 
 def unprocessed(node_ident: str) -> dict[str, Any]:
     """Show what the ramdisk of a node posted last.
 
+    Its logs, which may hold anything, only to those who may see them.
+
     :raises: NotFound if there is nothing.
     """
     node = api_utils.check_node_policy_and_retrieve(
         'baremetal:node:inventory:get', node_ident)
-    return _unprocessed(node.uuid)._asdict()
+    inventory, plugin_data = _unprocessed(node.uuid)
+    try:
+        _check_policy(policies.UNPROCESSED_LOGS, node)
+    except ironic_exception.HTTPForbidden:
+        plugin_data = {name: value for name, value in plugin_data.items()
+                       if name != _LOGS}
+    return Data(inventory, plugin_data)._asdict()
+
+
+def _check_policy(name: str, node: Any) -> None:
+    api_utils.check_owner_policy('node', name, node.owner, node.lessee)
 
 
 def _check_state(node: Any) -> None:
@@ -85,7 +117,7 @@ def _check_state(node: Any) -> None:
         raise exceptions.NodeBusy(
             _('Node %(node)s is locked by %(holder)s.')
             % {'node': node.uuid, 'holder': node.reservation})
-    if node.provision_state not in inspection.REAPPLICABLE:
+    if node.provision_state not in processor.REAPPLICABLE:
         raise exceptions.Conflict(
             _('Inspection of node %(node)s cannot be reapplied in state '
               '"%(state)s".')

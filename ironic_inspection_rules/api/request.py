@@ -21,31 +21,38 @@ from typing import Any
 import uuid
 
 from ironic import api
-from ironic.api.middleware import json_depth
 from ironic.common import exception as ironic_exception
-from ironic.conf import CONF
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
 
 
-def body() -> Any:
-    """Parse the body of the request.
+def body(*, any_type: bool = False, finite: bool = True) -> Any:
+    """Parse the body of the request; to be called once policies allow it.
 
-    :returns: what JSON can say, which the answer can say again: no NaN and
-        no infinity.
+    Its size, depth and charset are within what :mod:`.body_guard` and Ironic
+    let through.
+
+    :param any_type: whether it may claim to be something else than JSON, as
+        it may for Ironic.
+    :param finite: whether there may be only what JSON can say, and the
+        answer can say again: no NaN and no infinity.
+    :returns: the document, None if there is no body.
     :raises: Invalid if the body is no such document.
     :raises: ClientSideError (415) if the body does not claim to be JSON.
     """
-    # Only these has Ironic's middleware checked for their size and depth.
-    if not api.request.content_type.endswith('json'):
+    if not (any_type or api.request.content_type.endswith('json')):
         raise ironic_exception.ClientSideError(
             _('The request must have the content type application/json'),
             status_code=http_client.UNSUPPORTED_MEDIA_TYPE)
+    number: Any = ({'parse_float': _finite, 'parse_constant': _finite}
+                   if finite else {})
     try:
-        return json.loads(api.request.body, parse_float=_finite,
-                          parse_constant=_finite)
+        # A byte order mark may be ignored (RFC 8259).
+        text = api.request.body.decode('utf-8-sig')
+        return json.loads(text, **number) if text else None
     except (ValueError, RecursionError) as exc:
         raise exceptions.Invalid(
             _('The request is not valid JSON: %s') % exc) from exc
@@ -56,18 +63,11 @@ def ramdisk_data() -> dict[str, Any]:
 
     That is of any content type, and NaN may be in it.
 
-    :raises: Invalid if the body is no JSON object, or a too deep one.
+    :raises: Invalid if the body is no JSON object.
     """
-    raw = api.request.body or b'{}'
-    # Ironic's middleware looks only into what claims to be JSON.
-    if 'json' not in api.request.content_type and not json_depth.check_depth(
-            raw, CONF.api.max_json_body_depth):
-        raise exceptions.Invalid(_('The request is nested too deeply'))
-    try:
-        data = json.loads(raw)
-    except (ValueError, RecursionError) as exc:
-        raise exceptions.Invalid(
-            _('The request is not valid JSON: %s') % exc) from exc
+    data = body(any_type=True, finite=False)
+    if data is None and not api.request.body:
+        return {}
     if not isinstance(data, dict):
         raise exceptions.Invalid(_('The request must be a JSON object'))
     return data
@@ -90,10 +90,11 @@ def query(parameters: Mapping[str, Callable[[str, str], Any]]
     :raises: Invalid if there are others, or one is there twice.
     """
     given = api.request.GET.mixed()
-    unknown = ', '.join(sorted(set(given).difference(parameters)))
+    unknown = sorted(set(given).difference(parameters))
     if unknown:
-        raise exceptions.Invalid(
-            _('Unknown query parameters: %s') % unknown)
+        raise exceptions.Invalid('; '.join(
+            suggestion.unknown(_('query parameter'), name, parameters)
+            for name in unknown))
     for name, value in given.items():
         if not isinstance(value, str):
             raise exceptions.Invalid(

@@ -18,7 +18,9 @@ from webob import exc as webob_exc
 
 from ironic_inspection_rules.i18n import _
 
-_REFUSAL = _('The API version does not allow inspection rules')
+_REFUSAL = _('Inspection rules need API version 1.%d or newer; ask for it in '
+             'the header X-OpenStack-Ironic-API-Version') % (
+                 versions.MINOR_96_INSPECTION_RULES)
 
 since_inspection_rules = validation.api_version(
     versions.MINOR_96_INSPECTION_RULES, message=_REFUSAL,

@@ -19,17 +19,16 @@ from ironic import api
 from ironic.api.controllers import link
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import evaluation
 from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import rehearsal
 from ironic_inspection_rules.i18n import _
 
 RESOURCE = 'inspection_rules'
 
-SECRET = ('conditions', 'actions')
-FIELDS = ('uuid', 'description', 'priority', 'scope', 'sensitive', 'phase',
-          'conditions', 'actions', 'built_in', 'created_at', 'updated_at')
-WRITABLE = ('description', 'priority', 'scope', 'sensitive', 'phase',
-            'conditions', 'actions')
+SECRET = model.OPERATIONS
+FIELDS = (*model.FIELDS, 'created_at', 'updated_at')
+READ_ONLY = ('uuid', *(name for name in FIELDS
+                       if name not in model.WRITABLE), 'links')
 BRIEF_FIELDS = tuple(name for name in FIELDS if name not in SECRET)
 
 
@@ -49,14 +48,6 @@ def represent(rule: Any, fields: Iterable[str] = FIELDS) -> dict[str, Any]:
     return shown
 
 
-def writable(parsed: model.Rule) -> dict[str, Any]:
-    """Return what of a parsed rule is stored, besides its UUID."""
-    fields = {name: getattr(parsed, name) for name in WRITABLE}
-    for name in SECRET:
-        fields[name] = list(fields[name])
-    return fields
-
-
 def without_secrets(problems: Iterable[exceptions.Problem]
                     ) -> list[exceptions.Problem]:
     """Say which operations of a sensitive rule are wrong, but not why."""
@@ -70,7 +61,7 @@ def without_secrets(problems: Iterable[exceptions.Problem]
     return list(dict.fromkeys(redacted))
 
 
-def represent_rehearsal(outcome: rehearsal.Rehearsal) -> dict[str, Any]:
+def represent_evaluation(outcome: evaluation.Evaluation) -> dict[str, Any]:
     """Tell a client what rules would do.
 
     Of a sensitive rule it learns whether it matches and what it changes,

@@ -20,7 +20,13 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from typing import Any
 
+from openstack import exceptions as sdk_exceptions
+from oslo_utils import uuidutils
+
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.client import http
+from ironic_inspection_rules.engine import suggestion
+from ironic_inspection_rules.i18n import _
 
 _RULES = '/inspection_rules'
 
@@ -38,6 +44,44 @@ def inspection_rules(baremetal, details: bool = False,
     return http.items(baremetal, _RULES, 'inspection_rules', query)
 
 
+def find_inspection_rule(baremetal, name: str) -> str:
+    """Return the UUID of a rule.
+
+    :param name: its UUID, or its description where no other rule has it.
+    :raises: :class:`.exceptions.NotFound` where there is none, and
+        :class:`.exceptions.Conflict` where there are several.
+    """
+    if uuidutils.is_uuid_like(name):
+        return name
+    rules = list(inspection_rules(baremetal))
+    found = [rule['uuid'] for rule in rules if rule['description'] == name]
+    if len(found) > 1:
+        raise exceptions.Conflict(
+            _('%(count)d rules have the description "%(name)s": %(uuids)s')
+            % {'count': len(found), 'name': name, 'uuids': ', '.join(found)})
+    if not found:
+        raise exceptions.NotFound(suggestion.unknown(
+            _('rule'), name, filter(None, (rule['description']
+                                           for rule in rules))))
+    return found[0]
+
+
+def warnings(baremetal) -> list[str]:
+    """Tell what Ironic has not switched on that rules need."""
+    answer = http.call(baremetal, 'GET', _RULES, params={'limit': 1})
+    return answer.get('warnings', [])
+
+
+def is_served(baremetal) -> bool:
+    """Whether Ironic's API has this plugin, and not only its own rules."""
+    try:
+        http.call(baremetal, 'GET', '/traits',
+                  params={'name': 'in:CUSTOM_ANY'})
+    except sdk_exceptions.NotFoundException:
+        return False
+    return True
+
+
 def create_inspection_rule(baremetal, rule: Mapping[str, Any]
                            ) -> dict[str, Any]:
     """Make a rule and return it."""
@@ -48,6 +92,14 @@ def replace_inspection_rule(baremetal, uuid: str, rule: Mapping[str, Any]
                             ) -> dict[str, Any]:
     """Replace a rule whole and return it."""
     return http.call(baremetal, 'PUT', f'{_RULES}/{uuid}', json=rule)
+
+
+def update_inspection_rule(baremetal, uuid: str, fields: Mapping[str, Any]
+                           ) -> dict[str, Any]:
+    """Change some fields of a rule and return it."""
+    return http.call(baremetal, 'PATCH', f'{_RULES}/{uuid}', json=[
+        {'op': 'replace', 'path': f'/{name}', 'value': value}
+        for name, value in fields.items()])
 
 
 def delete_inspection_rule(baremetal, uuid: str) -> None:

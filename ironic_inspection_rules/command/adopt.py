@@ -17,21 +17,22 @@ import dataclasses
 from typing import Any
 import uuid
 
-from oslo_utils import uuidutils
+from ironic.conf import CONF
 import prettytable
 
+from ironic_inspection_rules import conf
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import adoption
 from ironic_inspection_rules.db import api
 from ironic_inspection_rules.db import migration
+from ironic_inspection_rules.db import rule_set
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.legacy import translate
 from ironic_inspection_rules.objects import rule as rule_object
-
-_NAMESPACE = uuid.UUID('0f0e7d39-6a5a-5b0c-9f6e-2f5f0d1c7b52')
+from ironic_inspection_rules.ruleset import stock
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,17 +48,34 @@ class Candidate:
 
 
 def from_ironic(dry_run: bool) -> None:
-    """Move the rules of Ironic's own table, all or none.
+    """Take over the rules that stock Ironic would run, all or none.
+
+    Those of its own table are moved. Those of the file in
+    ``[inspection_rules]built_in_rules`` are copied; the ones that are here
+    already are left out.
 
     :raises: :class:`.exceptions.InspectionRulesError` where that cannot be;
         nothing has changed then.
     """
     migration.check()
     rows = adoption.read_ironic()
-    candidates = _without_taken(map(_from_ironic, rows))
+    candidates = _without_taken(map(_from_table, rows))
+    here = {each.rule.uuid for each in candidates if each.rule}
+    here.update(uuid for uuid, _value in api.list_values('uuid'))
+    candidates += [each for each in map(_from_ironic, _read_file())
+                   if each.rule is None or each.rule.uuid not in here]
     _report(candidates)
     if not dry_run:
-        adoption.store(_values(candidates), moved=rows)
+        adoption.store(_values(candidates), moved=rows, origin=_origin(
+            _("Adopted from Ironic's own inspection rules")))
+
+
+def _read_file() -> list[dict[str, Any]]:
+    path = CONF.inspection_rules.built_in_rules
+    try:
+        return stock.load(path) if path else []
+    except ValueError as exc:
+        raise exceptions.Invalid(str(exc)) from exc
 
 
 def from_inspector(url: str, dry_run: bool) -> None:
@@ -72,22 +90,30 @@ def from_inspector(url: str, dry_run: bool) -> None:
         map(_from_inspector, adoption.read_inspector(url)))
     _report(candidates)
     if not dry_run:
-        adoption.store(_values(candidates))
+        adoption.store(_values(candidates), origin=_origin(
+            _('Adopted from ironic-inspector')))
 
 
-def _from_ironic(row: adoption.Row) -> Candidate:
-    name = row['description'] or row['uuid']
-    fields = {key: value for key, value in row.items() if key != 'id'}
-    remark = ''
-    if not uuidutils.is_uuid_like(row['uuid']):
-        # Ironic takes any text.
-        fields['uuid'] = str(uuid.uuid5(_NAMESPACE, row['uuid']))
-        remark = _('"%s" becomes its UUID') % row['uuid']
+def _origin(message: str) -> rule_set.Origin:
+    conf.register_opts(CONF)
+    return rule_set.Origin(
+        message=message,
+        keep_revisions=CONF.inspection_rules.keep_revisions)
+
+
+def _from_table(row: adoption.Row) -> Candidate:
+    return _from_ironic({key: value for key, value in row.items()
+                         if key != 'id'})
+
+
+def _from_ironic(fields: dict[str, Any]) -> Candidate:
+    name = fields.get('description') or fields['uuid']
+    ours, changed = stock.translate(fields)
     try:
-        rule = validation.parse(fields, registry.installed())
+        rule = validation.parse(ours, registry.installed())
     except exceptions.InvalidRule as exc:
         return Candidate(name, None, _problems(exc))
-    return Candidate(name, rule, remark)
+    return Candidate(name, rule, '\n'.join(changed))
 
 
 def _from_inspector(row: adoption.Row) -> Candidate:
@@ -132,13 +158,7 @@ def _report(candidates: list[Candidate]) -> None:
 
 def _values(candidates: list[Candidate]) -> list[dict[str, Any]]:
     """Return the columns of rules as the object has them."""
-    return [{'uuid': str(uuid.UUID(each.rule.uuid)),
-             'version': rule_object.Rule.VERSION,
-             'description': each.rule.description,
-             'priority': each.rule.priority,
-             'scope': each.rule.scope,
-             'sensitive': each.rule.sensitive,
-             'phase': each.rule.phase,
-             'conditions': list(each.rule.conditions),
-             'actions': list(each.rule.actions)}
+    return [{**each.rule.to_mapping(),
+             'uuid': str(uuid.UUID(each.rule.uuid)),
+             'version': rule_object.Rule.VERSION}
             for each in candidates if each.rule]

@@ -16,6 +16,7 @@ import argparse
 
 from cliff import command
 
+from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.offline.conversion import file as converted_file
@@ -34,7 +35,7 @@ class Convert(command.Command):
             'files', metavar='<file>', nargs='+',
             help=_('YAML or JSON file with rules of ironic-inspector'))
         parser.add_argument(
-            '-o', '--output', metavar='<file>',
+            '-o', '--output', metavar='<file>', type=arguments.new_file,
             help=_('File to write; standard output if not given'))
         return parser
 

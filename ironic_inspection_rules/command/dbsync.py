@@ -34,11 +34,20 @@ from ironic_inspection_rules.i18n import _
 def create_schema() -> None:
     """Make the tables."""
     migration.upgrade()
+    _tell()
 
 
 def upgrade() -> None:
     """Bring the tables to a revision."""
     migration.upgrade(CONF.command.revision)
+    _tell()
+
+
+def _tell() -> None:
+    print(_('The tables of the inspection rules are at revision '
+            '%(revision)s in %(database)s') % {
+                'revision': migration.version(),
+                'database': migration.database()})
 
 
 def stamp() -> None:
@@ -74,7 +83,8 @@ def _add_parsers(subparsers) -> None:
             parser.add_argument('--revision', nargs='?', metavar='REVISION',
                                 help=_('The newest one if not given.'))
     parser = subparsers.add_parser('adopt', help=_(
-        "Move the rules of Ironic's own table here, all or none."))
+        "Take over the rules of Ironic's own table and of its built-in ones, "
+        'all or none.'))
     parser.set_defaults(func=adopt)
     parser.add_argument('--dry-run', action='store_true',
                         help=_('Only tell what would become of them.'))

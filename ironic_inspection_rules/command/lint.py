@@ -13,23 +13,31 @@
 """ironic-inspection-rules lint: looks for mistakes in files of rules."""
 
 import argparse
+import collections
+import functools
 import json
+import re
 import typing
 
 from cliff import command
-import prettytable
 
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.offline import finding
+from ironic_inspection_rules.offline import inventory_fields
 from ironic_inspection_rules.offline import lint
+from ironic_inspection_rules.offline import machine_test
+from ironic_inspection_rules.offline import progress
 from ironic_inspection_rules.offline import sarif
+from ironic_inspection_rules.offline import table
+from ironic_inspection_rules.offline.mending import file
 
 
 class Lint(command.Command):
     """Look for mistakes in files of rules.
 
-    Needs neither Ironic nor a database. Returns 1 if it finds anything.
+    Needs neither Ironic nor a database. Returns 1 if it finds anything that
+    should be mended; a note is nothing of the kind.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -43,31 +51,81 @@ class Lint(command.Command):
             help=_('How to print what was found'))
         parser.add_argument(
             '--ignore', metavar='<check>', action='append', default=[],
-            choices=sorted(lint.CHECKS.keys() | {lint.BUILT_IN_ONLY,
-                                                 lint.UNREACHABLE}),
+            choices=sorted(lint.OPTIONAL),
             help=_('A check to leave out; may be repeated: %(choices)s'))
+        parser.add_argument(
+            '--inventory', metavar='<path>', nargs='+', action='extend',
+            default=[],
+            help=_('File with an inventory, or a directory with such files: '
+                   'find rules that none of these machines meets'))
+        parser.add_argument(
+            '--interface', choices=inventory_fields.INTERFACES,
+            help=_('The inspect interface of the machines; without it, a '
+                   'field that one of them reports is good'))
+        parser.add_argument(
+            '--ironic', metavar='<release>', type=_release,
+            help=_('The release of Ironic, such as 38; without it, a field '
+                   'that one of them reports is good'))
+        parser.add_argument(
+            '--fix', action='store_true',
+            help=_('Mend in place what has exactly one right mending, and '
+                   'look for what is left; the rest of the files stays as '
+                   'it is'))
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        findings = [each for each in lint.lint(parsed_args.files,
-                                               registry.installed())
+        if parsed_args.fix:
+            self._mend(parsed_args.files, parsed_args.format == 'table')
+        paths = machine_test.find_inventories(parsed_args.inventory)
+        with progress.bar() as shown:
+            task = shown.add_task(_('Trying'), total=len(paths),
+                                  visible=bool(paths))
+            site = lint.Site(
+                inventory_fields.Target(parsed_args.interface,
+                                        parsed_args.ironic),
+                paths, functools.partial(shown.advance, task))
+            findings = lint.lint(parsed_args.files, registry.installed(),
+                                 site)
+        findings = [each for each in findings
                     if each.check not in parsed_args.ignore]
         text = _PRINTERS[parsed_args.format](findings)
         self.app.stdout.write(f'{text}\n' if text else '')
-        return 1 if findings else 0
+        return 1 if any(each.is_problem for each in findings) else 0
+
+    def _mend(self, paths: typing.Iterable[str], tells: bool) -> None:
+        for path in dict.fromkeys(paths):
+            for each in sorted(file.mend(path, registry.installed())):
+                if tells:
+                    self.app.stdout.write(
+                        _('%(path)s:%(line)d: mended: %(what)s\n')
+                        % each._asdict())
+
+
+def _release(text: str) -> str:
+    if not re.fullmatch(r'\d+(\.\d+){0,2}', text):
+        raise argparse.ArgumentTypeError(
+            _('"%s" is no release of Ironic') % text)
+    return text
 
 
 def _as_table(findings: typing.Sequence[finding.Finding]) -> str:
     if not findings:
         return ''
-    table = prettytable.PrettyTable(
+    shown = table.render(
         [_('Place'), _('Level'), _('Rule'), _('Problem'), _('Check')],
-        align='l', hrules=prettytable.HRuleStyle.HEADER)
-    table.max_width = {_('Rule'): 30, _('Problem'): 60}
-    for each in findings:
-        table.add_row([f'{each.path}:{each.line}:{each.column}', each.level,
-                       each.rule or '', each.message, each.check])
-    return str(table)
+        [[f'{each.path}:{each.line}:{each.column}',
+          table.coloured(each.level), each.rule or '', each.message,
+          each.check] for each in findings])
+    return f'{shown}\n{_sum(findings)}'
+
+
+def _sum(findings: typing.Sequence[finding.Finding]) -> str:
+    levels = collections.Counter(each.level for each in findings)
+    return _('%(errors)d errors, %(warnings)d warnings, %(notes)d notes; '
+             'files: %(files)d') % {'errors': levels[finding.ERROR],
+                         'warnings': levels[finding.WARNING],
+                         'notes': levels[finding.NOTE],
+                         'files': len({each.path for each in findings})}
 
 
 _PRINTERS: dict[str, typing.Callable[

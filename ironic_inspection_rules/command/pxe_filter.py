@@ -12,10 +12,12 @@
 
 """ironic-inspection-pxe-filter: guards the DHCP server of one host."""
 
+import importlib.metadata
 import os
 import signal
 import sys
 import threading
+import time
 
 # Picks the threading model of oslo.service, as for Ironic's commands.
 import ironic.command  # noqa: F401
@@ -28,15 +30,17 @@ from sqlalchemy import exc as sa_exc
 
 from ironic_inspection_rules import conf
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.adapters import port
-from ironic_inspection_rules.ha import admission
-from ironic_inspection_rules.ha import announcement
-from ironic_inspection_rules.ha import election
-from ironic_inspection_rules.ha import firewall
-from ironic_inspection_rules.ha import nftables
-from ironic_inspection_rules.ha import pxe_filter
-from ironic_inspection_rules.ha import watcher
+from ironic_inspection_rules.conf import validation
+from ironic_inspection_rules.coordination import coordinator
+from ironic_inspection_rules.coordination import election
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.pxe_filter import admission
+from ironic_inspection_rules.pxe_filter import firewall
+from ironic_inspection_rules.pxe_filter import messages
+from ironic_inspection_rules.pxe_filter import nftables
+from ironic_inspection_rules.pxe_filter import port
+from ironic_inspection_rules.pxe_filter import service as filter_service
+from ironic_inspection_rules.pxe_filter import watcher
 
 COMMAND = 'ironic-inspection-pxe-filter'
 
@@ -55,14 +59,16 @@ def main() -> int:
     """Run the command.
 
     :returns: 0 when it was stopped, 1 with one line on stderr when it could
-        not go on. The door is closed in either case.
+        not start. Everything is blocked in either case, as far as there is
+        an interface to guard.
     """
     conf.register_opts(CONF)
     CONF.register_cli_opts(_CLI_OPTS)
     try:
         service.prepare_command(sys.argv)
-        # How often to try again is decided here, with the door closed.
+        # Trying again is the filter's part, which blocks meanwhile.
         CONF.set_default('max_retries', 0, group='database')
+        validation.check(CONF)
         table, settings = _table(), _settings()
         if CONF.dry_run:
             print(_dry_run(table, settings), end='')
@@ -78,59 +84,69 @@ def main() -> int:
 
 def _table() -> nftables.Table:
     options = CONF.inspection_pxe_filter
-    if not options.interface:
-        raise exceptions.Invalid(
-            _('[inspection_pxe_filter]interface is required'))
+    for name in ('interface', 'ports'):
+        if not options[name]:
+            raise exceptions.Invalid(
+                _('[inspection_pxe_filter]%s is required') % name)
     return nftables.Table(options.interface, options.ports)
 
 
-def _settings() -> pxe_filter.Settings:
+def _settings() -> filter_service.Settings:
     options = CONF.inspection_pxe_filter
-    return pxe_filter.Settings(
+    return filter_service.Settings(
         auto_discovery=CONF.auto_discovery.enabled,
         sync_period=options.sync_period,
-        whitelist_period=options.whitelist_period,
-        retries=CONF.inspection_queue.connection_retries,
-        retry_interval=CONF.inspection_queue.connection_retry_interval)
+        allowlist_period=options.allowlist_period,
+        retries=CONF.coordination.connection_retries,
+        retry_interval=CONF.coordination.connection_retry_interval)
 
 
 def _source() -> port.PortSource:
-    return port.PortSource(
-        CONF.inspection_pxe_filter.supported_inspect_interfaces)
+    names = CONF.inspection_pxe_filter.supported_inspect_interfaces
+    known = {found.name for found in importlib.metadata.entry_points(
+        group='ironic.hardware.interfaces.inspect')}
+    if unknown := sorted(set(names) - known):
+        raise exceptions.Invalid(
+            _('[inspection_pxe_filter]supported_inspect_interfaces: '
+              '%(unknown)s: no such interface; there are %(known)s') % {
+                'unknown': ', '.join(unknown),
+                'known': ', '.join(sorted(known))})
+    return port.PortSource(names)
 
 
-def _dry_run(table: nftables.Table, settings: pxe_filter.Settings) -> str:
+def _dry_run(table: nftables.Table, settings: filter_service.Settings) -> str:
     """Write the script that takes the kernel from nothing to passing."""
-    admit = admission.decide(watcher.look(_source()), leads=True,
+    admit = admission.decide(watcher.read(_source()), leads=True,
                              auto_discovery=settings.auto_discovery)
-    return nftables.render([
+    now = time.time()
+    return ''.join(f'{line}\n' for line in [
         *table.create(), *table.change(admission.Admission(), admit),
-        *table.hold_open(pxe_filter.seconds_open(election.LEASE))])
+        *table.pass_for(firewall.seconds_to_pass(election.LEASE), now,
+                        now + election.LEASE)])
 
 
-def _run(table: nftables.Table, settings: pxe_filter.Settings) -> None:
+def _run(table: nftables.Table, settings: filter_service.Settings) -> None:
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *args: stop.set())
-    this = pxe_filter.PxeFilter(
-        firewall.Firewall(table), _source(), _elect, settings)
-    this.install()
+    guard = firewall.Firewall(table)
+    # First of all: what is wrong with other options lets nobody pass.
+    guard.install()
+    coordinator.check(CONF)
+    this = filter_service.PxeFilter(guard, _source(), _elect, settings)
     systemd.notify_once()
     if _has_message_bus():
         # Reaching the bus may take for ever, and must not hold up the rest.
-        threading.Thread(target=announcement.listen, daemon=True,
-                         args=(CONF, CONF.host, this.hear)).start()
+        threading.Thread(target=messages.listen, daemon=True,
+                         args=(CONF, CONF.host, this.handle)).start()
     this.run(stop)
 
 
 def _elect(on_gained: election.Callback,
            on_lost: election.Callback) -> election.Election:
-    options = CONF.inspection_queue
-    return election.Election(
-        pxe_filter.OFFICE, CONF.coordination.backend_url,
-        f'{CONF.host}:{os.getpid()}', on_gained=on_gained, on_lost=on_lost,
-        connection_retries=options.connection_retries,
-        connection_retry_interval=options.connection_retry_interval)
+    return coordinator.make_election(
+        CONF, filter_service.ELECTION_NAME, f'{CONF.host}:{os.getpid()}',
+        on_gained=on_gained, on_lost=on_lost)
 
 
 def _has_message_bus() -> bool:

@@ -14,6 +14,7 @@
 
 import argparse
 import importlib.metadata
+import io
 import os
 import sys
 import typing
@@ -21,6 +22,7 @@ import typing
 from cliff import app
 from cliff import commandmanager
 
+from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.i18n import _
 
 NAME = 'ironic-inspection-rules'
@@ -46,6 +48,17 @@ class Shell(app.App):
         return super().build_option_parser(
             description, version, {'prog': NAME, **(argparse_kwargs or {})})
 
+    def run_subcommand(self, argv: list[str]) -> int:
+        try:
+            command, name, words = self.command_manager.find_command(argv)
+        except ValueError:
+            # It has a message for that, with the names of what there is.
+            return super().run_subcommand(argv)
+        parser = command(self, self.options).get_parser(name)
+        return super().run_subcommand([
+            *argv[:len(argv) - len(words)],
+            *arguments.arranged(parser._actions, words)])
+
 
 def main(argv: typing.Sequence[str] | None = None) -> int:
     """Run a command.
@@ -53,6 +66,10 @@ def main(argv: typing.Sequence[str] | None = None) -> int:
     :returns: what the command says, 1 where it cannot be carried out, and
         64 where it is not called as it should be.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # What a machine has sent may have characters that it has not.
+            stream.reconfigure(errors='backslashreplace')
     try:
         return Shell().run(list(sys.argv[1:] if argv is None else argv)
                            or ['--help'])

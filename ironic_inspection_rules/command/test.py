@@ -13,32 +13,41 @@
 """ironic-inspection-rules test: tries rules on inventories from files."""
 
 import argparse
+import collections
+import functools
 import json
-import sys
+import operator
 import typing
 
 from cliff import command
-from rich import console
-from rich import progress
 import yaml
 
+from ironic_inspection_rules.command import arguments
+from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.offline import coverage
 from ironic_inspection_rules.offline import expectation
-from ironic_inspection_rules.offline import page
+from ironic_inspection_rules.offline import listing
+from ironic_inspection_rules.offline import machine_test
+from ironic_inspection_rules.offline import progress
 from ironic_inspection_rules.offline import report
-from ironic_inspection_rules.offline import trial
+from ironic_inspection_rules.pages import coverage as coverage_page
+from ironic_inspection_rules.pages import test as test_page
 
 EXIT_ERROR = 1
 EXIT_FAILED = 2
+EXIT_UNCOVERED = 3
 
 
 class Test(command.Command):
     """Try rules on inventories, without changing anything.
 
-    Needs neither Ironic nor a database. Returns 1 when a rule has an error,
-    and 2 when the inspection of a machine would fail. With --expect it
-    returns 1 when anything is not as expected, and 0 otherwise.
+    Needs neither Ironic nor a database. Returns 1 when a rule has an error
+    or a file cannot be read, and 2 when the inspection of a machine would
+    fail. With --expect it returns 1 when anything is not as expected, and 0
+    otherwise. With --coverage it returns 3 when the machines reach less than
+    --threshold of the rules.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -54,9 +63,10 @@ class Test(command.Command):
                    'Ironic or ironic-inspector gives it; or a directory '
                    'with such files'))
         parser.add_argument(
-            '--node', metavar='<file>',
+            '--node', metavar='<path>',
             help=_('File with the node that the machines are taken for, as '
-                   "Ironic's API gives it; a new node if not given"))
+                   "Ironic's API gives it; or a directory with one for each, "
+                   'called as its inventory is; a new node if not given'))
         parser.add_argument(
             '--expect', metavar='<file>',
             help=_('File with what is expected of each inventory'))
@@ -64,75 +74,159 @@ class Test(command.Command):
             '--update', action='store_true',
             help=_('Write what happens to the file of --expect'))
         parser.add_argument(
-            '--html', metavar='<file>',
-            help=_('Write a page with rules and machines as a matrix'))
+            '--coverage', action='store_true',
+            help=_('Tell how much of the rules the machines reach: how often '
+                   'each condition was true and false, and each action ran'))
+        parser.add_argument(
+            '--threshold', metavar='<percent>', type=_percent,
+            help=_('The share of the rules that must be reached, 0 to 100; '
+                   'means --coverage'))
+        parser.add_argument(
+            '--html', metavar='<file>', type=arguments.new_file,
+            help=_('Write a page for a browser: rules and machines as a '
+                   'matrix, or with --coverage the rules as text with what '
+                   'was reached of them'))
         parser.add_argument(
             '--details', action='store_true',
             help=_('Tell all about each machine, also of many'))
         parser.add_argument(
             '-f', '--format', choices=('table', 'json', 'yaml'),
             default='table', help=_('How to print what happens'))
+        self._parser = parser
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        ops = registry.installed()
-        rules = trial.load_rules(parsed_args.files, ops)
-        paths = trial.find_inventories(parsed_args.inventory)
+        self._check(parsed_args)
+        rules = machine_test.load_rules(parsed_args.files,
+                                        registry.installed())
+        paths = machine_test.find_inventories(parsed_args.inventory)
+        nodes = machine_test.Nodes(parsed_args.node)
+        if _covers(parsed_args):
+            return self._cover(rules, nodes, paths, parsed_args)
+        return self._try(rules, nodes, paths, parsed_args)
+
+    def _check(self, parsed_args: argparse.Namespace) -> None:
+        """Refuse what would be ignored, and so pass where it must not."""
+        if parsed_args.expect and _covers(parsed_args):
+            self._parser.error(_('--expect and --coverage: one at a time'))
+        if parsed_args.update and not parsed_args.expect:
+            self._parser.error(_('--update needs --expect'))
+
+    def _cover(self, rules: list[model.Rule], nodes: machine_test.Nodes,
+               paths: list[str], parsed_args: argparse.Namespace) -> int:
+        with progress.bar() as bar:
+            task = bar.add_task(_('Trying'), total=len(paths))
+            covered = coverage.measure(rules, nodes, paths,
+                                       functools.partial(bar.advance, task))
+        if parsed_args.html:
+            _write(parsed_args.html,
+                   coverage_page.render(covered, len(paths),
+                                        parsed_args.files))
+        self.app.stdout.write(_print_coverage(
+            covered, parsed_args.format) + '\n')
+        for problem in covered.problems:
+            self.app.stderr.write(f'{problem}\n')
+        if covered.problems:
+            return EXIT_ERROR
+        return (EXIT_UNCOVERED if covered.percent < (
+            parsed_args.threshold or 0) else 0)
+
+    def _try(self, rules: list[model.Rule], nodes: machine_test.Nodes,
+             paths: list[str], parsed_args: argparse.Namespace) -> int:
         in_detail = parsed_args.details or len(paths) == 1
         explain = bool(in_detail or parsed_args.html
                        or parsed_args.format != 'table')
-        trials = self._run(rules, paths, parsed_args.node, ops, explain)
+        shown = _listing(self.app.stdout, parsed_args.format, in_detail,
+                         len(paths))
+        results: collections.Counter[str] = collections.Counter()
+        matrix = test_page.Matrix(rules, parsed_args.files)
+        bar = progress.bar()
+        # What is printed meanwhile would be mixed with it.
+        bar.disable |= self.app.stdout.isatty()
+        with bar:
+            task = bar.add_task(_('Trying'), total=len(paths))
+            told = machine_test.tell(
+                rules, nodes, paths,
+                [operator.attrgetter('result'),
+                 matrix.tell if parsed_args.html else _nothing,
+                 expectation.actual if parsed_args.expect else shown.tell],
+                functools.partial(bar.advance, task), explain)
+            each = _noted(told, results, matrix)
+            if parsed_args.expect:
+                code = self._compare(parsed_args.expect, parsed_args.update,
+                                     each, results)
+            else:
+                for one in each:
+                    shown.add(one)
+                shown.end(results)
+                code = (EXIT_ERROR if results['error'] else
+                        EXIT_FAILED if results['failed'] else 0)
         if parsed_args.html:
-            with open(parsed_args.html, 'w', encoding='utf-8') as stream:
-                stream.write(page.render(rules, trials))
-        if parsed_args.expect:
-            return self._compare(parsed_args.expect, parsed_args.update,
-                                 trials)
-        self.app.stdout.write(
-            _print(trials, parsed_args.format, in_detail) + '\n')
-        results = {each.result for each in trials}
-        if 'error' in results:
-            return EXIT_ERROR
-        return EXIT_FAILED if 'failed' in results else 0
-
-    @staticmethod
-    def _run(rules: typing.Any, paths: typing.Sequence[str],
-             node_path: str | None, ops: registry.Registry,
-             explain: bool) -> list[trial.Trial]:
-        plans = trial.compile_rules(rules, ops)
-        node = trial.load_node(node_path)
-        with progress.Progress(console=console.Console(stderr=True),
-                               transient=True,
-                               disable=not sys.stderr.isatty()) as bar:
-            return [trial.run(path, plans, node, explain)
-                    for path in bar.track(paths,
-                                          description=_('Trying'))]
+            _write(parsed_args.html, matrix.render())
+        return code
 
     def _compare(self, path: str, update: bool,
-                 trials: list[trial.Trial]) -> int:
+                 actual: typing.Iterable[tuple[str, dict[str, typing.Any]]],
+                 results: collections.Counter[str]) -> int:
         if update:
-            expectation.dump(path, trials)
+            expectation.dump(path, actual)
             return 0
-        differences = list(expectation.differences(
-            path, expectation.load(path), trials))
-        for each in differences:
+        count = 0
+        for each in expectation.differences(path, expectation.load(path),
+                                            actual):
+            count += 1
             self.app.stdout.write(f'{each}\n')
         self.app.stdout.write(
             _('%(machines)d inventories, %(differences)d not as expected\n')
-            % {'machines': len(trials), 'differences': len(differences)})
-        return EXIT_ERROR if differences else 0
+            % {'machines': results.total(), 'differences': count})
+        return EXIT_ERROR if count else 0
 
 
-def _print(trials: list[trial.Trial], how: str, in_detail: bool) -> str:
-    if how == 'table':
-        if in_detail:
-            return '\n\n'.join(map(report.details, trials))
-        return report.summary(trials)
-    data = [report.as_dict(each) for each in trials]
+def _covers(parsed_args: argparse.Namespace) -> bool:
+    return parsed_args.coverage or parsed_args.threshold is not None
+
+
+def _percent(text: str) -> float:
+    percent = float(text)
+    if not 0 <= percent <= 100:
+        raise argparse.ArgumentTypeError(_('"%s" is not from 0 to 100')
+                                         % text)
+    return percent
+
+
+def _write(path: str, page: str) -> None:
+    with open(path, 'w', encoding='utf-8') as stream:
+        stream.write(page)
+
+
+def _noted(told: typing.Iterable[tuple[typing.Any, ...]],
+           results: collections.Counter[str], matrix: test_page.Matrix
+           ) -> typing.Iterator[typing.Any]:
+    """Count results and fill the page; yield what is shown."""
+    for result, column, shown in told:
+        results[result] += 1
+        if column is not None:
+            matrix.add(column)
+        yield shown
+
+
+def _nothing(_each: machine_test.MachineTest) -> None:
+    return None
+
+
+def _listing(output: typing.TextIO, how: str, in_detail: bool, count: int
+             ) -> listing.Listing:
     if how == 'json':
-        # One line for each of many: the indented form takes far longer.
-        indent = 2 if len(data) == 1 else None
-        listed = ',\n'.join(json.dumps(each, indent=indent)
-                            for each in data)
-        return f'[{listed}]'
-    return str(yaml.safe_dump(data, sort_keys=False, allow_unicode=True))
+        return listing.Json(output, count == 1)
+    if how == 'yaml':
+        return listing.Yaml(output)
+    return listing.Details(output) if in_detail else listing.Table(output)
+
+
+def _print_coverage(covered: coverage.Coverage, how: str) -> str:
+    if how == 'json':
+        return json.dumps(covered.as_dict(), indent=2)
+    if how == 'yaml':
+        return str(yaml.safe_dump(covered.as_dict(), sort_keys=False,
+                                  allow_unicode=True))
+    return report.coverage_table(covered)

@@ -27,22 +27,24 @@ from oslo_service import service
 
 from ironic_inspection_rules import conf
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.adapters import crew
-from ironic_inspection_rules.adapters import start
-from ironic_inspection_rules.ha import worker
+from ironic_inspection_rules.coordination import coordinator
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.inspection import announcement
+from ironic_inspection_rules.inspection import start
+from ironic_inspection_rules.queue import service as worker_service
+from ironic_inspection_rules.queue import worker
 
 LOG = log.getLogger(__name__)
 
 NAME = 'ironic_inspection_worker'
 
 
-class WorkerService(service.ServiceBase):
+class WorkerProcess(service.ServiceBase):
     """The worker as a service of oslo.service, in its child process."""
 
     def __init__(self, argv: list[str]) -> None:
         self._argv = argv
-        self._crew: crew.Crew | None = None
+        self._service: worker_service.WorkerService | None = None
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # A child process that was not forked knows no configuration.
@@ -51,23 +53,20 @@ class WorkerService(service.ServiceBase):
 
     def start(self) -> None:
         """Start to work under a name that is this process's alone."""
-        name = worker.make_name(CONF.host)
-        # Ironic locks nodes in the name of the host. Others can tell by it
-        # whose lock it was when this process has died.
-        CONF.set_override('host', name)
-        self._crew = crew.Crew(name)
-        self._crew.start()
+        self._service = worker_service.WorkerService(
+            worker.make_name(CONF.host))
+        self._service.start()
 
     def wait(self) -> None:
         """Wait for the end."""
-        if self._crew is not None:
-            self._crew.wait()
+        if self._service is not None:
+            self._service.wait()
 
     def stop(self) -> None:
         """Finish what was begun, and end."""
-        if self._crew is not None:
-            self._crew.stop()
-            self._crew.wait()
+        if self._service is not None:
+            self._service.stop()
+            self._service.wait()
 
     def reset(self) -> None:
         """Do nothing: what may change at run time is read when used."""
@@ -78,10 +77,11 @@ def main() -> None:
     _prepare(sys.argv)
     try:
         _require_queue()
-        start.rules()
+        coordinator.check(CONF)
+        announcement.announce('inspection worker', start.rules())
     except exceptions.InspectionRulesError as exc:
         sys.exit(str(exc))
-    launcher = service.launch(CONF, WorkerService(sys.argv),
+    launcher = service.launch(CONF, WorkerProcess(sys.argv),
                               restart_method='mutate')
     sys.exit(launcher.wait())
 

@@ -12,15 +12,19 @@
 
 """Conditions that compare values (spec 003 "Available conditions")."""
 
-import functools
 import itertools
 import operator
 import re
 import typing
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine import text_cache
 from ironic_inspection_rules.i18n import _
+
+_LONGEST_KNOWN = 64
+"""How many characters of text a machine may have kept for it."""
 
 _INTEGER = re.compile(r'\s*[+-]?[0-9]{1,300}\s*')
 _DECIMAL = re.compile(
@@ -28,7 +32,7 @@ _DECIMAL = re.compile(
     r'(?:[eE][+-]?[0-9]{1,4})?\s*')
 
 
-@functools.lru_cache(maxsize=1024)
+@text_cache.for_short(maxsize=1024, longest=_LONGEST_KNOWN)
 def as_number(text: str) -> int | float | None:
     """Read a string as a number, or return None if it is none."""
     if _INTEGER.fullmatch(text):
@@ -54,6 +58,13 @@ def _comparable(one: typing.Any, other: typing.Any
     return one, other
 
 
+def equal(one: typing.Any, other: typing.Any) -> bool:
+    """Tell whether two values are equal to ``eq``."""
+    if one.__class__ is not other.__class__:
+        one, other = _comparable(one, other)
+    return bool(one == other)
+
+
 class Comparison(plugin.Condition):
     """Holds where it does between each value and the next.
 
@@ -66,16 +77,19 @@ class Comparison(plugin.Condition):
 
     def __call__(self, *values: typing.Any,
                  force_strings: bool = False) -> bool:
+        if len(values) == 2 and not force_strings:
+            return self.holds(*values)
         if len(values) == 1 and isinstance(values[0], list):
             values = tuple(values[0])
         if force_strings:
             values = tuple(map(str, values))
         for one, other in itertools.pairwise(values):
-            if not self._holds(one, other):
+            if not self.holds(one, other):
                 return False
         return True
 
-    def _holds(self, one: typing.Any, other: typing.Any) -> bool:
+    def holds(self, one: typing.Any, other: typing.Any) -> bool:
+        """Tell whether it holds between two values."""
         if one.__class__ is not other.__class__:
             one, other = _comparable(one, other)
         try:
@@ -121,7 +135,7 @@ class GreaterOrEqual(Comparison):
 
 
 class OneOf(plugin.Condition):
-    """``one-of``: the value is in the list, compared by value and type."""
+    """``one-of``: the value equals one in the list, as ``eq`` has it."""
 
     def problems(self, arguments: typing.Mapping[str, typing.Any]
                  ) -> typing.Iterator[tuple[str, str]]:
@@ -133,6 +147,5 @@ class OneOf(plugin.Condition):
             raise exceptions.OperationError(
                 _('values must be a list, not of type %s')
                 % type(values).__name__)
-        return any(value == each
-                   and isinstance(value, bool) == isinstance(each, bool)
-                   for each in values)
+        budget.current().spend(len(values) >> 4)
+        return any(equal(value, each) for each in values)

@@ -12,16 +12,20 @@
 
 """Conditions on one value (spec 003 "Available conditions")."""
 
-import functools
 import ipaddress
 import typing
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine import text_cache
 from ironic_inspection_rules.i18n import _
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+_LONGEST_KNOWN = 64
+"""How many characters of text a machine may have kept for it."""
 
 
 class IsTrue(plugin.Condition):
@@ -54,6 +58,15 @@ class IsNone(plugin.Condition):
 
     def __call__(self, value: typing.Any) -> bool:
         return value is None
+
+
+class Exists(plugin.Condition):
+    """``exists``: the field is there, even if null."""
+
+    SEES_MISSING = True
+
+    def __call__(self, value: typing.Any) -> bool:
+        return value is not data_path.ABSENT
 
 
 class IsEmpty(plugin.Condition):
@@ -96,7 +109,7 @@ class InNet(plugin.Condition):
         return read.version == network.version and read in network
 
 
-@functools.lru_cache(maxsize=1024)
+@text_cache.for_short(maxsize=1024, longest=_LONGEST_KNOWN)
 def _read_address(text: str) -> _Address:
     return ipaddress.ip_address(text.strip().partition('/')[0])
 

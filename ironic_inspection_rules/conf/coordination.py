@@ -29,5 +29,17 @@ opts = [
                       '"redis://host:6379", "etcd3+http://host:2379", '
                       '"zookeeper://host:2181" or "file:///directory". '
                       'The default and any other directory do for services '
-                      'on one host only.')),
+                      'on one host only, which all run as the same user.')),
+    cfg.IntOpt('connection_retries',
+               default='$inspection_queue.connection_retries',
+               min=0,
+               help=_('Number of retries after which a coordination service '
+                      'that stays out of reach is logged as an error, and a '
+                      'machine that waits for its turn to be powered on '
+                      'fails inspection. Services themselves try again for '
+                      'as long as they run.')),
+    cfg.FloatOpt('connection_retry_interval',
+                 default='$inspection_queue.connection_retry_interval',
+                 min=0.0,
+                 help=_('Seconds between two such retries.')),
 ]

@@ -59,20 +59,23 @@ opts = [
                 item_type=Port(),
                 default=['67/udp', '69/udp'],
                 help=_('Ports of that interface that only machines in '
-                       'inspection may reach.')),
+                       'inspection may reach. Add "547/udp" where machines '
+                       'get IPv6 addresses by DHCPv6.')),
     cfg.FloatOpt('sync_period',
                  default=15.0,
                  min=0.0,
                  max=30.0,
-                 help=_('Seconds between two looks into the database for '
-                        'all MAC addresses that Ironic knows. 0 means one '
-                        'look at the start and then announcements only.')),
-    cfg.FloatOpt('whitelist_period',
+                 help=_('Seconds between two reads of all MAC addresses '
+                        'that Ironic knows from the database. 0 means one '
+                        'read at the start and then messages only.')),
+    cfg.FloatOpt('allowlist_period',
+                 deprecated_name='whitelist_period',
                  default=15.0,
                  min=0.0,
                  max=30.0,
-                 help=_('Seconds between two looks into the database for '
-                        'nodes in inspection. 0 means announcements only.')),
+                 help=_('Seconds between two reads of the nodes in '
+                        'inspection from the database. 0 means messages '
+                        'only.')),
     cfg.ListOpt('supported_inspect_interfaces',
                 default=['agent'],
                 help=_('Inspect interfaces of the nodes that are let '

@@ -86,11 +86,16 @@ opts = [
     cfg.IntOpt('connection_retries',
                default=10,
                min=0,
-               help=_('Number of times that the database, the coordination '
-                      'service or the message broker is tried again before '
-                      'a worker gives up and starts anew.')),
+               help=_('Number of times that a database or a coordination '
+                      'service which is out of reach is tried again every '
+                      'connection_retry_interval, before that is an error in '
+                      'the log. After that a worker tries the database less '
+                      'often. Services try for as long as they run. '
+                      '[coordination]connection_retries takes its default '
+                      'from here; the message broker has options of its '
+                      'own, in [oslo_messaging_rabbit].')),
     cfg.FloatOpt('connection_retry_interval',
                  default=1.0,
                  min=0.0,
-                 help=_('Seconds between two such tries.')),
+                 help=_('Seconds between two such retries.')),
 ]

@@ -18,13 +18,11 @@ from collections.abc import Sequence
 import json
 from typing import Any
 
-from oslo_db import exception as db_exc
 from oslo_db.sqlalchemy import types as db_types
 import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.db import api
-from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import rule_set
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.i18n import _
 
@@ -56,31 +54,26 @@ def _read_ironic(session: Any) -> list[Row]:
 
 @transaction.retried
 def store(values: Sequence[Mapping[str, Any]],
-          moved: list[Row] | None = None) -> None:
+          moved: list[Row] | None = None,
+          origin: rule_set.Origin = rule_set.UNKNOWN) -> None:
     """Store rules, all or none.
 
     :param values: column values of each, see :func:`.api.create_rule`.
     :param moved: the rows of Ironic's table that they were, which are
         removed from there.
+    :param origin: what the revision says of it.
     :raises: Conflict if Ironic's table has changed since they were read.
     :raises: RuleAlreadyExists if a UUID is taken.
     :raises: Invalid if the database cannot store a value.
     """
-    uuid = None
-    try:
-        with api.change() as (session, revision):
-            if moved is not None:
-                if _read_ironic(session) != moved:
-                    raise exceptions.Conflict(
-                        _("Ironic's inspection rules were changed "
-                          'meanwhile; nothing was moved'))
-                session.execute(sa.delete(_IRONIC))
-            for each in values:
-                uuid = each['uuid']
-                session.add(models.Rule(**each, revision=revision))
-                session.flush()
-    except db_exc.DBDuplicateEntry as exc:
-        raise exceptions.RuleAlreadyExists(str(uuid)) from exc
+    with rule_set.change(origin) as change:
+        if moved is not None:
+            if _read_ironic(change.session) != moved:
+                raise exceptions.Conflict(
+                    _("Ironic's inspection rules were changed meanwhile; "
+                      'nothing was moved'))
+            change.session.execute(sa.delete(_IRONIC))
+        change.create(values)
 
 
 def read_inspector(url: str) -> list[Row]:

@@ -12,100 +12,108 @@
 
 """Reading and writing the stored rules."""
 
-from collections.abc import Iterator
 from collections.abc import Mapping
-import contextlib
+from collections.abc import Sequence
 from typing import Any
 
-from oslo_db import exception as db_exc
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import rule_set
 from ironic_inspection_rules.db import transaction
-from ironic_inspection_rules.i18n import _
-
-
-@contextlib.contextmanager
-def change() -> Iterator[tuple[orm.Session, int]]:
-    """Open a transaction that changes rules.
-
-    It starts with the next revision, for which all writers wait: who waits
-    there holds nothing yet that another one could wait for.
-
-    :returns: the session and the revision that the change makes.
-    :raises: Invalid if the database cannot store a value.
-    """
-    try:
-        with transaction.writer() as session:
-            session.execute(sa.update(models.RulesRevision).values(
-                revision=models.RulesRevision.revision + 1))
-            yield session, _read_revision(session)
-    except db_exc.DBError as exc:
-        # Such as an emoji, when [database]connection lacks charset=utf8mb4.
-        if isinstance(exc.inner_exception, sa.exc.DataError):
-            raise exceptions.Invalid(
-                _('The database cannot store this inspection rule: %s')
-                % exc.inner_exception.orig) from exc
-        raise
 
 
 @transaction.retried
-def create_rule(values: Mapping[str, Any]) -> models.Rule:
+def create_rule(values: Mapping[str, Any],
+                origin: rule_set.Origin = rule_set.UNKNOWN) -> models.Rule:
     """Store a new rule.
 
     :param values: column values; ``uuid``, ``conditions`` and ``actions``
         are required.
+    :param origin: what the revision says of it.
     :returns: the stored row.
     :raises: RuleAlreadyExists if the UUID is taken.
     :raises: Invalid if the database cannot store a value.
     """
-    try:
-        with change() as (session, revision):
-            rule = models.Rule(**values, revision=revision)
-            session.add(rule)
-            return _stored(session, rule)
-    except db_exc.DBDuplicateEntry as exc:
-        raise exceptions.RuleAlreadyExists(values['uuid']) from exc
+    with rule_set.change(origin) as change:
+        change.create([values])
+        return _get(change.session, values['uuid'])
 
 
 @transaction.retried
-def update_rule(uuid: str, values: Mapping[str, Any],
-                revision: int) -> models.Rule:
+def update_rule(uuid: str, values: Mapping[str, Any], revision: int,
+                origin: rule_set.Origin = rule_set.UNKNOWN) -> models.Rule:
     """Change a rule, unless somebody else has changed it meanwhile.
 
     :param uuid: UUID of the rule.
     :param values: the column values to change.
     :param revision: the row's revision that the change was decided on.
+    :param origin: what the revision says of it.
     :returns: the changed row.
     :raises: RuleNotFound if there is no such rule.
     :raises: RuleChanged if the row has another revision by now.
     :raises: Invalid if the database cannot store a value.
     """
-    with change() as (session, new_revision):
-        rule = _get(session, uuid)
+    with rule_set.change(origin) as change:
+        rule = _get(change.session, uuid)
         if rule.revision != revision:
             raise exceptions.RuleChanged(uuid)
-        rule.update({**values, 'revision': new_revision})
-        return _stored(session, rule)
+        change.update({uuid: values})
+        # MySQL drops the fractions of seconds.
+        change.session.refresh(rule)
+        return rule
 
 
 @transaction.retried
-def destroy_rule(uuid: str) -> None:
+def destroy_rule(uuid: str,
+                 origin: rule_set.Origin = rule_set.UNKNOWN) -> None:
     """Remove one rule.
 
+    :param origin: what the revision says of it.
     :raises: RuleNotFound if there is no such rule.
     """
-    with change() as (session, _revision):
-        session.delete(_get(session, uuid))
+    with rule_set.change(origin) as change:
+        _get(change.session, uuid)
+        change.delete([uuid])
 
 
 @transaction.retried
-def destroy_all_rules() -> None:
-    """Remove all rules."""
-    with change() as (session, _revision):
-        session.execute(sa.delete(models.Rule))
+def destroy_all_rules(origin: rule_set.Origin = rule_set.UNKNOWN) -> None:
+    """Remove all rules.
+
+    :param origin: what the revision says of it.
+    """
+    with rule_set.change(origin) as change:
+        change.delete(list(change.session.execute(
+            sa.select(models.Rule.uuid)).scalars()))
+
+
+@transaction.retried
+def change_rules(base: int, created: Sequence[Mapping[str, Any]],
+                 updated: Mapping[str, Mapping[str, Any]],
+                 deleted: Sequence[str], origin: rule_set.Origin) -> int:
+    """Change many rules, all or none.
+
+    :param base: the revision of the rule set that this was decided on.
+    :param created: column values of new rules.
+    :param updated: column values to change, by UUID of the rule.
+    :param deleted: UUIDs of the rules to remove.
+    :param origin: what the revision says of it.
+    :returns: the revision of the rule set, the same as before where nothing
+        has changed.
+    :raises: RuleSetChanged if the rule set has another revision by now.
+    :raises: RuleAlreadyExists if the UUID of a new rule is taken.
+    :raises: Invalid if the database cannot store a value.
+    """
+    with rule_set.change(origin) as change:
+        if change.revision != base + 1:
+            raise exceptions.RuleSetChanged(base, change.revision - 1)
+        change.delete(deleted)
+        change.update(updated)
+        change.create(created)
+    return base + bool(change.outcomes)
 
 
 @transaction.retried
@@ -120,7 +128,7 @@ def get_rule_by_uuid(uuid: str) -> models.Rule:
 
 @transaction.retried
 def list_rules(filters: Mapping[str, Any] | None = None) -> list[models.Rule]:
-    """Read rules in creation order.
+    """Read rules in their order.
 
     :param filters: column to the value it must have, or to a list of such
         values.
@@ -133,7 +141,7 @@ def list_rules(filters: Mapping[str, Any] | None = None) -> list[models.Rule]:
 @transaction.retried
 def list_values(column: str, filters: Mapping[str, Any] | None = None
                 ) -> list[tuple[str, Any]]:
-    """Read one column of many rules, in creation order.
+    """Read one column of many rules, in their order.
 
     What sorting and paging needs to know of the rules that are not on the
     page.
@@ -149,22 +157,24 @@ def list_values(column: str, filters: Mapping[str, Any] | None = None
 
 
 @transaction.retried
+def read_rule_set() -> tuple[int, list[Mapping[str, Any]]]:
+    """Read all rules in their order.
+
+    :returns: the revision and the rows. They may be newer than it; a change
+        on this revision is refused then.
+    """
+    query = rule_set.in_order(sa.select(models.Rule.__table__))
+    with transaction.reader() as session:
+        revision = rule_set.read_revision(session)
+        return revision, [dict(row) for row
+                          in session.execute(query).mappings()]
+
+
+@transaction.retried
 def get_revision() -> int:
     """Tell how many times the stored rules have changed."""
     with transaction.reader() as session:
-        return _read_revision(session)
-
-
-def _stored(session: orm.Session, rule: models.Rule) -> models.Rule:
-    """Read back what was written: MySQL drops the fractions of seconds."""
-    session.flush()
-    session.refresh(rule)
-    return rule
-
-
-def _read_revision(session: orm.Session) -> int:
-    return session.execute(
-        sa.select(models.RulesRevision.revision)).scalar_one()
+        return rule_set.read_revision(session)
 
 
 def _get(session: orm.Session, uuid: str) -> models.Rule:
@@ -182,4 +192,4 @@ def _filtered(query: sa.Select, filters: Mapping[str, Any] | None
         column = getattr(models.Rule, name)
         query = query.where(column.in_(wanted) if isinstance(wanted, list)
                             else column == wanted)
-    return query.order_by(models.Rule.id)
+    return rule_set.in_order(query)

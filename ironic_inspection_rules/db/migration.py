@@ -61,6 +61,12 @@ def version() -> str | None:
         return context.get_current_revision()
 
 
+def database() -> str:
+    """Tell the URL of the database, without its password."""
+    return enginefacade.writer.get_engine().url.render_as_string(
+        hide_password=True)
+
+
 def check() -> None:
     """Make sure that this code can work with the tables that there are.
 
@@ -79,7 +85,7 @@ def check() -> None:
     if present is None:
         raise exceptions.DatabaseNotReady(
             _('The tables of the inspection rules are missing, run '
-              '"%s create_schema".') % COMMAND)
+              '"%s upgrade".') % COMMAND)
     scripts = alembic_script.ScriptDirectory.from_config(_config())
     older = {script.revision for script in scripts.walk_revisions()}
     older.discard(scripts.get_current_head())

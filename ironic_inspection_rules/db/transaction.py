@@ -19,6 +19,7 @@ from typing import Any
 
 from oslo_db import api as oslo_db_api
 from oslo_db.sqlalchemy import enginefacade
+import sqlalchemy as sa
 from sqlalchemy import orm
 
 _CONTEXT = threading.local()
@@ -32,6 +33,11 @@ def reader() -> contextlib.AbstractContextManager[orm.Session]:
 def writer() -> contextlib.AbstractContextManager[orm.Session]:
     """Open a transaction, through Ironic's engine."""
     return enginefacade.writer.using(_CONTEXT)
+
+
+def plain_writer() -> contextlib.AbstractContextManager[sa.Connection]:
+    """Open a transaction without a session, which takes less time."""
+    return enginefacade.writer.connection.using(_CONTEXT)
 
 
 def _is_sqlite_lock(exc: Exception) -> bool:

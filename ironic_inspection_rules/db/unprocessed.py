@@ -41,32 +41,39 @@ def put(session: orm.Session, node_uuid: str,
     # By primary key, and only if there are any: deleting by node would lock
     # the gap in the index that data of other nodes are inserted into.
     old: Sequence[int] = session.execute(
-        sa.select(models.Unprocessed.id)
-        .where(models.Unprocessed.node_uuid == node_uuid,
-               models.Unprocessed.posted == data['posted'])).scalars().all()
+        sa.select(models.InspectionData.id)
+        .where(models.InspectionData.node_uuid == node_uuid,
+               models.InspectionData.posted == data['posted'])).scalars().all()
     if old:
-        session.execute(sa.delete(models.Unprocessed).where(
-            models.Unprocessed.id.in_(old)))
-    row = models.Unprocessed(node_uuid=node_uuid, **data)
+        session.execute(sa.delete(models.InspectionData).where(
+            models.InspectionData.id.in_(old)))
+    row = models.InspectionData(node_uuid=node_uuid, **data)
     session.add(row)
     session.flush()
     return row.id
 
 
 @transaction.retried
-def get_unprocessed(node_uuid: str) -> models.Unprocessed | None:
+def get_unprocessed(node_uuid: str) -> models.InspectionData | None:
     """Read what the ramdisk of a node posted last, if there is any."""
     with transaction.reader() as session:
         return _last(session, node_uuid)
 
 
 @transaction.retried
-def list_nodes() -> set[str]:
-    """Read the UUIDs of all nodes that have requests or data."""
+def list_nodes(after: str, limit: int) -> list[str]:
+    """Read the UUIDs of nodes that have requests or data, in order.
+
+    :param after: the UUID before the first one, '' to begin.
+    :param limit: how many to read at most.
+    """
+    queries: list[Any] = [
+        sa.select(table.node_uuid).where(table.node_uuid > after)
+        for table in (models.Request.__table__.c,
+                      models.InspectionData.__table__.c)]
     with transaction.reader() as session:
-        return set(session.execute(
-            sa.union(sa.select(models.Request.node_uuid),
-                     sa.select(models.Unprocessed.node_uuid))).scalars())
+        return list(session.execute(
+            sa.union(*queries).order_by('node_uuid').limit(limit)).scalars())
 
 
 @transaction.retried
@@ -76,15 +83,16 @@ def destroy_nodes(node_uuids: Collection[str]) -> None:
     while remaining:
         chunk, remaining = remaining[:_CHUNK], remaining[_CHUNK:]
         with transaction.writer() as session:
-            for table in (models.Request, models.Unprocessed):
+            for table in (models.Request, models.InspectionData):
                 session.execute(sa.delete(table)
                                 .where(table.node_uuid.in_(chunk))
                                 .execution_options(synchronize_session=False))
 
 
-def _last(session: orm.Session, node_uuid: str) -> models.Unprocessed | None:
+def _last(session: orm.Session,
+          node_uuid: str) -> models.InspectionData | None:
     return session.execute(
-        sa.select(models.Unprocessed)
-        .where(models.Unprocessed.node_uuid == node_uuid,
-               models.Unprocessed.posted)
-        .order_by(models.Unprocessed.id.desc()).limit(1)).scalar_one_or_none()
+        sa.select(models.InspectionData)
+        .where(models.InspectionData.node_uuid == node_uuid,
+               models.InspectionData.posted)
+        .order_by(models.InspectionData.id.desc()).limit(1)).scalar_one_or_none()

@@ -19,15 +19,17 @@ from oslo_utils import strutils
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import arguments
 from ironic_inspection_rules.engine import call as engine_call
-from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import target as engine_target
 from ironic_inspection_rules.engine import template
+from ironic_inspection_rules.engine import working_copy
 
 Operation = typing.Mapping[str, typing.Any]
 Roots = dict[str, typing.Any]
-Target = engine_target.Target
+WorkingCopy = working_copy.WorkingCopy
+
+CLEANUP = 'cleanup'
+"""The argument with the value that undoing an action sets."""
 
 
 class Action:
@@ -45,16 +47,17 @@ class Action:
     def __init__(self, operation: Operation,
                  ops: registry.Registry) -> None:
         self.name = operation['op']
-        self.reverts = strutils.bool_from_string(operation.get('revert'))
         op = ops.actions[self.name.strip()]
+        self.reverts = reverts(operation, op)
         self._plugin = op.plugin
-        self._call = engine_call.Call(op, operation.get('args'))
-        self._undo = (_undo(op, operation.get('args')) if self.reverts
-                      else self._call)
-        self._items = None if operation.get('loop') is None else (
+        loop = engine_loop.Loop.of(operation.get('loop'))
+        self._call = engine_call.Call(op, operation.get('args'), loop=loop)
+        self._undo = (_undo(op, operation.get('args'), loop)
+                      if self.reverts else self._call)
+        self._items = None if loop is None else (
             engine_loop.compile_items(operation['loop']))
 
-    def apply(self, target: Target, roots: Roots) -> None:
+    def apply(self, target: WorkingCopy, roots: Roots) -> None:
         """Carry the action out on the target.
 
         :param roots: the data by root name.
@@ -65,7 +68,7 @@ class Action:
             raise exceptions.MissingField(items.field)
         self._for_each(items, self._apply_once, target, roots)
 
-    def revert(self, target: Target, roots: Roots) -> None:
+    def revert(self, target: WorkingCopy, roots: Roots) -> None:
         """Undo the action on the target; what is missing is fine."""
         items = self._items and self._items(roots)
         if not isinstance(items, template.Missing):
@@ -73,24 +76,25 @@ class Action:
 
     @staticmethod
     def _for_each(items: list[typing.Any] | None,
-                  step: typing.Callable[[Target, Roots], None],
-                  target: Target, roots: Roots) -> None:
+                  step: typing.Callable[[WorkingCopy, Roots], None],
+                  target: WorkingCopy, roots: Roots) -> None:
         if items is None:
             step(target, roots)
             return
-        with engine_loop.forgetting_item(roots):
-            for item in items:
-                roots[interpolation.ITEM] = item
+        # What is gone through stays as it is, whatever the steps change.
+        target.release(items)
+        with engine_loop.iterate(items, roots) as each:
+            for _item in each:
                 step(target, roots)
 
-    def _apply_once(self, target: Target, roots: Roots) -> None:
+    def _apply_once(self, target: WorkingCopy, roots: Roots) -> None:
         rendered = self._call.render(roots)
         if isinstance(rendered, template.Missing):
             raise exceptions.MissingField(rendered.field)
         view = [roots] if self._plugin.NEEDS_VIEW else []
         self._plugin(target, *view, **self._call.literals, **rendered)
 
-    def _revert_once(self, target: Target, roots: Roots) -> None:
+    def _revert_once(self, target: WorkingCopy, roots: Roots) -> None:
         rendered = self._undo.render(roots)
         if not isinstance(rendered, template.Missing):
             view = [roots] if self._plugin.NEEDS_VIEW else []
@@ -98,9 +102,26 @@ class Action:
                                 **rendered)
 
 
-def _undo(op: registry.Op, args: typing.Any) -> engine_call.Call:
+def reverts(operation: Operation, op: registry.Op) -> bool:
+    """Tell whether an action is undone where its rule does not match.
+
+    It is if it says so, or says what to go back to.
+    """
+    if operation.get('revert') is None:
+        return has_cleanup(operation, op)
+    return strutils.bool_from_string(operation['revert'])
+
+
+def has_cleanup(operation: Operation, op: registry.Op) -> bool:
+    """Tell whether an action says what to go back to."""
+    bound, _problems = op.signature.bind(operation.get('args'))
+    return bound.get(CLEANUP) is not None
+
+
+def _undo(op: registry.Op, args: typing.Any,
+          loop: engine_loop.Loop | None) -> engine_call.Call:
     """Make the call that undoes an action, with some of its arguments."""
-    call = engine_call.Call(op, args)
+    call = engine_call.Call(op, args, loop=loop)
     names = arguments.Signature(
         op.plugin.revert, skip=2 if op.plugin.NEEDS_VIEW else 1).by_name
     for given in (call.literals, call.varying):

@@ -24,6 +24,8 @@ from oslo_utils import strutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import pattern
+from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
 
 REQUIRED = inspect.Parameter.empty
@@ -131,11 +133,16 @@ class Signature:
             argument = self.by_name.get(name)
             if argument is None:
                 problems.append(exceptions.Problem(
-                    data_path.pointer([name]),
-                    _('unknown argument; expected: %s') % self))
+                    data_path.pointer([name]), self._unknown(str(name))))
             else:
                 bound[name] = value
         return bound, problems
+
+    def _unknown(self, name: str) -> str:
+        near = suggestion.nearest(name, self.by_name)
+        meant = _('did you mean "%s"? ') % near if near else ''
+        return _('unknown argument "%(name)s"; %(meant)sexpected: %(all)s') % {
+            'name': suggestion.shown(name), 'meant': meant, 'all': self}
 
 
 def _declare(parameter: inspect.Parameter) -> Argument:
@@ -159,8 +166,8 @@ def convert(value: typing.Any, argument: Argument) -> typing.Any:
     """Read a value as the type its argument declares.
 
     bool, int, float and str convert, and leniently: ``"yes"`` is a true
-    bool, ``"5"`` an int. A list must be one. Values of other types are taken
-    as they are.
+    bool, ``"5"`` an int. A list must be one. A path and a pattern are read
+    from text. Values of other types are taken as they are.
 
     :raises: :class:`.exceptions.OperationError` where it cannot be read so.
     """
@@ -173,9 +180,10 @@ def convert(value: typing.Any, argument: Argument) -> typing.Any:
         return reader(value)
     except (TypeError, ValueError, OverflowError) as exc:
         raise exceptions.OperationError(
-            _('argument "%(name)s" must be of type %(type)s')
+            _('argument "%(name)s" must be of type %(type)s, not %(value)s')
             % {'name': argument.name,
-               'type': argument.type.__name__}) from exc
+               'type': _NAMES.get(argument.type) or argument.type.__name__,
+               'value': type(value).__name__}) from exc
 
 
 def _read_bool(value: typing.Any) -> bool:
@@ -204,10 +212,37 @@ def _read_list(value: typing.Any) -> list[typing.Any]:
     return value
 
 
+def _read_path(value: typing.Any) -> data_path.Path:
+    if isinstance(value, tuple):
+        return value
+    return data_path.parse(_read_text(value))
+
+
+def _read_pattern(value: typing.Any) -> pattern.Pattern:
+    if isinstance(value, pattern.Pattern):
+        return value
+    if not isinstance(value, str):
+        raise TypeError
+    return pattern.Pattern(value)
+
+
+def _read_replacement(value: typing.Any) -> pattern.Replacement:
+    if isinstance(value, pattern.Replacement):
+        return value
+    return pattern.Replacement(_read_text(value))
+
+
+_NAMES = {data_path.Path: _('path'),
+          pattern.Pattern: _('regular expression'),
+          pattern.Replacement: _('text')}
+
 _READERS: dict[typing.Any, typing.Callable[[typing.Any], typing.Any]] = {
     bool: _read_bool,
     int: _read_number(int),
     float: _read_number(float),
     str: _read_text,
     list: _read_list,
+    data_path.Path: _read_path,
+    pattern.Pattern: _read_pattern,
+    pattern.Replacement: _read_replacement,
 }

@@ -16,6 +16,11 @@ import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import arguments
+from ironic_inspection_rules.engine import loop as engine_loop
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import path_template
+from ironic_inspection_rules.engine import pattern
+from ironic_inspection_rules.engine import pattern_template
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import template
 
@@ -28,14 +33,16 @@ class Call:
 
     :param op: the op.
     :param args: its arguments as the rule has them.
-    :param accepts_missing: whether a missing field counts as None.
+    :param missing: what a missing field counts as, if as anything.
+    :param loop: the loop it is in.
     :raises: :class:`.exceptions.InvalidRule` where they do not fit.
     """
 
     __slots__ = ('literals', 'op', 'varying')
 
     def __init__(self, op: registry.Op, args: typing.Any,
-                 accepts_missing: bool = False) -> None:
+                 missing: typing.Any = ...,
+                 loop: engine_loop.Loop | None = None) -> None:
         self.op = op
         self.literals: dict[str, typing.Any] = {}
         self.varying: dict[str, template.Template] = {}
@@ -44,14 +51,13 @@ class Call:
             raise exceptions.InvalidRule(problems)
         for name, value in bound.items():
             argument = op.signature.by_name[name]
-            compiled = (value if name in op.plugin.LITERAL
-                        else template.compile_value(value))
+            compiled = compile_argument(op, name, value, loop)
             if not isinstance(compiled, template.Template):
                 self.literals[name] = arguments.convert(compiled, argument)
                 continue
-            if accepts_missing:
-                compiled = _NoneIfMissing(compiled)
-            if argument.converts and not (
+            if missing is not ...:
+                compiled = _OrElse(compiled, missing)
+            if argument.converts and argument.type not in _COMPILERS and not (
                     argument.type is value.__class__ is list):
                 compiled = _Converted(compiled, argument)
             self.varying[name] = compiled
@@ -66,6 +72,32 @@ class Call:
         return rendered
 
 
+_COMPILERS: dict[typing.Any, typing.Callable[..., typing.Any]] = {
+    data_path.Path: path_template.compile_path,
+    pattern.Pattern: pattern_template.compile_pattern,
+}
+
+
+def compile_argument(op: registry.Op, name: str, value: typing.Any,
+                     loop: engine_loop.Loop | None) -> typing.Any:
+    """Make a template of an argument, or a value where it is known.
+
+    :param value: the argument as the rule has it.
+    :raises: :class:`.exceptions.OperationError` where it is not usable.
+    """
+    if name in op.plugin.LITERAL:
+        return value
+    kind = op.signature.by_name[name].type
+    if kind in _COMPILERS and value is not None:
+        return _COMPILERS[kind](value, loop)
+    return template.compile_value(value)
+
+
+def is_as_written(value: template.Template) -> bool:
+    """Tell whether an argument is what its rule says, in no other form."""
+    return not isinstance(value, _Converted | _OrElse)
+
+
 class _Converted(template.Template):
     """A value read as the type its argument declares."""
 
@@ -76,6 +108,10 @@ class _Converted(template.Template):
         self._template = value
         self._argument = argument
 
+    @property
+    def parts(self) -> typing.Iterable[typing.Any]:
+        return (self._template,)
+
     def render(self, roots: template.Roots) -> typing.Any:
         value = self._template.render(roots)
         if isinstance(value, Missing):
@@ -83,14 +119,19 @@ class _Converted(template.Template):
         return arguments.convert(value, self._argument)
 
 
-class _NoneIfMissing(template.Template):
-    """A value that is None where a field is missing."""
+class _OrElse(template.Template):
+    """A value that is another one where a field is missing."""
 
-    __slots__ = ('_template',)
+    __slots__ = ('_other', '_template')
 
-    def __init__(self, value: template.Template) -> None:
+    def __init__(self, value: template.Template, other: typing.Any) -> None:
         self._template = value
+        self._other = other
+
+    @property
+    def parts(self) -> typing.Iterable[typing.Any]:
+        return (self._template,)
 
     def render(self, roots: template.Roots) -> typing.Any:
         value = self._template.render(roots)
-        return None if isinstance(value, Missing) else value
+        return self._other if isinstance(value, Missing) else value

@@ -24,28 +24,33 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Plan:
-    """A compiled rule.
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class CompiledRule:
+    """A compiled rule, which is equal to no other.
 
-    ``masked`` tells whether secrets are hidden from it, ``decides_first``
-    whether it is decided before the first action of any rule.
+    ``masked`` tells whether secrets are hidden from it, ``unexplained``
+    whether nobody is told why it matches, ``decides_first`` whether it is
+    decided before the first action of any rule.
     """
 
     rule: model.Rule
     masked: bool
+    unexplained: bool
     conditions: tuple[engine_condition.Condition, ...]
     actions: tuple[engine_action.Action, ...]
     decides_first: bool
 
 
 def compile_rule(rule: model.Rule, ops: registry.Registry,
-                 mask_secrets: str = 'always') -> Plan:
+                 mask_secrets: str = 'always',
+                 explained: bool | None = None) -> CompiledRule:
     """Compile a rule that passed validation.
 
     :param ops: the conditions and actions there are.
     :param mask_secrets: ``always``, ``never``, or ``sensitive`` to let only
         sensitive rules see secrets (spec 003 "Other deployer impact").
+    :param explained: whether to tell why a rule matches; if not given, it is
+        not told of sensitive ones.
     :raises: :class:`.exceptions.InvalidRule`, or
         :class:`.exceptions.OperationError` where an argument is not usable.
     """
@@ -55,6 +60,7 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
                        for each in rule.conditions)
     actions = tuple(engine_action.Action(each, ops)
                     for each in rule.actions)
-    return Plan(rule, masked, conditions, actions, decides_first=any(
-        [*(each.op.plugin.DECIDES_FIRST for each in conditions),
+    unexplained = rule.sensitive if explained is None else not explained
+    return CompiledRule(rule, masked, unexplained, conditions, actions, any(
+        [*(each.decides_first for each in conditions),
          *(each.reverts for each in actions)]))

@@ -19,8 +19,10 @@ text whatsoever reaches an attribute of an object.
 ::
 
     text        = { "{{" | "}}" | field | character }
-    field       = "{" path [ "!s" | "!r" ] [ ":" spec ] "}"
+    field       = "{" path filters [ "!s" | "!r" ] [ ":" spec ] "}"
     path        = root { "." key | "[" key "]" }
+
+What filters are is told in :mod:`.filter_syntax`.
 
 Text between braces that is no path is a field that does not exist; a brace
 without a partner is literal text.
@@ -29,17 +31,21 @@ without a partner is literal text.
 import re
 import typing
 
+from ironic_inspection_rules.engine import filter_syntax
 from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.i18n import _
 
 ROOTS = ('node', 'ports', 'port_groups', 'inventory', 'plugin_data')
 ITEM = 'item'
 
-_FIELD = re.compile(
-    r'\{(?P<root>[A-Za-z_][A-Za-z0-9_]*)'
-    r'(?P<steps>(?:\.[^\s.\[\]{}!:]+|\[[^\]]{1,255}\])*)'
-    r'(?P<conversion>![sr])?'
-    r'(?::(?P<spec>[^{}]{0,40}))?\}')
-_STEP = re.compile(r'\.([^\s.\[\]{}!:]+)|\[([^\]]+)\]')
+_PATH = re.compile(
+    r'(?P<root>[A-Za-z_][A-Za-z0-9_]*)'
+    r'(?P<steps>(?:\.[^\s.\[\]{}!:|]+|\[[^\]]{1,255}\])*)')
+_PATH_IN_ARGUMENT = re.compile(
+    r"""(?P<root>[A-Za-z_][A-Za-z0-9_]*)"""
+    r"""(?P<steps>(?:\.[^\s.\[\]{}!:|,()='"]+|\[[^\]]{1,255}\])*)""")
+_END = re.compile(r'(?P<conversion>![sr])?(?::(?P<spec>[^{}]{0,40}))?\}')
+_STEP = re.compile(r'\.([^\s.\[\]{}!:|]+)|\[([^\]]+)\]')
 _TOKEN = re.compile(r'\{\{|\}\}')
 _BRACE = re.compile(r'[{}]')
 _WIDE = re.compile(r'\d{5}')
@@ -49,7 +55,7 @@ class Field(typing.NamedTuple):
     """One replacement field.
 
     ``root`` is None where the text is no path over a name that may be
-    known.
+    known. ``problem`` says what is wrong with its filters.
     """
 
     text: str
@@ -57,6 +63,14 @@ class Field(typing.NamedTuple):
     steps: data_path.Path = ()
     conversion: str | None = None
     spec: str | None = None
+    filters: tuple[filter_syntax.Call, ...] = ()
+    problem: str | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a path and no more."""
+        return self.conversion is None and self.spec is None and (
+            not self.filters)
 
 
 def parse(text: str) -> list[str | Field]:
@@ -70,7 +84,7 @@ def parse(text: str) -> list[str | Field]:
             literal += text[position]
             position += 2
             continue
-        field, end = _field_at(text, position, last)
+        field, end = _field_or_text(text, position, last)
         if field is None:
             literal += text[position:end]
         else:
@@ -84,8 +98,8 @@ def parse(text: str) -> list[str | Field]:
     return pieces
 
 
-def _field_at(text: str, position: int,
-              last: int) -> tuple[Field | None, int]:
+def _field_or_text(text: str, position: int,
+                   last: int) -> tuple[Field | None, int]:
     """Read the field that begins here, or the text up to the next brace.
 
     :param last: where the last closing brace is.
@@ -96,15 +110,78 @@ def _field_at(text: str, position: int,
         return None, brace.start() if brace else len(text)
     if position > last:
         return None, position + 1
-    match = _FIELD.match(text, position)
-    if match and not _WIDE.search(match['spec'] or ''):
-        steps = tuple(dotted or bracketed for dotted, bracketed
-                      in _STEP.findall(match['steps']))
-        conversion = match['conversion']
-        return Field(match[0][1:-1], match['root'], steps,
-                     conversion and conversion[1], match['spec']), match.end()
-    end = text.index('}', position)
-    return Field(text[position + 1:end], None), end + 1
+    field = field_at(text, position)
+    if field is None:
+        end = text.index('}', position)
+        field = Field(text[position + 1:end], None)
+    return field, position + len(field.text) + 2
+
+
+def field_at(text: str, position: int) -> Field | None:
+    """Read the field over a name that begins here, if one does."""
+    path = _PATH.match(text, position + 1)
+    if path is None:
+        return None
+    reader = filter_syntax.Reader(text, _argument)
+    try:
+        filters = reader.read(path.end())
+    except filter_syntax.SyntaxProblem as exc:
+        return _with_problem(text, position, path, str(exc))
+    end = _END.match(text, reader.position if filters else path.end())
+    if end is None or _WIDE.search(end['spec'] or ''):
+        if filters:
+            return _with_problem(text, position, path,
+                                 _('"|" or the end of the field is expected'))
+        return None
+    return Field(text[position + 1:end.end() - 1], path['root'], _steps(path),
+                 end['conversion'] and end['conversion'][1], end['spec'],
+                 filters)
+
+
+def _steps(path: re.Match[str]) -> data_path.Path:
+    return tuple(dotted or bracketed for dotted, bracketed
+                 in _STEP.findall(path['steps']))
+
+
+def _with_problem(text: str, position: int, path: re.Match[str],
+                  problem: str) -> Field | None:
+    end = text.find('}', position)
+    if end < 0 or path['root'] not in (*ROOTS, ITEM):
+        return None
+    return Field(text[position + 1:end], path['root'], _steps(path),
+                 problem=problem)
+
+
+def _argument(text: str, position: int) -> tuple[Field, int] | None:
+    """Read the path that is an argument of a filter."""
+    path = _PATH_IN_ARGUMENT.match(text, position)
+    if path is None or path['root'] not in (*ROOTS, ITEM):
+        return None
+    return Field(path[0], path['root'], _steps(path)), path.end()
+
+
+def fill_item(text: str, item: typing.Any) -> str:
+    """Put an item of a loop into text, as more of the same text.
+
+    Fields over other names stay as they are, and so does an item that is
+    formatted, is no plain value, or is not there.
+
+    :param text: as a rule has it.
+    :param item: as the same rule has it.
+    """
+    filled = ''
+    for piece in parse(text):
+        if isinstance(piece, str):
+            filled += piece.replace('{', '{{').replace('}', '}}')
+            continue
+        value = data_path.ABSENT
+        if piece.root == ITEM and piece.is_plain:
+            value = data_path.get(item, piece.steps)
+        if value is data_path.ABSENT or isinstance(value, dict | list):
+            filled += f'{{{piece.text}}}'
+        else:
+            filled += str(value)
+    return filled
 
 
 def fields(value: typing.Any) -> list[Field]:

@@ -13,12 +13,20 @@
 """Loops: the items that a condition or an action runs for, one by one."""
 
 import contextlib
+import dataclasses
+import itertools
 import typing
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.i18n import _
+
+INDEX = '#item'
+"""Under which the roots have the number of the item; no field reaches it."""
+
+_MOST_WRITTEN = 1000
 
 Items = typing.Callable[[template.Roots],
                         list[typing.Any] | template.Missing]
@@ -48,17 +56,96 @@ def compile_items(loop: typing.Any) -> Items:
     return evaluate
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Loop:
+    """What is known of a loop before any data comes.
+
+    ``items`` are those that are written out in the rule, None where they
+    come out of the data.
+    """
+
+    items: list[typing.Any] | None
+
+    @classmethod
+    def of(cls, loop: typing.Any,
+           outer: 'Loop | None' = None) -> 'Loop | None':
+        """Return what is known of a loop as it is written, if it is one.
+
+        :param outer: the loop it is in, whose item may be part of it. Where
+            there is no other loop, it is this one.
+        """
+        if loop is None:
+            return outer
+        if outer is not None and interpolation.fields(loop):
+            return cls(None)
+        if isinstance(loop, dict):
+            return cls([loop])
+        return cls(loop if isinstance(loop, list) else None)
+
+    def for_each(self, arguments: typing.Iterable[typing.Any]
+                 ) -> template.Template:
+        """Make a template of what an argument is for each item in turn.
+
+        :raises: :class:`.exceptions.OperationError` where they are too many.
+        """
+        most = list(itertools.islice(arguments, _MOST_WRITTEN + 1))
+        if len(most) > _MOST_WRITTEN:
+            raise exceptions.OperationError(
+                _('more than %d items cannot be part of a path or of a '
+                  'regular expression') % _MOST_WRITTEN)
+        return _ForEach(most)
+
+
+class _ForEach(template.Template):
+    """An argument that is known for each item."""
+
+    __slots__ = ('_arguments',)
+
+    def __init__(self, arguments: list[typing.Any]) -> None:
+        self._arguments = arguments
+
+    def render(self, roots: template.Roots) -> typing.Any:
+        argument = self._arguments[roots[INDEX]]
+        if isinstance(argument, template.Template):
+            return argument.render(roots)
+        return argument
+
+
 @contextlib.contextmanager
-def forgetting_item(roots: dict[str, typing.Any]) -> typing.Iterator[None]:
-    """Let no item be known after a loop, however it ends."""
+def iterate(items: list[typing.Any], roots: dict[str, typing.Any],
+            first: int = 0) -> typing.Iterator[typing.Iterator[typing.Any]]:
+    """Go through the items, each of them known as the item meanwhile.
+
+    Afterwards the item is what it was before, however the loop ends.
+
+    :param first: the number of the first item.
+    """
+    outer = {name: roots[name] for name in (interpolation.ITEM, INDEX)
+             if name in roots}
+    allowance = budget.current()
+    allowance.enter_loop(len(items))
+
+    def each() -> typing.Iterator[typing.Any]:
+        for index, item in enumerate(items, first):
+            allowance.spend()
+            roots[interpolation.ITEM] = item
+            roots[INDEX] = index
+            yield item
+
     try:
-        yield
+        yield each()
     finally:
-        roots.pop(interpolation.ITEM, None)
+        for name in (interpolation.ITEM, INDEX):
+            roots.pop(name, None)
+        roots.update(outer)
 
 
 def problem(loop: typing.Any) -> str | None:
     """Tell what is wrong with a loop as it is written, if anything."""
+    try:
+        template.compile_value(loop)
+    except exceptions.OperationError as exc:
+        return str(exc)
     if loop is None or isinstance(loop, list | dict):
         return None
     if isinstance(loop, str) and interpolation.fields(loop):

@@ -12,30 +12,51 @@
 
 """Secrets are hidden by the names they are kept under."""
 
-import functools
 import operator
+import re
 import typing
 from urllib import parse as urlparse
 
-from oslo_utils import strutils
-
 MASK = '******'
 
-# Names that oslo.utils does not know and Ironic's drivers use.
-_MORE_SECRETS = ('community', 'auth_key', 'priv_key', 'kg_key', 'credential',
-                 'image_url')
+# Names that oslo.utils hides, and below them those that Ironic's drivers use.
+_SECRETS = re.compile('|'.join((
+    'adminpass', 'admin_pass', 'password', 'auth_token', 'new_pass', 'secret',
+    'sys_pswd', 'token', 'configdrive', 'encrypted_key', 'private_key',
+    'fernetkey', 'sslkey', 'passphrase', 'cephclusterfsid',
+    'octaviaheartbeatkey', 'rabbitcookie', 'cephmanilaclientkey',
+    'pacemakerremoteauthkey', 'designaterndckey', 'cephadminkey',
+    'heatauthencryptionkey', 'cephclientkey', 'keystonecredential',
+    'barbicansimplecryptokek', 'cephrgwkey', 'swifthashsuffix',
+    'migrationsshkey', 'cephmdskey', 'cephmonkey',
+    'community', 'auth_key', 'priv_key', 'kg_key', 'credential',
+    'image_url', 'temp_url', 'api_?-?key', 'passwd', 'authorization',
+    'cookie')))
+_PLAIN = frozenset((str, int, float, bool, type(None)))
+_LONGEST_NAME = 255
+_LONGEST_KNOWN = 64
+"""How long a name may be to be remembered: a machine chooses names."""
+_MOST_KNOWN = 8192
+_HARMLESS: set[str] = set()
+"""Names that were found to be of no secret."""
 
 
-@functools.lru_cache(maxsize=8192)
 def is_secret(key: str) -> bool:
     """Tell whether what is kept under this key has to be hidden.
 
     The names are those that Ironic hides in its own API
-    (``oslo_utils.strutils``), and the credentials of its drivers.
+    (``oslo_utils.strutils``), and the credentials of its drivers. What has
+    no name that anyone would choose is hidden too.
     """
-    name = key.lower()
-    return (strutils.mask_dict_password({name: 0}) != {name: 0}
-            or any(part in name for part in _MORE_SECRETS))
+    if key in _HARMLESS:
+        return False
+    secret = (len(key) > _LONGEST_NAME
+              or _SECRETS.search(key.lower()) is not None)
+    if not secret and len(key) <= _LONGEST_KNOWN:
+        if len(_HARMLESS) >= _MOST_KNOWN:
+            _HARMLESS.clear()
+        _HARMLESS.add(key)
+    return secret
 
 
 def mask(value: typing.Any) -> typing.Any:
@@ -48,11 +69,26 @@ def mask(value: typing.Any) -> typing.Any:
     :param value: plain JSON data.
     """
     if isinstance(value, dict):
-        masked = {key: mask_at(key, item) for key, item in value.items()}
-        changed = any(masked[key] is not value[key] for key in value)
-        return masked if changed else value
+        # What most mappings are: nothing to hide, and nothing below them.
+        if _HARMLESS.issuperset(value) and _PLAIN.issuperset(
+                map(type, value.values())):
+            return value
+        changed: dict[typing.Any, typing.Any] = {}
+        for key, item in value.items():
+            # What most values are costs no call.
+            if (key not in _HARMLESS and isinstance(key, str)
+                    and is_secret(key)):
+                shown = mask_at(key, item)
+            elif item.__class__ in _PLAIN:
+                continue
+            else:
+                shown = mask(item)
+            if shown is not item:
+                changed[key] = shown
+        return {**value, **changed} if changed else value
     if isinstance(value, list):
-        items = [mask(item) for item in value]
+        items = [item if item.__class__ in _PLAIN else mask(item)
+                 for item in value]
         return items if any(map(operator.is_not, items, value)) else value
     return value
 
@@ -79,6 +115,14 @@ def mask_along(path: tuple[str, ...], value: typing.Any) -> tuple[
                 return path[:depth], MASK
             return path, mask_at(token, value)
     return path, mask(value)
+
+
+def secret_along(path: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the path up to its first secret name, None if it has none."""
+    for depth, token in enumerate(path, 1):
+        if is_secret(token):
+            return path[:depth]
+    return None
 
 
 def mask_url(url: str) -> str:

@@ -15,9 +15,15 @@
 import dataclasses
 import typing
 
-PHASES = ('early', 'preprocess', 'main')
-
 EARLY = 'early'
+PREPROCESS = 'preprocess'
+MAIN = 'main'
+PHASES = (EARLY, PREPROCESS, MAIN)
+
+ENFORCE = 'enforce'
+AUDIT = 'audit'
+OFF = 'off'
+MODES = (ENFORCE, AUDIT, OFF)
 
 SCOPE_PROPERTY = 'inspection_scope'
 """The property of a node that says which rules run for it."""
@@ -25,23 +31,41 @@ SCOPE_PROPERTY = 'inspection_scope'
 MULTIPLE = ('any', 'all', 'first', 'last')
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+OPERATIONS = ('conditions', 'actions')
+"""The fields of a rule that hold lists of operations."""
+
+Operations = tuple[typing.Mapping[str, typing.Any], ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """One inspection rule (spec 003 "Data model impact").
 
+    The one list of a rule's fields and their defaults: validation, the
+    versioned object, the API and the commands take them from here. A field
+    may have in its metadata ``choices``, the values there are, and
+    ``read_only``, which says that its author does not set it.
+
     ``conditions`` and ``actions`` hold operations exactly as their author
     wrote them: ``{'op': str, 'args': list | dict, 'loop': ...}``.
+    ``revision`` is that of the rule set when the rule was last changed; a
+    built-in rule has none.
     """
 
     uuid: str
-    actions: tuple[typing.Mapping[str, typing.Any], ...]
-    conditions: tuple[typing.Mapping[str, typing.Any], ...] = ()
     description: str | None = None
     priority: int = 0
     scope: str | None = None
     sensitive: bool = False
-    phase: str = 'main'
-    built_in: bool = False
+    phase: str = dataclasses.field(default=MAIN, metadata={'choices': PHASES})
+    mode: str = dataclasses.field(default=ENFORCE,
+                                  metadata={'choices': MODES})
+    conditions: Operations = ()
+    actions: Operations
+    built_in: bool = dataclasses.field(default=False,
+                                       metadata={'read_only': True})
+    revision: int | None = dataclasses.field(default=None,
+                                             metadata={'read_only': True})
 
     @property
     def label(self) -> str:
@@ -61,10 +85,34 @@ class Rule:
                  for field in dataclasses.fields(cls))
         known: dict[str, typing.Any] = {
             name: value for name, value in given if value is not None}
-        for operations in ('conditions', 'actions'):
-            if operations in known:
-                known[operations] = tuple(known[operations])
+        for name in OPERATIONS:
+            if name in known:
+                known[name] = tuple(known[name])
         return cls(**known)
+
+    def to_mapping(self) -> dict[str, typing.Any]:
+        """Return what the author of the rule set, as JSON has it.
+
+        :returns: the fields of :data:`WRITABLE`; conditions and actions are
+            lists.
+        """
+        fields = {name: getattr(self, name) for name in WRITABLE}
+        for name in OPERATIONS:
+            fields[name] = list(fields[name])
+        return fields
+
+
+FIELDS = tuple(field.name for field in dataclasses.fields(Rule))
+WRITABLE = tuple(field.name for field in dataclasses.fields(Rule)
+                 if not field.metadata.get('read_only'))
+"""The fields that the author of a rule sets."""
+DEFAULTS: typing.Mapping[str, typing.Any] = {
+    field.name: list(field.default) if field.name in OPERATIONS
+    else field.default
+    for field in dataclasses.fields(Rule)
+    if field.name in WRITABLE
+    and field.default is not dataclasses.MISSING}
+"""What these are where their author leaves them out, as JSON has it."""
 
 
 def split_op(op: str) -> tuple[str, bool]:

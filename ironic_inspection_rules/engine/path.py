@@ -10,15 +10,13 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Places inside plain JSON data, and changes that never touch the original.
+"""Places inside plain JSON data.
 
 A path is a tuple of tokens. It is written as an RFC 6901 pointer
 (``/extra/a~1b/0``), or in one of the older forms ``extra.a`` and
-``extra/a``. The functions that change data copy only the containers on the
-way, so whoever still holds the original keeps seeing it unchanged.
+``extra/a``.
 """
 
-import functools
 import re
 import typing
 
@@ -26,9 +24,9 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.i18n import _
 
 Path = tuple[str, ...]
-Own = dict[int, dict[str, typing.Any]]
 
 APPEND = '-'
+MOST_TOKENS = 32
 
 _INDEX = re.compile(r'0|[1-9][0-9]{0,8}')
 
@@ -43,21 +41,50 @@ class Absent:
 ABSENT = Absent()
 
 
-@functools.lru_cache(maxsize=4096)
+class Key(str):
+    """A token out of a machine's data: a key, whatever it says."""
+
+    __slots__ = ()
+
+
 def parse(text: str) -> Path:
     """Read a path in any of its forms.
 
-    :raises: :class:`.exceptions.OperationError` where it names nothing.
+    :raises: :class:`.exceptions.OperationError` where it names nothing, or
+        has more than 32 tokens.
     """
     if text.startswith('/'):
-        tokens = tuple(token.replace('~1', '/').replace('~0', '~')
-                       for token in text[1:].split('/'))
+        tokens = tuple(text[1:].split('/'))
+        if '~' in text:
+            tokens = tuple(map(unescape, tokens))
     else:
         tokens = tuple(text.split('/' if '/' in text else '.'))
+    check(tokens, text)
+    return tokens
+
+
+def check(tokens: typing.Sequence[typing.Any], text: str) -> None:
+    """Check the tokens of a path.
+
+    :param text: the path as it is written.
+    :raises: :class:`.exceptions.OperationError` as :func:`parse`.
+    """
     if '' in tokens[:1]:
         raise exceptions.OperationError(
             _('path "%s" does not name an attribute') % text)
-    return tokens
+    if len(tokens) > MOST_TOKENS:
+        raise exceptions.OperationError(
+            _('a path must not have more than %d parts') % MOST_TOKENS)
+
+
+def unescape(token: str) -> str:
+    """Read a token as it is written in an RFC 6901 pointer."""
+    return token.replace('~1', '/').replace('~0', '~')
+
+
+def appends(token: str) -> bool:
+    """Tell whether a token means the end of a list."""
+    return token == APPEND and token.__class__ is str
 
 
 def pointer(tokens: typing.Iterable[typing.Any]) -> str:
@@ -81,63 +108,6 @@ def get(data: typing.Any, path: Path) -> typing.Any:
     return data
 
 
-def assign(data: typing.Any, path: Path, value: typing.Any,
-           own: Own | None = None) -> typing.Any:
-    """Return the data with the value at the path.
-
-    Parents that are absent or null are created: a list for ``-``, mappings
-    otherwise. In a list, an index replaces an item, the next free index and
-    ``-`` append.
-
-    :param own: mappings that nobody else holds, which are changed instead
-        of copied; gets those that are copied now.
-    :raises: :class:`.exceptions.OperationError` where the path runs through
-        a plain value or beyond the end of a list.
-    """
-    if not path:
-        return value
-    token, rest = path[0], path[1:]
-    if data is None or data is ABSENT:
-        data = [] if token == APPEND else {}
-    if isinstance(data, dict):
-        inner = assign(data.get(token), rest, value, own)
-        if own is not None and id(data) in own:
-            data[token] = inner
-            return data
-        copied = {**data, token: inner}
-        if own is not None:
-            own[id(copied)] = copied
-        return copied
-    if isinstance(data, list):
-        position = len(data) if token == APPEND else index(token)
-        if position is None or position > len(data):
-            raise exceptions.OperationError(
-                _('"%s" is no index of a list of this length') % token)
-        item = data[position] if position < len(data) else None
-        return [*data[:position], assign(item, rest, value, own),
-                *data[position + 1:]]
-    raise exceptions.OperationError(
-        _('"%(token)s" cannot be set inside a value of type %(type)s')
-        % {'token': token, 'type': type(data).__name__})
-
-
-def remove(data: typing.Any, path: Path) -> typing.Any:
-    """Return the data without what is at the path; absent is fine.
-
-    :param path: at least one token.
-    """
-    token, rest = path[0], path[1:]
-    if get(data, path) is ABSENT:
-        return data
-    if isinstance(data, dict):
-        if rest:
-            return {**data, token: remove(data[token], rest)}
-        return {key: item for key, item in data.items() if key != token}
-    position = int(token)
-    replaced = [remove(data[position], rest)] if rest else []
-    return [*data[:position], *replaced, *data[position + 1:]]
-
-
 def same(one: typing.Any, other: typing.Any) -> bool:
     """Tell whether two values are equal and of the same types throughout."""
     pairs = [(one, other)]
@@ -156,6 +126,33 @@ def same(one: typing.Any, other: typing.Any) -> bool:
         elif one != other:
             return False
     return True
+
+
+def identity(value: typing.Any) -> typing.Hashable:
+    """Return a key that two values share if :func:`same` holds for them.
+
+    Numbers are told by their text: a machine can choose integers whose
+    hashes are equal.
+    """
+    parts: list[typing.Hashable] = []
+    ahead = [value]
+    while ahead:
+        each = ahead.pop()
+        if isinstance(each, dict):
+            keys = sorted(each, key=repr)
+            parts.append((dict, *keys))
+            ahead += [each[key] for key in keys]
+        elif isinstance(each, list):
+            parts.append((list, len(each)))
+            ahead += each
+        elif isinstance(each, float):
+            # No number is the same as NaN; zeros of both signs are.
+            parts.append(object() if each != each
+                         else (float, repr(each + 0.0)))
+        else:
+            parts.append((type(each), each if isinstance(each, str)
+                          else repr(each)))
+    return tuple(parts)
 
 
 def index(token: str) -> int | None:

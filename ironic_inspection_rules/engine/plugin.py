@@ -10,19 +10,22 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""What a condition and an action are to the engine.
+"""What a condition, an action and a filter are to the engine.
 
-Third parties subclass these and register the class under its op name in
-``ironic.inspection_rules.conditions`` or ``ironic.inspection_rules.actions``
-(spec 003 "Developer impact").
+Third parties subclass these and register the class under its name in
+``ironic.inspection_rules.conditions``, ``ironic.inspection_rules.actions`` or
+``ironic.inspection_rules.filters`` (spec 003 "Developer impact"). What is in
+``__all__`` lasts; see contributor/plugins of the documentation.
 """
 
 import abc
 import functools
 import typing
 
+__all__ = ('Action', 'Condition', 'Filter')
+
 if typing.TYPE_CHECKING:
-    from ironic_inspection_rules.engine import target as engine_target
+    from ironic_inspection_rules.engine import working_copy
 
 
 class Plugin:
@@ -50,6 +53,9 @@ class Condition(Plugin, abc.ABC):
     ACCEPTS_MISSING: typing.ClassVar[bool] = False
     """Whether a missing field counts as None; else the condition is false,
     inverted or not."""
+
+    SEES_MISSING: typing.ClassVar[bool] = False
+    """Whether a missing field reaches it, as :data:`.path.ABSENT`."""
 
     DECIDES_FIRST: typing.ClassVar[bool] = False
     """Whether the rule is decided before the first action of any rule."""
@@ -79,6 +85,50 @@ class Condition(Plugin, abc.ABC):
         """Tell whether the condition holds for these values."""
 
 
+class Group(Condition):
+    """A condition made of conditions, which a rule has beside its name.
+
+    ``__call__`` takes whether each of them holds, in order; one that it does
+    not ask for is not checked.
+    """
+
+
+class Filter(abc.ABC):
+    """A filter.
+
+    Its arguments are the parameters of ``__call__`` after the value.
+    """
+
+    ACCEPTS_MISSING: typing.ClassVar[bool] = False
+    """Whether a field that does not exist reaches the filter, as
+    :data:`.path.ABSENT`."""
+
+    LITERAL: typing.ClassVar[frozenset[str]] = frozenset()
+    """Arguments that are written out in the rule, such as regexes."""
+
+    NEEDS_VIEW: typing.ClassVar[bool] = False
+
+    def problems(self, arguments: typing.Mapping[str, typing.Any]
+                 ) -> typing.Iterator[tuple[str, str]]:
+        """Check what is known of the arguments when a rule is made.
+
+        :param arguments: the arguments that are no paths, by name.
+        :returns: pairs of argument name and what is wrong with it.
+        """
+        yield from ()
+
+    @abc.abstractmethod
+    def __call__(self, /, *args: typing.Any, **kwargs: typing.Any
+                 ) -> typing.Any:
+        """Return what becomes of the value, which stays as it is.
+
+        :returns: plain JSON data, or :data:`.path.ABSENT` for a field that
+            does not exist.
+        :raises: :class:`.exceptions.OperationError` where the filter cannot
+            take the value.
+        """
+
+
 class Action(Plugin, abc.ABC):
     """An action op.
 
@@ -94,7 +144,7 @@ class Action(Plugin, abc.ABC):
     revert: typing.ClassVar[typing.Callable[..., None] | None] = None
 
     @abc.abstractmethod
-    def __call__(self, target: 'engine_target.Target', *args: typing.Any,
+    def __call__(self, target: 'working_copy.WorkingCopy', *args: typing.Any,
                  **kwargs: typing.Any) -> None:
         """Carry the action out on the target.
 

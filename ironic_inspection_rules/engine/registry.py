@@ -17,7 +17,6 @@ cannot be loaded or one that is no plugin is an error at start-up that names
 the plugin.
 """
 
-import difflib
 import functools
 import importlib.metadata
 import inspect
@@ -32,6 +31,10 @@ from ironic_inspection_rules.i18n import _
 
 CONDITIONS = 'ironic.inspection_rules.conditions'
 ACTIONS = 'ironic.inspection_rules.actions'
+FILTERS = 'ironic.inspection_rules.filters'
+
+PAGE = 'contributor/plugins'
+"""Where the documentation tells what a plugin is."""
 
 
 class Op(typing.NamedTuple):
@@ -68,14 +71,14 @@ def installed() -> Registry:
     return Registry(_load(CONDITIONS), _load(ACTIONS))
 
 
-def unknown_op(name: str, known: typing.Iterable[str]) -> str:
-    """Say that there is no such op, and which one may have been meant."""
-    near = difflib.get_close_matches(name, known, n=1)
-    if near:
-        return _('unknown op "%(op)s"; did you mean "%(near)s"?') % {
-            'op': name, 'near': near[0]}
-    return _('unknown op "%(op)s"; known: %(known)s') % {
-        'op': name, 'known': ', '.join(sorted(known))}
+@functools.cache
+def filters() -> typing.Mapping[str, Op]:
+    """Return the filters of all installed packages; loaded once a process.
+
+    :raises: :class:`.exceptions.PluginError` naming the plugin at fault.
+    """
+    return {name: _register(name, each, plugin.Filter, 1)
+            for name, each in _load(FILTERS).items()}
 
 
 def _load(group: str) -> dict[str, typing.Any]:
@@ -108,8 +111,11 @@ def _register(name: str, loaded: typing.Any, base: typing.Any,
         instance = loaded() if inspect.isclass(loaded) else loaded
         if not isinstance(instance, base):
             raise exceptions.PluginError(
-                _('it is no %s') % f'{base.__module__}.{base.__name__}')
-        if instance.NEEDS_VIEW:
+                _('it is no %(base)s; the page %(page)s of the documentation '
+                  'says what a plugin is') % {
+                      'base': f'{base.__module__}.{base.__name__}',
+                      'page': PAGE})
+        if instance.NEEDS_VIEW or isinstance(instance, plugin.Group):
             skip += 1
         return Op(name, instance, arguments.Signature(instance, skip))
     except Exception as exc:

@@ -13,14 +13,20 @@
 """One phase of inspection: rules in order, on one target."""
 
 import dataclasses
+import time
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import action as engine_action
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import explanation
-from ironic_inspection_rules.engine import target as engine_target
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import step
 from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.engine import working_copy
+
+_PAID_AT_ONCE = 16
+"""How many rules are paid for together; one by one is slow."""
 
 Why = tuple[trace.ConditionTrace, ...]
 
@@ -32,10 +38,16 @@ class Outcome:
     ``traces`` hold the rules that matched or, where an explanation was asked
     for, all that were looked at. With a :class:`.exceptions.RuleFailed` the
     changes made so far are to be kept, with any other ``error`` none are.
+    ``audited`` hold what the rules in mode ``audit`` would have done.
+    ``timings`` tell the seconds that each rule took, by its UUID, where they
+    were asked for.
     """
 
     traces: tuple[trace.RuleTrace, ...]
     error: exceptions.RuleError | None = None
+    audited: tuple[trace.RuleTrace, ...] = ()
+    timings: typing.Mapping[str, float] = dataclasses.field(
+        default_factory=dict)
 
     @property
     def keeps_changes(self) -> bool:
@@ -46,7 +58,8 @@ class Outcome:
     def record(self, plugin_data: dict[str, typing.Any],
                phase: str) -> None:
         """Note in plugin data which rules matched and which ops ran."""
-        matched = [rule.summary() for rule in self.traces if rule.matched]
+        matched = [rule.summary() for rule in self.traces
+                   if rule.matched and rule.rule.mode != model.AUDIT]
         if matched:
             phases = plugin_data.get(trace.KEY)
             plugin_data[trace.KEY] = {
@@ -54,8 +67,11 @@ class Outcome:
                 phase: matched}
 
 
-def run(plans: typing.Iterable[compiler.Plan], target: engine_target.Target,
-        scope: str | None = None, explain: bool = False) -> Outcome:
+def run(plans: typing.Iterable[compiler.CompiledRule],
+        target: working_copy.WorkingCopy,
+        scope: str | None = None, explain: bool = False,
+        keep: bool = False,
+        limits: budget.Limits = budget.MAIN) -> Outcome:
     """Run rules in the order given.
 
     Rules that decide first, and the undoing of what such rules did earlier,
@@ -63,112 +79,155 @@ def run(plans: typing.Iterable[compiler.Plan], target: engine_target.Target,
 
     :param scope: the inspection scope of the node; a rule with another one
         is passed over (spec 003 "Data model impact").
-    :param explain: trace every rule, with a reason for each condition.
+    :param explain: trace every rule, with a reason for each condition. This
+        has a budget of its own, so that it does not change the outcome.
+    :param keep: tell of what is kept of a run: reasons for the conditions of
+        the rules that match, and how long each rule took.
+    :param limits: what the phase may take.
     """
-    traces: list[trace.RuleTrace] = []
     plans = [plan for plan in plans
              if not plan.rule.scope or plan.rule.scope == scope]
     first = [plan for plan in plans if plan.decides_first]
-    views = (target.view(masked=False), target.view(masked=True))
-    why: dict[str, Why] = {}
-
-    def decide(plan: compiler.Plan) -> bool:
-        view = views[plan.masked]
-        if explain:
-            why[plan.rule.uuid] = explanation.explain(plan, view)
-        return _matches(plan, view)
-
+    phase = _Phase(target, limits, explain, keep)
     error = None
-    try:
-        decided = {plan.rule.uuid: decide(plan) for plan in first}
-        for plan in first:
-            if not decided[plan.rule.uuid]:
-                _revert(plan, target, traces)
-        for plan in plans:
-            if (decided[plan.rule.uuid] if plan.decides_first
-                    else decide(plan)):
-                _act(plan, target, traces)
-    except exceptions.RuleError as exc:
-        error = exc
-    if explain:
-        traces = _explained(plans, traces, why)
-    return Outcome(tuple(traces), error)
-
-
-def _explained(plans: typing.Iterable[compiler.Plan],
-               traces: typing.Iterable[trace.RuleTrace],
-               why: typing.Mapping[str, Why]) -> list[trace.RuleTrace]:
-    """Return a trace of each rule that was looked at, in their order."""
-    done = {each.rule.uuid: each for each in traces}
-    return [dataclasses.replace(
-        done.get(plan.rule.uuid) or trace.RuleTrace(plan.rule, False),
-        conditions=why[plan.rule.uuid])
-        for plan in plans if plan.rule.uuid in why]
-
-
-def _matches(plan: compiler.Plan, view: dict[str, typing.Any]) -> bool:
-    for condition in plan.conditions:
+    with budget.in_force(budget.Budget(limits)):
         try:
-            if not condition.check(view):
-                return False
-        except Exception as exc:
-            op = condition.operation['op']
-            raise _error(plan, op, exc) from _cause(plan, exc)
-    return True
+            for plan in first:
+                phase.decide_first(plan)
+            for plan in first:
+                phase.revert(plan)
+            for start in range(0, len(plans), _PAID_AT_ONCE):
+                step.pay(plans[start], _PAID_AT_ONCE)
+                for plan in plans[start:start + _PAID_AT_ONCE]:
+                    if phase.matches(plan):
+                        phase.act(plan)
+        except exceptions.RuleError as exc:
+            error = exc
+    return phase.outcome(plans, error)
 
 
-def _act(plan: compiler.Plan, target: engine_target.Target,
-         traces: list[trace.RuleTrace]) -> None:
-    done: list[trace.ActionTrace] = []
-    try:
-        for action in plan.actions:
-            _carry_out(plan, action, action.apply, target, done)
-    finally:
-        traces.append(
-            trace.RuleTrace(plan.rule, True, actions=tuple(done)))
+class _Phase:
+    """A phase as far as it has come.
 
+    A rule in mode ``audit`` acts on a copy of the target that nobody else
+    sees, and what goes wrong with it is told, not raised.
+    """
 
-def _revert(plan: compiler.Plan, target: engine_target.Target,
-            traces: list[trace.RuleTrace]) -> None:
-    done: list[trace.ActionTrace] = []
-    for action in plan.actions:
-        if action.reverts:
-            _carry_out(plan, action, action.revert, target, done,
-                       reverted=True)
-    if any(action.changes for action in done):
-        traces.append(
-            trace.RuleTrace(plan.rule, False, actions=tuple(done)))
+    def __init__(self, target: working_copy.WorkingCopy,
+                 limits: budget.Limits, explain: bool, keep: bool) -> None:
+        self._target = target
+        self._explain = explain
+        self._keep = keep
+        # What only tells of rules must not use up what rules may take.
+        self._explaining = budget.in_force(budget.Budget(limits))
+        self._auditing = budget.in_force(budget.Budget(limits))
+        self._views = (target.view(masked=False), target.view(masked=True))
+        self._decided: dict[compiler.CompiledRule, bool] = {}
+        self._why: dict[compiler.CompiledRule, Why] = {}
+        self._timings: dict[str, float] = {}
+        self._started = time.perf_counter()
+        self._traces: dict[compiler.CompiledRule, trace.RuleTrace] = {}
+        self._audited: dict[compiler.CompiledRule, trace.RuleTrace] = {}
 
+    def decide_first(self, plan: compiler.CompiledRule) -> None:
+        """Decide whether a rule matches, before it is its turn."""
+        self._decided[plan] = self.matches(plan)
 
-def _carry_out(plan: compiler.Plan, action: engine_action.Action,
-               step: typing.Callable[..., None],
-               target: engine_target.Target, done: list[trace.ActionTrace],
-               reverted: bool = False) -> None:
-    target.enter(plan.masked, plan.rule.sensitive)
-    changes, notes = len(target.changes), len(target.notes)
-    try:
-        step(target, target.view(plan.masked))
-    except Exception as exc:
-        raise _error(plan, action.name, exc) from _cause(plan, exc)
-    finally:
-        done.append(trace.ActionTrace(
-            action.name, tuple(target.changes[changes:]),
-            tuple(target.notes[notes:]), reverted))
+    def matches(self, plan: compiler.CompiledRule) -> bool:
+        """Tell whether a rule matches, which is decided once."""
+        if plan.decides_first and plan in self._decided:
+            return self._decided[plan]
+        view = self._views[plan.masked]
+        if self._explain:
+            holds = self._decide_explained(plan, view)
+        elif plan.rule.mode == model.AUDIT:
+            holds = self._audit_conditions(plan, view)
+        else:
+            holds = step.matches(plan, view)
+        if self._keep:
+            self._stop_clock(plan.rule.uuid)
+        return holds
 
+    def _decide_explained(self, plan: compiler.CompiledRule,
+                          view: dict[str, typing.Any]) -> bool:
+        told: list[trace.ConditionTrace] = []
+        try:
+            if plan.rule.mode == model.AUDIT:
+                return self._audit_conditions(plan, view)
+            return step.decide(plan, view, told)
+        finally:
+            if explanation.is_complete(plan, told):
+                self._why[plan] = tuple(told)
+            else:
+                with self._explaining:
+                    self._why[plan] = explanation.explain(plan, view, told)
 
-def _error(plan: compiler.Plan, op: str,
-           exc: Exception) -> exceptions.RuleError:
-    """Say which rule and op it was, as much as its rule lets be said."""
-    reason = None
-    if not plan.rule.sensitive:
-        known = isinstance(exc, exceptions.InspectionRulesError)
-        reason = str(exc) if known else f'{type(exc).__name__}: {exc}'
-    if isinstance(exc, exceptions.FailRequested):
-        return exceptions.RuleFailed(plan.rule.label, op, reason,
-                                     exc.maintenance)
-    return exceptions.RuleError(plan.rule.label, op, reason)
+    def revert(self, plan: compiler.CompiledRule) -> None:
+        """Undo what a rule did earlier that does not match."""
+        if not self._decided[plan]:
+            self._carry_out(plan, step.revert)
 
+    def act(self, plan: compiler.CompiledRule) -> None:
+        """Carry out a rule that matches."""
+        if self._keep:
+            if not plan.rule.sensitive:
+                with self._explaining:
+                    self._why[plan] = explanation.explain_match(
+                        plan, self._views[True])
+            self._started = time.perf_counter()
+        self._carry_out(plan, step.act)
 
-def _cause(plan: compiler.Plan, exc: Exception) -> Exception | None:
-    """Return what a log may show as the cause of an error."""
-    return None if plan.rule.sensitive else exc
+    def outcome(self, plans: typing.Iterable[compiler.CompiledRule],
+                error: exceptions.RuleError | None) -> Outcome:
+        """Tell how the phase went."""
+        if self._keep and error is not None:
+            self._stop_clock(error.rule_uuid)
+        done, audited = (
+            {plan: each._replace(conditions=self._why[plan])
+             if plan in self._why else each
+             for plan, each in some.items()}
+            for some in (self._traces, self._audited))
+        traces = list(done.values())
+        if self._explain:
+            traces = [done.get(plan) or audited.get(plan)
+                      or trace.RuleTrace._make(
+                          (plan.rule, False, self._why[plan], (), None))
+                      for plan in plans if plan in self._why]
+        return Outcome(tuple(traces), error, tuple(audited.values()),
+                       self._timings)
+
+    def _stop_clock(self, uuid: str) -> None:
+        """Count the time since the clock was last stopped for a rule."""
+        now = time.perf_counter()
+        seconds, self._started = now - self._started, now
+        if uuid in self._timings:
+            seconds += self._timings[uuid]
+        self._timings[uuid] = seconds
+
+    def _carry_out(self, plan: compiler.CompiledRule,
+                   carry_out: step.Step) -> None:
+        if plan.rule.mode == model.AUDIT:
+            with self._auditing:
+                done, error = carry_out(plan, self._target.fork())
+            if done or error:
+                done = done or trace.RuleTrace(plan.rule, False)
+                self._audited[plan] = done._replace(
+                    error=str(error) if error else None)
+        else:
+            done, error = carry_out(plan, self._target)
+            if done:
+                self._traces[plan] = done
+            if error:
+                raise error
+        if self._keep:
+            self._stop_clock(plan.rule.uuid)
+
+    def _audit_conditions(self, plan: compiler.CompiledRule,
+                          view: dict[str, typing.Any]) -> bool:
+        try:
+            with self._auditing:
+                return step.matches(plan, view)
+        except exceptions.RuleError as exc:
+            self._audited[plan] = trace.RuleTrace(plan.rule, False,
+                                                  error=str(exc))
+            return False

@@ -12,18 +12,16 @@
 
 """What rules did to a machine, told afterwards."""
 
-import dataclasses
 import typing
 
 from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import target as engine_target
+from ironic_inspection_rules.engine import working_copy
 
 KEY = 'inspection_rules'
 """Where plugin data keeps what rules did, by phase."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ConditionTrace:
+class ConditionTrace(typing.NamedTuple):
     """How one condition was decided.
 
     ``result`` is None where it could not be. ``reason`` is one phrase, and
@@ -39,18 +37,19 @@ class ConditionTrace:
         return {'op': self.op, 'result': self.result, 'reason': self.reason}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ActionTrace:
+class ActionTrace(typing.NamedTuple):
     """What one action did.
 
     ``notes`` are the lines it logged and the requests it sent; a sensitive
     rule has none. ``reverted`` tells that it was undone instead.
+    ``confirmed`` is what it set to the value that was there already.
     """
 
     op: str
-    changes: tuple[engine_target.Change, ...] = ()
+    changes: tuple[working_copy.Change, ...] = ()
     notes: tuple[str, ...] = ()
     reverted: bool = False
+    confirmed: tuple[working_copy.Change, ...] = ()
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return plain JSON data."""
@@ -60,14 +59,18 @@ class ActionTrace:
                 'reverted': self.reverted}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RuleTrace:
-    """What became of one rule."""
+class RuleTrace(typing.NamedTuple):
+    """What became of one rule.
+
+    Of a rule in mode ``audit`` it is what would have become of it, and
+    ``error`` what it would have had inspection fail with.
+    """
 
     rule: model.Rule
     matched: bool
     conditions: tuple[ConditionTrace, ...] = ()
     actions: tuple[ActionTrace, ...] = ()
+    error: str | None = None
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return the full explanation as plain JSON data."""
@@ -75,10 +78,26 @@ class RuleTrace:
             'uuid': self.rule.uuid,
             'description': self.rule.description,
             'phase': self.rule.phase,
+            'mode': self.rule.mode,
             'matched': self.matched,
             'conditions': [each.as_dict() for each in self.conditions],
             'actions': [each.as_dict() for each in self.actions],
+            **({'error': self.error} if self.rule.mode == model.AUDIT
+               else {}),
         }
+
+    def as_audit(self) -> dict[str, typing.Any]:
+        """Return what the rule would do, as plain JSON data.
+
+        :returns: for a sensitive rule only its UUID, and whether it matches.
+        """
+        told = {'uuid': self.rule.uuid, 'matched': self.matched}
+        if self.rule.sensitive:
+            return told
+        return {**told, 'description': self.rule.description,
+                'error': self.error,
+                'changes': [change.as_dict() for action in self.actions
+                            for change in action.changes]}
 
     def summary(self) -> dict[str, typing.Any]:
         """Return what is kept with a machine's inventory.

@@ -24,15 +24,16 @@ from ironic_inspection_rules.actions import schema
 from ironic_inspection_rules.actions import trait
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.engine import target as engine_target
+from ironic_inspection_rules.engine import text_cache
+from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.legacy import text
 from ironic_inspection_rules.legacy import view as inspector_view
 
-Target = engine_target.Target
+WorkingCopy = working_copy.WorkingCopy
 View = inspector_view.Roots
 
-_NODE = engine_target.NODE
+_NODE = working_copy.NODE
 _DRIVER = ('driver',)
 
 
@@ -70,7 +71,7 @@ class SetAttribute(AttributeAction):
     ``reset_interfaces`` is false.
     """
 
-    def __call__(self, target: Target, view: View, path: str,
+    def __call__(self, target: WorkingCopy, view: View, path: str,
                  value: typing.Any, reset_interfaces: bool = True,
                  cleanup: typing.Any = None) -> None:
         where = _read_path(path)
@@ -78,7 +79,7 @@ class SetAttribute(AttributeAction):
             _reset_interfaces(target)
         _add(target, where, self.format(value, view))
 
-    def revert(self, target: Target, view: View, path: str,
+    def revert(self, target: WorkingCopy, view: View, path: str,
                cleanup: typing.Any = None) -> None:
         """Set the cleanup value, or remove what is there."""
         where = _read_path(path)
@@ -94,7 +95,7 @@ class SetAttribute(AttributeAction):
 class ExtendAttribute(AttributeAction):
     """``inspector-extend-attribute``: append to a list in an attribute."""
 
-    def __call__(self, target: Target, view: View, path: str,
+    def __call__(self, target: WorkingCopy, view: View, path: str,
                  value: typing.Any, unique: bool = False) -> None:
         where = _read_path(path)
         # Lists further down it did not find and replaced.
@@ -108,7 +109,7 @@ class ExtendAttribute(AttributeAction):
         if not unique or value not in items:
             _add(target, where, [*items, value])
 
-    def revert(self, target: Target, view: View, path: str,
+    def revert(self, target: WorkingCopy, view: View, path: str,
                value: typing.Any) -> None:
         """Remove the value from the list."""
         try:
@@ -121,7 +122,7 @@ class ExtendAttribute(AttributeAction):
 class SetCapability(FormattedAction):
     """``inspector-set-capability``: set a capability; null removes it."""
 
-    def __call__(self, target: Target, view: View, name: str,
+    def __call__(self, target: WorkingCopy, view: View, name: str,
                  value: typing.Any = None) -> None:
         capabilities = {**capability.read(target),
                         name: self.format(value, view)}
@@ -129,7 +130,7 @@ class SetCapability(FormattedAction):
             f'{name}:{value}' for name, value in capabilities.items()
             if value is not None))
 
-    def revert(self, target: Target, view: View, name: str) -> None:
+    def revert(self, target: WorkingCopy, view: View, name: str) -> None:
         """Remove the capability."""
         capability.UnsetCapability()(target, name)
 
@@ -151,7 +152,7 @@ class Fail(plugin.Action):
 
     LITERAL = frozenset({'message'})
 
-    def __call__(self, target: Target, message: typing.Any,
+    def __call__(self, target: WorkingCopy, message: typing.Any,
                  maintenance: bool = False) -> None:
         raise exceptions.FailRequested(str(message), maintenance)
 
@@ -159,11 +160,18 @@ class Fail(plugin.Action):
 def _read_path(path: typing.Any) -> data_path.Path:
     if not isinstance(path, str):
         raise exceptions.OperationError(_('must be a string'))
-    return schema.parse_path(path if path.startswith('/') else f'/{path}',
-                             schema.NODE)
+    return _parse_path(path if path.startswith('/') else f'/{path}')
 
 
-def _add(target: Target, path: data_path.Path, value: typing.Any) -> None:
+@text_cache.for_short(maxsize=1024, longest=256)
+def _parse_path(text: str) -> data_path.Path:
+    """Read a path of a rule, in which no data is."""
+    path = data_path.parse(text)
+    schema.check_path(path, schema.NODE)
+    return path
+
+
+def _add(target: WorkingCopy, path: data_path.Path, value: typing.Any) -> None:
     """Do what ``add`` of a JSON patch does, as ironic-inspector sent it.
 
     :raises: :class:`.exceptions.OperationError` where the parent of the
@@ -191,7 +199,7 @@ def _add(target: Target, path: data_path.Path, value: typing.Any) -> None:
             % data_path.pointer(path[:-1]))
 
 
-def _reset_interfaces(target: Target) -> None:
+def _reset_interfaces(target: WorkingCopy) -> None:
     for name in schema.NODE:
         if name.endswith('_interface') and isinstance(
                 target.get(_NODE, (name,)), str):

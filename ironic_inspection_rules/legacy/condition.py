@@ -24,7 +24,7 @@ import operator
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.conditions import text
+from ironic_inspection_rules.engine import pattern
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.legacy import field as json_field
@@ -219,17 +219,17 @@ class Matches(_Regex):
     """
 
     def matcher(self, regex: str) -> Test:
-        matches = text.matcher(regex, 'match')
+        matches: Test = pattern.Pattern(regex).matcher('match')
         if regex.endswith('$'):
             return matches
-        return text.matcher(f'{regex}$', 'match')
+        return pattern.Pattern(f'{regex}$').matcher('match')
 
 
 class Contains(_Regex):
     """``inspector-contains``: the expression matches within the field."""
 
     def matcher(self, regex: str) -> Test:
-        return text.matcher(regex, 'search')
+        return pattern.Pattern(regex).matcher('search')
 
 
 def _text(value: typing.Any) -> str:

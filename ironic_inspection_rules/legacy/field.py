@@ -18,7 +18,6 @@ value that is no list gives the value itself, ``*`` gives the members of
 mappings only, and an index into a number is an error.
 """
 
-import functools
 import re
 import types
 import typing
@@ -28,6 +27,8 @@ from jsonpath_ng import jsonpath
 from jsonpath_ng import parser
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import text_cache
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.legacy import view
 
@@ -39,6 +40,11 @@ ANY = ...
 """The step ``[*]``."""
 
 Step = str | int | types.EllipsisType
+
+MAX_STEPS = 64
+"""How many steps, alternatives and brackets a JSON path may have."""
+
+_STEPS = ('.', '|', '[', '(', '&', '`', ',', 'where')
 
 SOURCES: dict[str, typing.Callable[[view.Roots], typing.Any]] = {
     'data': view.data, 'node': view.node}
@@ -57,8 +63,12 @@ def split(field: str) -> tuple[str, str]:
 def parse(path: str) -> Path:
     """Return the syntax tree of a JSON path.
 
-    :raises: :class:`.exceptions.OperationError` where it is none.
+    :raises: :class:`.exceptions.OperationError` where it is none, or such a
+        long one that its tree would be too deep.
     """
+    if sum(map(path.count, _STEPS)) > MAX_STEPS:
+        raise exceptions.OperationError(
+            _('A JSON path may have %d steps at most') % MAX_STEPS)
     marked = _ANY_ITEM.sub(lambda match: match[1] or '[:]', path)
     try:
         with warnings.catch_warnings():
@@ -79,7 +89,7 @@ def steps(field: str) -> tuple[Step, ...]:
     return _steps(_without_root(parse(split(field)[1])))
 
 
-@functools.lru_cache(maxsize=4096)
+@text_cache.for_short(maxsize=4096, longest=256)
 def compile_field(field: str) -> typing.Callable[[view.Roots],
                                                  list[typing.Any]]:
     """Make a function that finds all values of a field.
@@ -230,7 +240,9 @@ def _descendants(path: Path) -> Find:
     def find(value: typing.Any) -> list[typing.Any]:
         found: list[typing.Any] = []
         ahead = left(value)[::-1]
+        allowance = budget.current()
         while ahead:
+            allowance.spend()
             inner = ahead.pop()
             found += right(inner)
             if isinstance(inner, dict):

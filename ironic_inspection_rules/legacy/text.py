@@ -17,12 +17,12 @@ every result is text. Steps lead through plain data only: what would reach an
 attribute of an object is an error here.
 """
 
-import functools
 import re
 import string
 import typing
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import text_cache
 from ironic_inspection_rules.i18n import _
 
 Data = typing.Mapping[str, typing.Any]
@@ -68,7 +68,7 @@ def problems(value: typing.Any) -> typing.Iterator[str]:
             yield from problems(item)
 
 
-@functools.lru_cache(maxsize=4096)
+@text_cache.for_short(maxsize=4096, longest=256)
 def _compile(text: str) -> Render:
     if '{' not in text and '}' not in text:
         return lambda data: text

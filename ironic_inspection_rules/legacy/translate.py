@@ -26,6 +26,7 @@ import typing
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.i18n import _
 
@@ -129,8 +130,8 @@ def _operation(operation: typing.Any, word: str,
     if not isinstance(name, str) or op is None:
         known = sorted(each.removeprefix(PREFIX) for each in ops
                        if each.startswith(PREFIX))
-        return {}, [Problem(f'/{word}', _('must be one of %s')
-                            % ', '.join(known))]
+        return {}, [Problem(f'/{word}',
+                            suggestion.not_one_of(name, known))]
     args = {_OLDER_ARGUMENTS.get(key, key): value
             for key, value in operation.items() if key != word}
     declared = op.signature.by_name

@@ -32,7 +32,7 @@ class InspectionRequest(base.IronicObject,
     """
 
     # Version 1.0: Initial version
-    VERSION = db_request.VERSION
+    VERSION = '1.0'
 
     fields = {
         'id': object_fields.IntegerField(),

@@ -14,7 +14,9 @@
 
 from ironic.objects import base
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import migration
+from ironic_inspection_rules.i18n import _
 
 
 def check() -> None:
@@ -33,3 +35,14 @@ def check() -> None:
 def are_here() -> bool:
     """Whether this process reaches the database itself."""
     return base.IronicObject.indirection_api is None
+
+
+def require(what: str) -> None:
+    """Make sure that what a request asks for is read by this process.
+
+    :param what: a sentence for who asks: ``'Traits cannot be counted'``.
+    :raises: Invalid if a conductor reads the database for this process.
+    """
+    if not are_here():
+        raise exceptions.Invalid(
+            _('%s: this API has [DEFAULT]use_rpc_for_database') % what)

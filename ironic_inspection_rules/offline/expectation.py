@@ -24,14 +24,14 @@ the file. What a mapping does not mention is not compared::
 
 import difflib
 import math
-import os.path
+import os
 import typing
 
 import yaml
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.offline import trial
+from ironic_inspection_rules.offline import machine_test
 from ironic_inspection_rules.ruleset import document
 
 Expectation = dict[str, typing.Any]
@@ -55,52 +55,59 @@ def load(path: str) -> dict[str, Expectation]:
     return expected
 
 
-def dump(path: str, trials: typing.Iterable[trial.Trial]) -> None:
-    """Write what trials gave, so that they are expected to give it again."""
-    expected = {_name(path, each): _actual(each) for each in trials}
-    with open(path, 'w', encoding='utf-8') as stream:
-        stream.write(_as_yaml(expected))
+def dump(path: str, actual: typing.Iterable[tuple[str, Expectation]]
+         ) -> None:
+    """Write what happened, so that it is expected to happen again.
+
+    :param actual: pairs of the file of an inventory and what :func:`actual`
+        made of its trial.
+    """
+    made = f'{path}.new'
+    with open(made, 'w', encoding='utf-8') as stream:
+        for inventory, each in actual:
+            stream.write(_as_yaml({_name(path, inventory): each}))
+    os.replace(made, path)
 
 
 def differences(path: str, expected: dict[str, Expectation],
-                trials: typing.Iterable[trial.Trial]
+                actual: typing.Iterable[tuple[str, Expectation]]
                 ) -> typing.Iterator[str]:
-    """Compare trials with what is expected of them.
+    """Compare what happened with what is expected.
 
     :param path: the file of the expectations.
+    :param actual: as for :func:`dump`.
     :returns: for each inventory that differs, a diff or a sentence.
     """
     left = dict(expected)
-    for each in trials:
-        name = _name(path, each)
+    for inventory, each in actual:
+        name = _name(path, inventory)
         wanted = left.pop(name, None)
         if wanted is None:
             yield _('%s: nothing is expected of this inventory') % name
             continue
-        actual = {key: value for key, value in _actual(each).items()
-                  if key in wanted}
         text = '\n'.join(difflib.unified_diff(
-            _lines(wanted), _lines(actual), _('%s as expected') % name,
-            _('%s as it is') % name, lineterm=''))
+            _lines(wanted), _lines({key: value for key, value in each.items()
+                                    if key in wanted}),
+            _('%s as expected') % name, _('%s as it is') % name, lineterm=''))
         if text:
             yield text
     for name in left:
         yield _('%s: there is no such inventory') % name
 
 
-def _name(path: str, each: trial.Trial) -> str:
-    return os.path.relpath(each.path, os.path.dirname(path) or '.')
-
-
-def _actual(each: trial.Trial) -> Expectation:
-    error = each.outcome.error
-    return {
+def actual(each: machine_test.MachineTest) -> tuple[str, Expectation]:
+    """Return the file of an inventory and what happened to the machine."""
+    return each.path, {
         'result': each.result,
-        **({'error': str(error)} if error else {}),
+        **({'error': each.error} if each.error else {}),
         'matched': each.matched,
         'changes': [_Change(change.as_dict())
                     for change in each.outcome.changes],
     }
+
+
+def _name(path: str, inventory: str) -> str:
+    return os.path.relpath(inventory, os.path.dirname(path) or '.')
 
 
 def _lines(expected: Expectation) -> list[str]:

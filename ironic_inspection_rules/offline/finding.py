@@ -17,6 +17,7 @@ import typing
 
 ERROR = 'error'
 WARNING = 'warning'
+NOTE = 'note'
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -25,8 +26,9 @@ class Finding:
 
     ``line`` and ``column`` count from one. ``rule`` is what names the rule,
     and None where the whole file is at fault. ``check`` is the name of the
-    check that found it, ``level`` one of ``error`` (the rule cannot be used)
-    and ``warning`` (it can, but hardly does what it should).
+    check that found it, ``level`` one of ``error`` (the rule cannot be
+    used), ``warning`` (it can, but hardly does what it should) and ``note``
+    (it is good where its author knows this).
     """
 
     path: str
@@ -36,6 +38,11 @@ class Finding:
     check: str
     rule: str | None
     message: str
+
+    @property
+    def is_problem(self) -> bool:
+        """Whether something should be mended."""
+        return self.level != NOTE
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return plain JSON data."""

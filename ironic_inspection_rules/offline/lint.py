@@ -12,6 +12,7 @@
 
 """Everything that is amiss in files of rules, with the place of each."""
 
+import dataclasses
 import typing
 
 from ironic_inspection_rules import exceptions
@@ -19,26 +20,48 @@ from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.offline import finding
+from ironic_inspection_rules.offline import inventory_fields
 from ironic_inspection_rules.offline import rulefile
+from ironic_inspection_rules.offline.checks import capabilities
+from ironic_inspection_rules.offline.checks import checked_rule
+from ironic_inspection_rules.offline.checks import conflicts
+from ironic_inspection_rules.offline.checks import inventory
+from ironic_inspection_rules.offline.checks import list_arguments
 from ironic_inspection_rules.offline.checks import names
-from ironic_inspection_rules.offline.checks import never
-from ironic_inspection_rules.offline.checks import reach
+from ironic_inspection_rules.offline.checks import node_names
 from ironic_inspection_rules.offline.checks import secrets
-from ironic_inspection_rules.offline.checks import subject
+from ironic_inspection_rules.offline.checks import traits
+from ironic_inspection_rules.offline.checks import units
+from ironic_inspection_rules.offline.checks import unmatched
+from ironic_inspection_rules.offline.checks import unreachable
+from ironic_inspection_rules.offline.checks import unsatisfiable
+from ironic_inspection_rules.ruleset import document
 
 Finding = finding.Finding
 
-CHECKS: dict[str, typing.Callable[[subject.Subject], subject.Found]] = {
+CHECKS: dict[str, typing.Callable[[checked_rule.CheckedRule],
+                                  checked_rule.Found]] = {
     'unknown-field': names.check,
     'jinja': names.check_jinja,
-    'never-holds': never.check,
-    'unreachable-action': reach.check_actions,
+    'never-holds': unsatisfiable.check,
+    'unreachable-action': unreachable.check_actions,
     'secret': secrets.check,
+    'unit': units.check,
+    'capability-path': capabilities.check,
+    'invalid-trait': traits.check,
+    'list-arguments': list_arguments.check,
+    'node-name': node_names.check,
 }
 """The checks of single valid rules, by the name that findings give."""
 
 FILE, INVALID, DUPLICATE = 'file', 'invalid', 'duplicate-uuid'
 BUILT_IN_ONLY, UNREACHABLE = 'built-in-only', 'unreachable-rule'
+UNREPORTED, NEEDS = 'unreported-field', 'needs'
+CONFLICT, UNMATCHED = 'conflict', 'unmatched-rule'
+
+OPTIONAL = frozenset({*CHECKS, BUILT_IN_ONLY, UNREACHABLE, UNREPORTED, NEEDS,
+                      CONFLICT, UNMATCHED})
+"""The checks of rules that could be made; an author may do without them."""
 
 DESCRIPTIONS = {
     FILE: _('The file cannot be read.'),
@@ -46,51 +69,109 @@ DESCRIPTIONS = {
     DUPLICATE: _('Two rules have the same UUID.'),
     BUILT_IN_ONLY: _('Only a built-in rule may have this.'),
     'unknown-field': _('A replacement field can never exist.'),
+    UNREPORTED: _('No inspection reports a replacement field.'),
+    NEEDS: _('Not every inspection reports a replacement field.'),
     'jinja': _('A variable of a template engine was not replaced.'),
     'never-holds': _('No machine can meet the condition.'),
     'unreachable-action': _('An earlier action fails the inspection.'),
     UNREACHABLE: _('An earlier rule fails the inspection.'),
     'secret': _('A secret is in a rule that is not marked sensitive.'),
+    'unit': _('A quantity with a unit compares as text.'),
+    'capability-path': _('A path leads into the text of the capabilities.'),
+    'invalid-trait': _('No trait can have this name.'),
+    'list-arguments': _('Arguments have no names, which Ironic deprecates.'),
+    'node-name': _('A name is nearly one that Ironic knows.'),
+    CONFLICT: _('Two rules write one place, and only their order decides.'),
+    UNMATCHED: _('The rule matches none of the inventories.'),
 }
 """What each check finds, in one sentence."""
 
 
-def lint(paths: typing.Iterable[str],
-         ops: registry.Registry) -> list[Finding]:
+@dataclasses.dataclass(frozen=True)
+class Site:
+    """What is known of where the rules are to run.
+
+    ``target`` are the inspections that count, ``inventories`` the files of
+    machines; ``advance`` is called with the number of those that were tried.
+    """
+
+    target: inventory_fields.Target = inventory_fields.ANY
+    inventories: typing.Sequence[str] = ()
+    advance: typing.Callable[[int], typing.Any] = lambda count: None
+
+
+ANYWHERE = Site()
+
+
+def lint(paths: typing.Iterable[str], ops: registry.Registry,
+         site: Site = ANYWHERE) -> list[Finding]:
     """Check files of rules.
 
     Rules of all files count as one set: a rule may make one of another file
     unreachable.
 
     :param ops: the conditions and actions there are.
+    :param site: where the rules are to run.
     """
     findings: list[Finding] = []
-    subjects: list[subject.Subject] = []
+    documents = []
     for path in paths:
         try:
-            written = rulefile.load(path)
+            documents.append(document.load(path))
         except exceptions.InvalidDocument as exc:
             line, column = exc.place or (1, 1)
             findings.append(Finding(path, line, column, finding.ERROR, FILE,
                                     None, exc.reason))
-            continue
-        for rule in written:
-            try:
-                subjects.append(subject.of(rule, ops))
-            except exceptions.InvalidRule as exc:
-                findings += [_found(rule, problem.pointer, problem.message,
-                                    INVALID, finding.ERROR)
-                             for problem in exc.problems]
-    findings += _duplicates(subjects)
-    for each in subjects:
-        findings += _check(each)
-    findings += [_found(each.written, '', message, UNREACHABLE)
-                 for each, message in reach.check_rules(subjects)]
+    return in_order([*findings, *of_documents(documents, ops, site)])
+
+
+def in_order(findings: typing.Iterable[Finding]) -> list[Finding]:
+    """Return each finding once, in the order of the files."""
     return sorted(dict.fromkeys(findings),
                   key=lambda each: (each.path, each.line, each.column))
 
 
-def _check(rule: subject.Subject) -> typing.Iterator[Finding]:
+def of_documents(documents: typing.Iterable[document.Document],
+                 ops: registry.Registry, site: Site = ANYWHERE
+                 ) -> typing.Iterator[Finding]:
+    """Check what files hold; see :func:`lint`."""
+    subjects: list[checked_rule.CheckedRule] = []
+    for each in documents:
+        written = rulefile.rules(each)
+        if not written:
+            yield Finding(each.path, 1, 1, finding.WARNING, FILE, None,
+                          _('the file holds no rules'))
+        for rule in written:
+            try:
+                subjects.append(checked_rule.of(rule, ops))
+            except exceptions.InvalidRule as exc:
+                yield from (_found(rule, problem.pointer, problem.message,
+                                   INVALID, finding.ERROR)
+                            for problem in exc.problems)
+    yield from _duplicates(subjects)
+    own = inventory.written(subjects)
+    for subject in subjects:
+        yield from _check(subject)
+        yield from (_found(subject.written, pointer, message, UNREPORTED)
+                    for pointer, message in inventory.check(
+                        subject, own, site.target))
+        yield from (_found(subject.written, pointer, message, NEEDS,
+                           finding.NOTE)
+                    for pointer, message in inventory.notes(
+                        subject, own, site.target))
+    for subject, message in unreachable.check_rules(subjects):
+        yield _found(subject.written, '', message, UNREACHABLE)
+    for subject, pointer, message in conflicts.check(subjects):
+        yield _found(subject.written, pointer, message, CONFLICT)
+    if site.inventories:
+        tried = unmatched.check(subjects, site.inventories, site.advance)
+        for subject, message in tried.unmatched:
+            yield _found(subject.written, '', message, UNMATCHED)
+        for path, place, reason in tried.broken:
+            yield Finding(path, *place, finding.ERROR, FILE, None, reason)
+
+
+def _check(rule: checked_rule.CheckedRule) -> typing.Iterator[Finding]:
     for name, check in CHECKS.items():
         for pointer, message in check(rule):
             yield _found(rule.written, pointer, message, name)
@@ -107,7 +188,7 @@ def _check(rule: subject.Subject) -> typing.Iterator[Finding]:
 NO_OPS = registry.Registry({}, {})
 
 
-def _duplicates(rules: typing.Iterable[subject.Subject]
+def _duplicates(rules: typing.Iterable[checked_rule.CheckedRule]
                 ) -> typing.Iterator[Finding]:
     first: dict[str, rulefile.WrittenRule] = {}
     for each in rules:
@@ -126,5 +207,6 @@ def _duplicates(rules: typing.Iterable[subject.Subject]
 def _found(rule: rulefile.WrittenRule, pointer: str, message: str,
            check: str, level: str = finding.WARNING) -> Finding:
     line, column = rule.place(pointer)
+    said = exceptions.Problem(rule.written_pointer(pointer), message)
     return Finding(rule.source.path, line, column, level, check, rule.label,
-                   message)
+                   str(said))

@@ -12,52 +12,105 @@
 
 """What became of machines on paper, for people to read."""
 
+import collections
 import json
+import math
 import typing
 
-import prettytable
+import yaml
 
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import target as engine_target
 from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.engine import tree
+from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.offline import trial
+from ironic_inspection_rules.offline import coverage
+from ironic_inspection_rules.offline import machine_test
+from ironic_inspection_rules.offline import table
 
+_DUMPER = getattr(yaml, 'CSafeDumper', yaml.SafeDumper)
 _MOST_REASONS = 3
 _LONGEST = 500
 
 
-def as_dict(each: trial.Trial) -> dict[str, typing.Any]:
+Row = tuple[str, str, int, int, str]
+
+
+def as_dict(each: machine_test.MachineTest) -> dict[str, typing.Any]:
     """Return a trial as plain JSON data."""
     return {'inventory': each.path, **each.outcome.as_dict(),
-            'result': each.result}
+            'result': each.result, 'error': each.error}
 
 
-def details(each: trial.Trial) -> str:
-    """Return all that is known of one trial: its rules and its changes."""
-    rules = prettytable.PrettyTable(
-        [_('Rule'), _('Phase'), _('Matched'), _('Why not')], align='l')
-    rules.max_width = {_('Rule'): 44, _('Why not'): 70}
-    for shown in each.outcome.traces:
-        rules.add_row([trial.title(shown.rule), shown.rule.phase,
-                       _('yes') if shown.matched else _('no'),
-                       why_not(shown)])
-    return '\n'.join([_headline(each), str(rules),
-                      *diff(each.facts, each.outcome.changes)])
+def as_json(each: machine_test.MachineTest, indent: int | None = None
+            ) -> str:
+    """Return a trial as JSON; indented it takes far longer."""
+    return json.dumps(as_dict(each), indent=indent)
 
 
-def summary(trials: typing.Iterable[trial.Trial]) -> str:
-    """Return one line for each trial."""
-    table = prettytable.PrettyTable(
+def as_yaml(each: machine_test.MachineTest) -> str:
+    """Return a trial as an item of a list in YAML."""
+    return str(yaml.dump([as_dict(each)], Dumper=_DUMPER, sort_keys=False,
+                         allow_unicode=True))
+
+
+def details(each: machine_test.MachineTest) -> tuple[str, str, str]:
+    """Return the machine, the verdict, and all that is known of the trial.
+
+    These are its rules and its changes.
+    """
+    verdict = {'ok': _('inspection would succeed'),
+               'failed': _('inspection would fail'),
+               'error': _('a rule has an error')}[each.result]
+    if each.problem is not None:
+        # It may be the file of its node that has the problem.
+        return each.path, _('it cannot be read: %s') % (
+            each.problem.removeprefix(f'{each.path}: ')), ''
+    rules = table.render(
+        [_('Rule'), _('Phase'), _('Matched'), _('Why not')],
+        [[machine_test.title(shown.rule), shown.rule.phase,
+          _('yes') if shown.matched else _('no'), why_not(shown)]
+         for shown in each.outcome.traces])
+    return (each.path, f'{verdict}: {each.error}' if each.error else verdict,
+            '\n'.join([rules, *diff(each.facts, each.outcome.changes)]))
+
+
+def row(each: machine_test.MachineTest) -> Row:
+    """Return what the table of many machines has of one."""
+    return (each.path, each.result, len(each.matched),
+            len(each.outcome.changes), each.error or '')
+
+
+def rows_table(rows: typing.Iterable[Row]) -> str:
+    """Return a table with a line for each machine."""
+    return table.render(
         [_('Inventory'), _('Result'), _('Matched'), _('Changes'),
-         _('Error')], align='l')
-    table.max_width = {_('Error'): 70}
-    for each in trials:
-        table.add_row([each.path, each.result, len(each.matched),
-                       len(each.outcome.changes),
-                       str(each.outcome.error or '')])
-    return str(table)
+         _('Error')],
+        [[path, table.coloured(result), *others]
+         for path, result, *others in rows])
+
+
+def total(results: collections.Counter[str]) -> str:
+    """Say how many machines there were of each result."""
+    return _('%(all)d inventories: %(ok)d ok, %(failed)d failed, %(error)d '
+             'with an error') % {'all': results.total(), **{
+                 name: results[name] for name in ('ok', 'failed', 'error')}}
+
+
+def coverage_table(covered: coverage.Coverage) -> str:
+    """Return a line for each rule and the sum."""
+    shown = table.render(
+        [_('Rule'), _('Covered'), _('Not reached')],
+        [[machine_test.title(rule), _percent(covered.percent_of(rule)),
+          '\n'.join(covered.parts[rule.uuid].missed(rule))]
+         for rule in covered.rules])
+    return f'{shown}\n' + _('Covered: %s') % _percent(covered.percent)
+
+
+def _percent(share: float) -> str:
+    # Down, so that only what is whole is called so.
+    return f'{math.floor(share)} %'
 
 
 def why_not(shown: trace.RuleTrace) -> str:
@@ -71,8 +124,8 @@ def why_not(shown: trace.RuleTrace) -> str:
     return '\n'.join(reasons)
 
 
-def diff(facts: engine_target.Facts,
-         changes: typing.Iterable[engine_target.Change]) -> list[str]:
+def diff(facts: working_copy.Facts,
+         changes: typing.Iterable[working_copy.Change]) -> list[str]:
     """Return the changes as lines of a diff, under each object's name.
 
     :param facts: the machine before the changes.
@@ -87,7 +140,7 @@ def diff(facts: engine_target.Facts,
             current = change.object
             lines.append(current)
         path = data_path.parse(change.path) if change.path else ()
-        if change.object == engine_target.TRAITS:
+        if change.object == working_copy.TRAITS:
             sign = '-' if change.op == 'remove' else '+'
             lines.append(f'{sign} {path[0]}')
             continue
@@ -97,20 +150,12 @@ def diff(facts: engine_target.Facts,
             shown = masking.mask_along(path, old)[1]
             lines.append(f'- {change.path}: {_text(shown)}')
         if change.op == 'remove':
-            data = data_path.remove(data, path)
+            data = tree.Tree().remove(data, path)
         else:
             lines.append(f'+ {change.path}: {_text(change.value)}')
-            data = data_path.assign(data, path, change.value)
+            data = tree.Tree().assign(data, path, change.value)
         before[change.object] = data
     return lines
-
-
-def _headline(each: trial.Trial) -> str:
-    verdict = {'ok': _('inspection would succeed'),
-               'failed': _('inspection would fail'),
-               'error': _('a rule has an error')}[each.result]
-    error = f': {each.outcome.error}' if each.outcome.error else ''
-    return f'{each.path}: {verdict}{error}'
 
 
 def _text(value: typing.Any) -> str:

@@ -19,6 +19,7 @@ from ironic_inspection_rules.engine import arguments
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import pattern
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.legacy import translate
 from ironic_inspection_rules.ruleset import builtin
@@ -55,9 +56,14 @@ class WrittenRule:
 
         :param pointer: where it is in the rule as this engine has it.
         """
-        if self.is_old:
-            pointer = pointer.replace('/args', '', 1)
-        return self.source.place(self.index, pointer)
+        return self.source.place(self.index, self.written_pointer(pointer))
+
+    def written_pointer(self, pointer: str) -> str:
+        """Return the pointer to a value in what the author wrote.
+
+        :param pointer: where it is in the rule as this engine has it.
+        """
+        return pointer.replace('/args', '', 1) if self.is_old else pointer
 
     def parse(self, ops: registry.Registry) -> model.Rule:
         """Read the rule.
@@ -72,7 +78,11 @@ def load(path: str) -> list[WrittenRule]:
 
     :raises: :class:`.exceptions.InvalidDocument` where it cannot be read.
     """
-    read = document.load(path)
+    return rules(document.load(path))
+
+
+def rules(read: document.Document) -> list[WrittenRule]:
+    """Return the rules of a file that was read."""
     return [WrittenRule(read, index) for index in range(len(read.entries))]
 
 
@@ -81,7 +91,8 @@ class Operation:
     """A condition or an action of a rule that passed validation.
 
     ``pointer`` says where it is, ``arguments`` are all its arguments by
-    name, as written.
+    name, as written. ``inner`` are the conditions of a group; those of one
+    that is looped are ``in_loop``.
     """
 
     pointer: str
@@ -89,6 +100,15 @@ class Operation:
     written: typing.Mapping[str, typing.Any]
     inverted: bool
     arguments: dict[str, typing.Any]
+    inner: tuple['Operation', ...] = ()
+    in_loop: bool = False
+
+    @property
+    def all(self) -> typing.Iterator['Operation']:
+        """The operation, then those inside it."""
+        yield self
+        for each in self.inner:
+            yield from each.all
 
     def pointer_to(self, argument: str) -> str:
         """Say where an argument is."""
@@ -99,6 +119,12 @@ class Operation:
         return f'{self.pointer}/args/{names.index(argument)}'
 
     @property
+    def arguments_given(self) -> list[str]:
+        """The names of the arguments that are written, not of others."""
+        bound, _problems = self.op.signature.bind(self.written.get('args'))
+        return list(bound)
+
+    @property
     def loops(self) -> bool:
         return self.written.get('loop') is not None
 
@@ -106,32 +132,41 @@ class Operation:
     def templates(self) -> dict[str, typing.Any]:
         """The arguments that may have replacement fields, by name."""
         return {name: value for name, value in self.arguments.items()
-                if name not in self.op.plugin.LITERAL}
+                if name not in self.op.plugin.LITERAL
+                and self.op.signature.by_name[name].type
+                is not pattern.Pattern}
 
     @property
     def is_constant(self) -> bool:
         """Whether it is the same for all machines."""
-        return not self.op.plugin.NEEDS_VIEW and not interpolation.fields(
+        if self.inner or self.op.plugin.NEEDS_VIEW:
+            return False
+        return not interpolation.fields(
             [*self.templates.values(), self.written.get('loop')])
 
 
 def operations(rule: model.Rule, ops: registry.Registry
                ) -> tuple[list[Operation], list[Operation]]:
     """Return the conditions and the actions of a rule."""
-    return (_operations(rule.conditions, 'conditions', ops.conditions),
-            _operations(rule.actions, 'actions', ops.actions))
+    return (_operations(rule.conditions, '/conditions', ops.conditions),
+            _operations(rule.actions, '/actions', ops.actions))
 
 
 def _operations(written: typing.Iterable[typing.Mapping[str, typing.Any]],
-                name: str, ops: typing.Mapping[str, registry.Op]
-                ) -> list[Operation]:
+                pointer: str, ops: typing.Mapping[str, registry.Op],
+                in_loop: bool = False) -> list[Operation]:
     found = []
     for index, operation in enumerate(written):
         op_name, inverted = model.split_op(operation['op'])
         op = ops[op_name]
         bound, _problems = op.signature.bind(operation.get('args'))
-        found.append(Operation(f'/{name}/{index}', op, operation, inverted,
-                               _with_defaults(op.signature, bound)))
+        place = f'{pointer}/{index}'
+        inner = _operations(
+            operation.get('conditions') or (), f'{place}/conditions', ops,
+            in_loop or operation.get('loop') is not None)
+        found.append(Operation(
+            place, op, operation, inverted,
+            _with_defaults(op.signature, bound), tuple(inner), in_loop))
     return found
 
 

@@ -12,16 +12,21 @@
 
 """``openstack baremetal inspection``: requests, and reapplying."""
 
+import datetime
 from typing import Any
 
 from ironicclient.osc import command
+from oslo_utils import timeutils
 
 from ironic_inspection_rules.client import inspection_request
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.osc import cloud
 from ironic_inspection_rules.ruleset import machine
 
-_COLUMNS = ('uuid', 'node_uuid', 'state', 'attempts', 'worker', 'last_error')
+_COLUMNS = ('UUID', 'Node', 'State', 'Attempts', 'Age', 'Error')
+_LONG = ('uuid', 'node_uuid', 'event', 'state', 'attempts', 'worker',
+         'last_error', 'created_at', 'started_at', 'finished_at')
+_LONGEST = 60
 
 
 class ReapplyInspection(command.ShowOne):
@@ -57,16 +62,25 @@ class ListInspectionRequests(command.Lister):
         parser = super().get_parser(prog_name)
         parser.add_argument('--node', metavar='<node>',
                             help=_('Only those of this node'))
+        parser.add_argument('--long', action='store_true',
+                            help=_('With worker, times and whole errors'))
         parser.add_argument('--state', metavar='<state>',
                             help=_('Only those in this state'))
         return parser
 
     def take_action(self, parsed_args):
-        found = inspection_request.inspection_requests(
-            cloud.baremetal(self), node=parsed_args.node,
-            state=parsed_args.state)
-        return _COLUMNS, [tuple(each[name] for name in _COLUMNS)
-                          for each in found]
+        baremetal = cloud.baremetal(self)
+        found = list(inspection_request.inspection_requests(
+            baremetal, node=parsed_args.node, state=parsed_args.state))
+        if parsed_args.long:
+            return _LONG, [tuple(each[name] for name in _LONG)
+                           for each in found]
+        names = inspection_request.node_names(baremetal) if found else {}
+        now = timeutils.utcnow(with_timezone=True)
+        return _COLUMNS, [
+            (each['uuid'], names.get(each['node_uuid']) or each['node_uuid'],
+             each['state'], each['attempts'], _age(each['created_at'], now),
+             _short(each['last_error'] or '')) for each in found]
 
 
 class ShowInspectionRequest(command.ShowOne):
@@ -89,6 +103,24 @@ class AbortInspectionRequest(command.Command):
     def take_action(self, parsed_args):
         inspection_request.abort_inspection_request(cloud.baremetal(self),
                                                     parsed_args.request)
+
+
+def _age(created_at: str, now: datetime.datetime) -> str:
+    """Tell roughly how long ago something was."""
+    created = timeutils.parse_isotime(created_at)
+    if created.tzinfo is None:
+        created = created.replace(tzinfo=datetime.UTC)
+    seconds = int((now - created).total_seconds())
+    for unit, length in (('d', 86400), ('h', 3600), ('min', 60)):
+        if seconds >= length:
+            return f'{seconds // length} {unit}'
+    return f'{max(seconds, 0)} s'
+
+
+def _short(error: str) -> str:
+    # Ironic puts its own words before the reason, more than once.
+    reason = error.rpartition('Reason: ')[2]
+    return reason if len(reason) <= _LONGEST else f'{reason[:_LONGEST]}…'
 
 
 def _with_request(parser):

@@ -14,34 +14,42 @@
 
 import collections
 import json
-import sys
 from typing import Any
 
 from ironicclient.osc import command
 from ironicclient.osc.v1 import baremetal_inspection_rule as shipped
-from osc_lib import exceptions as osc_exceptions
-import prettytable
-from rich import console
-from rich import progress
 import yaml
 
-from ironic_inspection_rules.client import importing
 from ironic_inspection_rules.client import inspection_rule
+from ironic_inspection_rules.client import rule_set
+from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.offline import table
 from ironic_inspection_rules.osc import cloud
-from ironic_inspection_rules.ruleset import document
+from ironic_inspection_rules.osc import fleet_evaluation
+from ironic_inspection_rules.osc import problem
+from ironic_inspection_rules.osc import rule_set as rule_set_commands
 from ironic_inspection_rules.ruleset import machine
+from ironic_inspection_rules.ruleset import origin
 
 EXIT_FAILED = 2
 """What ``evaluate`` returns when the inspection would fail."""
 
 
 class GetInspectionRule(shipped.ShowBaremetalInspectionRule):
-    """Show an inspection rule; another name of "show"."""
+    """Show an inspection rule, by its UUID or its description."""
+
+    def take_action(self, parsed_args):
+        parsed_args.rule = inspection_rule.find_inspection_rule(
+            cloud.baremetal(self), parsed_args.rule)
+        return super().take_action(parsed_args)
 
 
 class ImportInspectionRules(command.Command):
-    """Make or replace inspection rules from files: all of them or none."""
+    """Make or replace inspection rules from files: all of them or none.
+
+    What "apply --yes" does without --prune.
+    """
 
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
@@ -50,27 +58,28 @@ class ImportInspectionRules(command.Command):
             help=_('YAML or JSON file with one rule or a list of rules'))
         parser.add_argument(
             '--replace', action='store_true',
-            help=_('Replace the rule with the same UUID or, where a rule has '
-                   'none, with the same description'))
+            help=_('Kept for scripts: a rule always takes the place of the '
+                   'one with the same UUID or, where it has none, with the '
+                   'same description'))
         return parser
 
     def take_action(self, parsed_args):
         baremetal = cloud.baremetal(self)
-        rules = [rule for path in parsed_args.files
-                 for rule in document.load(path).entries]
-        present = list(inspection_rule.inspection_rules(baremetal,
-                                                        details=True))
-        steps = importing.decide(rules, present, parsed_args.replace)
-        with progress.Progress(console=console.Console(stderr=True),
-                               transient=True,
-                               disable=not sys.stderr.isatty()) as bar:
-            task = bar.add_task(_('Importing'), total=len(steps))
-            importing.carry_out(baremetal, steps, lambda: bar.advance(task))
-        count = collections.Counter(step.outcome for step in steps)
+        files = origin.load(parsed_args.files)
+        with problem.explained(baremetal, files):
+            plan = rule_set.plan(baremetal, files.rules, prune=False)
+            if plan.changes:
+                rule_set.replace_inspection_rules(baremetal, plan.rules,
+                                                  plan.revision)
+        count = collections.Counter(step['outcome'] for step in plan.steps)
         self.app.stdout.write(
             _('%(created)d created, %(updated)d updated, %(unchanged)d '
-              'unchanged\n') % {name: count[name] for name in
-                                ('created', 'updated', 'unchanged')})
+              'unchanged\n') % {
+                  'created': count['created'], 'updated': count['updated'],
+                  'unchanged': len(files.rules) - count['created']
+                  - count['updated']})
+        for warning in inspection_rule.warnings(baremetal):
+            self.app.stderr.write(_('Warning: %s\n') % warning)
 
 
 class ExportInspectionRules(command.Command):
@@ -79,6 +88,9 @@ class ExportInspectionRules(command.Command):
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
         parser.add_argument(
+            '--revision', metavar='<revision>', type=int,
+            help=_('Write the rules of this revision of the rule set'))
+        parser.add_argument(
             'file', metavar='<file>', nargs='?',
             help=_('File to write, JSON if it is named so and YAML otherwise;'
                    ' standard output if not given'))
@@ -86,11 +98,15 @@ class ExportInspectionRules(command.Command):
 
     def take_action(self, parsed_args):
         baremetal = cloud.baremetal(self)
-        rules = [rule for rule in inspection_rule.inspection_rules(
-            baremetal, details=True) if not rule['built_in']]
-        readable = [{name: rule[name]
-                     for name in ('uuid', *importing.DEFAULTS)}
-                    for rule in rules if not rule['sensitive']]
+        if parsed_args.revision is None:
+            rules = [rule for rule in inspection_rule.inspection_rules(
+                baremetal, details=True) if not rule['built_in']]
+        else:
+            rules = rule_set.get_inspection_rule_revision(
+                baremetal, parsed_args.revision)['rules']
+        # Whoever applies a rule whose operations are null leaves them alone.
+        readable = [{name: rule[name] for name in model.WRITABLE}
+                    for rule in rules]
         path = parsed_args.file
         if path and path.endswith('.json'):
             text = json.dumps(readable, indent=2) + '\n'
@@ -104,7 +120,7 @@ class ExportInspectionRules(command.Command):
         for rule in rules:
             if rule['sensitive']:
                 self.app.stderr.write(
-                    _('Not exported, as it is sensitive: %(uuid)s '
+                    _('Without operations, as it is sensitive: %(uuid)s '
                       '(%(description)s)\n') % rule)
 
 
@@ -118,20 +134,20 @@ class PurgeInspectionRules(command.Command):
         return parser
 
     def take_action(self, parsed_args):
-        if not parsed_args.yes:
-            if not sys.stdin.isatty():
-                raise osc_exceptions.CommandError(
-                    _('Nobody is there to ask: add --yes'))
-            answer = input(_('Remove all inspection rules? [y/N] '))
-            if answer.strip().lower() not in ('y', 'yes'):
-                return
-        inspection_rule.delete_all_inspection_rules(cloud.baremetal(self))
+        if rule_set_commands.confirm(_('Remove all inspection rules?'),
+                                     parsed_args.yes):
+            inspection_rule.delete_all_inspection_rules(
+                cloud.baremetal(self))
 
 
 class EvaluateInspectionRules(command.Command):
-    """Try inspection rules on a machine without changing anything.
+    """Try inspection rules on machines without changing anything.
 
-    Returns 2 when the inspection would fail.
+    Returns 2 when the inspection would fail. With --nodes and --rules it
+    returns 2 when a machine would be treated otherwise than by the rules in
+    force, and 0 when none would; whether a rule refuses machines is such a
+    difference. It returns 1 when a rule cannot be carried out on a machine,
+    or nothing is known of any of them.
     """
 
     def get_parser(self, prog_name):
@@ -145,43 +161,51 @@ class EvaluateInspectionRules(command.Command):
             help=_('File with an inventory, as Ironic stores it or the '
                    'ramdisk sends it'))
         parser.add_argument(
-            '--rules', metavar='<file>',
-            help=_('File with rules to try instead of those in force'))
+            '--rules', metavar='<file>', nargs='+', action='extend',
+            help=_('Files with rules to try instead of those in force'))
         parser.add_argument('--phase', metavar='<phase>',
                             help=_('Only this phase'))
         parser.add_argument(
             '-f', '--format', choices=('table', 'json', 'yaml'),
             default='table', help=_('How to print the result'))
+        fleet_evaluation.add_arguments(parser)
         return parser
 
     def take_action(self, parsed_args):
+        fleet_evaluation.check(parsed_args)
+        if parsed_args.nodes is not None:
+            return fleet_evaluation.run(self, parsed_args)
         request: dict[str, Any] = {'node': parsed_args.node,
                                    'phase': parsed_args.phase}
+        files = origin.load([])
+        baremetal = cloud.baremetal(self)
         if parsed_args.rules:
-            request['rules'] = list(document.load(parsed_args.rules).entries)
+            files = origin.load(parsed_args.rules)
+            request['rules'] = files.rules
         if parsed_args.inventory:
             read = machine.load(parsed_args.inventory)
             request['inventory'] = read.inventory
             request['plugin_data'] = read.plugin_data
-        result = inspection_rule.evaluate_inspection_rules(
-            cloud.baremetal(self), **request)
+        with problem.explained(baremetal, files):
+            result = inspection_rule.evaluate_inspection_rules(
+                baremetal, **request)
         self.app.stdout.write(_PRINTERS[parsed_args.format](result) + '\n')
         return 0 if result['result'] == 'ok' else EXIT_FAILED
 
 
 def _as_tables(result: dict[str, Any]) -> str:
-    rules = prettytable.PrettyTable([_('Rule'), _('Phase'), _('Matched'),
-                                     _('Why')], align='l')
-    for rule in result['rules']:
-        rules.add_row([rule['description'] or rule['uuid'], rule['phase'],
-                       _('yes') if rule['matched'] else _('no'),
-                       '\n'.join(map(_why, rule['conditions'] or ()))])
-    changes = prettytable.PrettyTable([_('Object'), _('Change'), _('Path'),
-                                       _('Value')], align='l')
-    for change in result['changes']:
-        changes.add_row([change['object'], change['op'], change['path'],
-                         json.dumps(change['value'], ensure_ascii=False)])
-    lines = [str(rules), str(changes)]
+    rules = table.render(
+        [_('Rule'), _('Phase'), _('Matched'), _('Why')],
+        [[rule['description'] or rule['uuid'], rule['phase'],
+          _('yes') if rule['matched'] else _('no'),
+          '\n'.join(map(_why, rule['conditions'] or ()))]
+         for rule in result['rules']])
+    changes = table.render(
+        [_('Object'), _('Change'), _('Path'), _('Value')],
+        [[change['object'], change['op'], change['path'],
+          json.dumps(change['value'], ensure_ascii=False)]
+         for change in result['changes']])
+    lines = [rules, changes]
     if result['error']:
         lines.append(_('The inspection would fail: %s') % result['error'])
     return '\n'.join(lines)

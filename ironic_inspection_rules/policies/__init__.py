@@ -19,6 +19,7 @@ from oslo_policy import policy
 
 from ironic_inspection_rules.policies import inspection_request
 from ironic_inspection_rules.policies import inspection_rule
+from ironic_inspection_rules.policies import inspection_run
 
 
 def list_rules() -> Iterator[policy.RuleDefault]:
@@ -26,6 +27,7 @@ def list_rules() -> Iterator[policy.RuleDefault]:
     return itertools.chain(
         inspection_request.list_rules(),
         inspection_rule.list_rules(),
+        inspection_run.list_rules(),
     )
 
 

@@ -19,15 +19,36 @@ import typing
 import yaml
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import nesting
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.ruleset import quoting
 
 Place = tuple[int, int]
 
-_Loader = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
+DEPTH = 100
+"""How deep mappings and lists in a file may be nested, aliases included."""
+
+ALIASED = 1_000_000
+"""For how many values all aliases of a file may stand."""
+
+Loader = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 _TEXT = 'tag:yaml.org,2002:str'
 _MERGE = 'tag:yaml.org,2002:merge'
 _TIMESTAMP = 'tag:yaml.org,2002:timestamp'
+
+
+@dataclasses.dataclass
+class _Extent:
+    """How deep a value is nested, and of how many it is made."""
+
+    height: int = 0
+    size: int = 1
+    anchor: str | None = None
+
+    def add(self, inner: '_Extent') -> None:
+        self.height = max(self.height, inner.height + 1)
+        self.size += inner.size
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,10 +91,8 @@ def load_mapping(path: str) -> dict[str, typing.Any]:
     :raises: :class:`.exceptions.InvalidDocument` where it does not.
     """
     text = _read(path)
-    try:
-        # Takes a hundredth of the time.
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+    value = _parse_json(text)
+    if value is None:
         entries = _compose(path, text).entries
         value = entries[0] if len(entries) == 1 else None
     if not isinstance(value, dict):
@@ -84,32 +103,100 @@ def load_mapping(path: str) -> dict[str, typing.Any]:
 
 def _read(path: str) -> str:
     try:
-        with open(path, encoding='utf-8') as stream:
+        # Editors of Windows begin a file with a mark of its encoding.
+        with open(path, encoding='utf-8-sig') as stream:
             return stream.read()
-    except (OSError, UnicodeDecodeError) as exc:
+    except OSError as exc:
+        raise exceptions.InvalidDocument(
+            path, exc.strerror or str(exc)) from exc
+    except UnicodeDecodeError as exc:
         raise exceptions.InvalidDocument(path, str(exc)) from exc
 
 
-def _compose(path: str, text: str) -> Document:
+def _parse_json(text: str) -> typing.Any:
+    """Try what takes a hundredth of the time of YAML; None if it is none."""
+    if nesting.is_deeper(text.encode(), DEPTH):
+        return None
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def parse(path: str, text: str) -> Document:
+    """Read the rules of a file whose text is known; see :func:`load`."""
+    return _compose(path, text)
+
+
+def nodes(text: str) -> list[yaml.Node]:
+    """Return the entries of a file as YAML has them, with their marks.
+
+    :raises: YAMLError where they cannot be read.
+    """
+    text = readable(text)
+    _check_bounds(text)
+    return [entry for node in yaml.compose_all(text, Loader)
+            if node is not None for entry in _split(node)]
+
+
+def readable(text: str) -> str:
+    """Return the text of a file as YAML can read it, of the same length."""
     # Only JSON has tabs where they matter to YAML, and only between values.
     if text.lstrip().startswith(('[', '{')):
-        text = text.replace('\t', ' ')
+        return text.replace('\t', ' ')
+    return text
+
+
+def _compose(path: str, text: str) -> Document:
     try:
-        nodes = [node for node in yaml.compose_all(text, _Loader)
-                 if node is not None]
-        entries = [entry for node in nodes for entry in _split(node)]
+        entries = nodes(text)
         places: dict[tuple[int, str], Place] = {}
         values = []
         for index, entry in enumerate(entries):
-            values.append(_construct(entry))
+            values.append(_construct(entry, text))
             places.update(((index, pointer), place)
                           for pointer, place in _places(entry, ''))
     except (yaml.YAMLError, RecursionError) as exc:
         mark = getattr(exc, 'problem_mark', None)
+        reason = getattr(exc, 'problem', None) or str(exc)
+        hint = mark and quoting.syntax_hint(text, mark.line)
         raise exceptions.InvalidDocument(
-            path, getattr(exc, 'problem', None) or str(exc),
+            path, f'{reason}; {hint}' if hint else reason,
             mark and (mark.line + 1, mark.column + 1)) from exc
     return Document(path, tuple(values), places)
+
+
+def _check_bounds(text: str) -> None:
+    """Refuse what would end in the stack or the memory: before it is read.
+
+    :raises: MarkedYAMLError where it is nested too deeply, or aliases stand
+        for too much.
+    """
+    anchored: dict[str, _Extent] = {}
+    outer = [_Extent()]
+    aliased = 0
+    for event in yaml.parse(text, Loader):
+        extent = _Extent(anchor=getattr(event, 'anchor', None))
+        if isinstance(event, yaml.CollectionStartEvent):
+            outer.append(extent)
+            ended = None
+        elif isinstance(event, yaml.CollectionEndEvent):
+            ended = outer.pop()
+        elif isinstance(event, yaml.AliasEvent):
+            endless = any(event.anchor == each.anchor for each in outer)
+            ended = anchored.get(event.anchor, _Extent(DEPTH * endless))
+            aliased += ended.size
+        else:
+            ended = extent if isinstance(event, yaml.ScalarEvent) else None
+        if ended is not None:
+            outer[-1].add(ended)
+            if ended.anchor is not None:
+                anchored[ended.anchor] = ended
+        if len(outer) + outer[-1].height > DEPTH or aliased > ALIASED:
+            raise yaml.MarkedYAMLError(
+                problem=_('nested too deeply') if aliased <= ALIASED else
+                _('aliases stand for too many values'),
+                problem_mark=event.start_mark)
 
 
 def _split(node: yaml.Node) -> list[yaml.Node]:
@@ -133,14 +220,21 @@ def _is_rule(node: yaml.Node) -> bool:
         key.value == 'actions' for key, _value in node.value)
 
 
-def _construct(node: yaml.Node) -> typing.Any:
-    """Return the node's value; times stay the text they are."""
+def _construct(node: yaml.Node, text: str) -> typing.Any:
+    """Return the node's value; times stay the text they are.
+
+    :param text: of the whole file.
+    """
+    problem = quoting.problem(node, text)
+    if problem:
+        raise yaml.MarkedYAMLError(problem=problem,
+                                   problem_mark=node.start_mark)
     if isinstance(node, yaml.SequenceNode):
-        return [_construct(item) for item in node.value]
+        return [_construct(item, text) for item in node.value]
     if isinstance(node, yaml.MappingNode):
         _check_keys(node)
         yaml.constructor.SafeConstructor().flatten_mapping(node)
-        return {_construct(key): _construct(value)
+        return {_construct(key, text): _construct(value, text)
                 for key, value in node.value}
     if node.tag == _TIMESTAMP:
         return node.value

@@ -48,3 +48,19 @@ def load(path: str) -> Machine:
     if not isinstance(inventory, dict) or not isinstance(plugin_data, dict):
         raise exceptions.InvalidDocument(path, _('there is no inventory'))
     return Machine(path, inventory, plugin_data)
+
+
+def seen_plugin_data(inventory: dict[str, typing.Any],
+                     plugin_data: dict[str, typing.Any]
+                     ) -> dict[str, typing.Any]:
+    """Return plugin data as rules see them: with ``bmc_address``.
+
+    ironic-inspector's hook ``validate_interfaces`` put it there, and spec 003
+    "Rules examples" relies on it; Ironic's hook does not. It is the address
+    that the ramdisk found, by IPv4 if there is one.
+    """
+    found = [inventory[name] for name in ('bmc_address', 'bmc_v6address')
+             if inventory.get(name)]
+    if not found or 'bmc_address' in plugin_data:
+        return plugin_data
+    return {**plugin_data, 'bmc_address': found[0]}

@@ -70,7 +70,7 @@ class Repository:
         self._mask_secrets = mask_secrets
         self._lock = threading.Lock()
         self._revision: int | None = None
-        self._plans: dict[str, tuple[compiler.Plan, ...]] = {}
+        self._plans: dict[str, tuple[compiler.CompiledRule, ...]] = {}
 
     def refresh(self, context: typing.Any) -> None:
         """Take up changes of stored rules since the last time.
@@ -86,7 +86,12 @@ class Repository:
                 self._plans = self.compile([*self.built_in, *stored])
                 self._revision = revision
 
-    def plans(self, phase: str) -> tuple[compiler.Plan, ...]:
+    @property
+    def revision(self) -> int | None:
+        """The revision of the stored rules as of the last refresh."""
+        return self._revision
+
+    def plans(self, phase: str) -> tuple[compiler.CompiledRule, ...]:
         """Return the rules of a phase in the order they run in.
 
         They are as of the last :meth:`refresh`.
@@ -94,15 +99,16 @@ class Repository:
         return self._plans.get(phase, ())
 
     def compile(self, rules: typing.Iterable[model.Rule]
-                ) -> dict[str, tuple[compiler.Plan, ...]]:
-        """Compile rules and return them by phase, in order."""
-        plans: dict[str, list[compiler.Plan]] = {
+                ) -> dict[str, tuple[compiler.CompiledRule, ...]]:
+        """Compile the rules that run, and return them by phase, in order."""
+        plans: dict[str, list[compiler.CompiledRule]] = {
             phase: [] for phase in model.PHASES}
         for rule in order(rules):
-            plans[rule.phase].append(self._compile(rule))
+            if rule.mode != model.OFF:
+                plans[rule.phase].append(self._compile(rule))
         return {phase: tuple(each) for phase, each in plans.items()}
 
-    def _compile(self, rule: model.Rule) -> compiler.Plan:
+    def _compile(self, rule: model.Rule) -> compiler.CompiledRule:
         try:
             return compiler.compile_rule(rule, self.ops, self._mask_secrets)
         except KeyError as exc:

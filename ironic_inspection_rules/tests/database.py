@@ -52,6 +52,9 @@ class Database(fixtures.Fixture):
         facade.configure(connection=url.render_as_string(False))
         self.useFixture(test_fixtures.ReplaceEngineFacadeFixture(
             enginefacade._context_manager, facade))
+        # Ironic reads the option once in a process, and keeps what it says.
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.common.utils.USING_SQLITE', self.kind == 'sqlite'))
         self.engine = facade.writer.get_engine()
         self.addCleanup(self.engine.dispose)
         if self.ready:

@@ -10,78 +10,184 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A page of the documentation, to be done as it is written.
+"""Pages of the documentation, to be done as they are written.
 
-Blocks with a caption are files. In blocks of the language ``console`` lines
-with ``$`` are commands, and the others what they print.
+Blocks of the language ``console`` are commands, with ``$`` or, for root,
+``#`` before them, and what they print; ``...`` stands for anything. Blocks
+with a caption are files. A comment before a block says what a reader would
+know and a machine would not::
+
+    .. test: not run, <why>
+    .. test: ends with <exit status of the last command of the block>
+    .. test: node <name>, to be there before the page begins
+    .. test: inspected node <name>, likewise
 """
 
+from collections.abc import Iterator
+import dataclasses
 import pathlib
 import re
-import subprocess
 import typing
 
 import ironic_inspection_rules
 
-_SOURCE = pathlib.Path(ironic_inspection_rules.__file__).parents[1].joinpath(
-    'doc', 'source')
-_BLOCK = re.compile(r'^\.\. code-block:: (?P<language>\w+)\n'
-                    r'(?:   :caption: (?P<name>\S+)\n)?\n'
-                    r'(?P<text>(?:(?:   .*)?\n)+)', re.MULTILINE)
-_UUID = re.compile(r'[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}')
+ROOT = pathlib.Path(ironic_inspection_rules.__file__).parents[1]
+
+_HEAD = re.compile(r'(?P<indent> *)\.\. code-block:: (?P<language>[\w-]+)')
+_CAPTION = re.compile(r' +:caption: (?P<name>\S+)')
+_COMMENT = re.compile(r' *\.\. test: (?P<text>.*)')
+_VARIABLE = (
+    re.compile(r'[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'),
+    re.compile(r'\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?'
+               r'(?:\+00:00|Z)?'))
 
 
 class Step(typing.NamedTuple):
-    """A command and what it is said to print."""
+    """A command, what it is said to print, and how it is to end."""
 
     command: str
     output: str
+    status: int = 0
 
 
-def exists(name: str) -> bool:
-    """Tell whether the page is here; it is in a checkout only."""
-    return _SOURCE.joinpath(name).is_file()
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """A block of a page.
 
-
-def files(name: str) -> dict[str, str]:
-    """Return the files of a page by their names."""
-    return {block['name']: _unindent(block['text'])
-            for block in _blocks(name) if block['name']}
-
-
-def steps(name: str) -> list[Step]:
-    """Return the commands of a page, but not those of the root user."""
-    found = []
-    for block in _blocks(name):
-        if block['language'] != 'console':
-            continue
-        for part in _unindent(block['text']).split('$ ')[1:]:
-            command, _newline, output = part.partition('\n')
-            found.append(Step(command, output.rstrip('\n')))
-    return found
-
-
-def carry_out(step: Step, directory: str,
-              environment: dict[str, str]) -> str:
-    """Run a command.
-
-    :returns: what it prints.
+    ``line`` counts from one, ``caption`` is the name of a file or None,
+    ``comments`` are those about the test that stand before the block.
     """
-    done = subprocess.run(
-        step.command, shell=True, cwd=directory, env=environment, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-    return done.stdout.rstrip('\n')
+
+    line: int
+    language: str
+    caption: str | None
+    text: str
+    comments: tuple[str, ...] = ()
+
+    @property
+    def reason(self) -> str | None:
+        """Why it is not run, None where it is."""
+        for comment in self.comments:
+            if comment.startswith('not run'):
+                return comment.removeprefix('not run').lstrip(', ')
+        return None
+
+    @property
+    def steps(self) -> list[Step]:
+        """The commands of a block of the language ``console``."""
+        found: list[Step] = []
+        open_end = False
+        # What is printed may begin with the other sign.
+        sign = self.text[:2]
+        for line in self.text.splitlines():
+            prompt = line.startswith(sign)
+            if open_end or line.startswith('> '):
+                found[-1] = found[-1]._replace(
+                    command=f'{found[-1].command}\n{line.removeprefix("> ")}')
+            elif prompt:
+                found.append(Step(line.removeprefix(sign), ''))
+            else:
+                found[-1] = found[-1]._replace(
+                    output=f'{found[-1].output}{line}\n')
+            open_end = (open_end or prompt) and line.endswith('\\')
+        status = [int(comment.split()[-1]) for comment in self.comments
+                  if comment.startswith('ends with')]
+        if status:
+            found[-1] = found[-1]._replace(status=status[0])
+        return found
 
 
-def without_uuids(text: str) -> str:
-    """Make UUIDs that are made up anew each time all the same."""
-    return _UUID.sub('UUID', text)
+class Page:
+    """A page.
+
+    :param path: from the root of the checkout.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.text = ROOT.joinpath(path).read_text()
+        self.blocks = list(_blocks(self.text.splitlines()))
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The files that the page shows, by name."""
+        return {block.caption: block.text for block in self.blocks
+                if block.caption}
+
+    @property
+    def steps(self) -> list[Step]:
+        """All commands that are run, in order."""
+        return [step for block in self.blocks if block.language == 'console'
+                and block.reason is None for step in block.steps]
+
+    def nodes(self, kind: str) -> list[str]:
+        """Names of the nodes that are there before the page begins.
+
+        :param kind: ``node`` or ``inspected node``.
+        """
+        return re.findall(rf'^ *\.\. test: {kind} (\S+)$', self.text,
+                          re.MULTILINE)
 
 
-def _blocks(name: str) -> list[re.Match[str]]:
-    return list(_BLOCK.finditer(_SOURCE.joinpath(name).read_text()))
+def pages() -> list[str]:
+    """Return the paths of all pages; none where there is no checkout."""
+    found = [ROOT / 'README.rst', *ROOT.glob('doc/source/**/*.rst'),
+             *ROOT.glob('api-ref/source/*.inc'),
+             *ROOT.glob('api-ref/source/*.rst')]
+    return sorted(str(path.relative_to(ROOT)) for path in found
+                  if path.is_file() and ROOT.joinpath('doc').is_dir())
 
 
-def _unindent(text: str) -> str:
-    return '\n'.join(line[3:] for line in text.rstrip('\n').split('\n')
-                     ) + '\n'
+def matches(said: str, printed: str) -> bool:
+    """Tell whether a command printed what the page says.
+
+    What is new each time, such as a UUID, is anything of its kind, and
+    ``...`` is any text.
+    """
+    parts = [re.escape(_constant(part)) for part in said.split('...')]
+    return re.fullmatch('.*?'.join(parts), _constant(printed),
+                        re.DOTALL) is not None
+
+
+def _constant(text: str) -> str:
+    for pattern in _VARIABLE:
+        text = pattern.sub('~', text)
+    return '\n'.join(line.rstrip() for line in text.strip().splitlines())
+
+
+def _blocks(lines: list[str]) -> Iterator[Block]:
+    comments: list[str] = []
+    number = 0
+    while number < len(lines):
+        line = lines[number]
+        number += 1
+        comment, head = _COMMENT.fullmatch(line), _HEAD.fullmatch(line)
+        if comment:
+            text = comment['text']
+            while number < len(lines) and lines[number].startswith('   '):
+                text += f' {lines[number].strip()}'
+                number += 1
+            comments.append(text)
+        elif head:
+            yield _block(lines, number, head, tuple(comments))
+            comments = []
+        elif line:
+            comments = []
+
+
+def _block(lines: list[str], number: int, head: re.Match[str],
+           comments: tuple[str, ...]) -> Block:
+    """Read the block whose head is before a line, by number from zero."""
+    first, caption = number, None
+    indent = head['indent'] + '   '
+    while lines[number].strip():
+        found = _CAPTION.fullmatch(lines[number])
+        caption = found['name'] if found else caption
+        number += 1
+    text: list[str] = []
+    for line in lines[number:]:
+        if line.strip() and not line.startswith(indent):
+            break
+        text.append(line[len(indent):])
+    return Block(first, head['language'], caption,
+                 '\n'.join(text).strip('\n') + '\n', comments)

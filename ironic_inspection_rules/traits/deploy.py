@@ -18,9 +18,20 @@ not lead to a wrong deployment.
 """
 
 from collections.abc import Collection
+import typing
 
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.traits import names
+
+
+def node_problem(node: typing.Any) -> str | None:
+    """Say why a node cannot be deployed with its instance's traits.
+
+    :param node: a node as Ironic's object.
+    :returns: a message that names all that is wrong, or None.
+    """
+    return problem(node.instance_info.get('traits'),
+                   node.traits.get_trait_names())
 
 
 def problem(wanted: object, present: Collection[str]) -> str | None:

@@ -22,6 +22,7 @@ import typing
 import os_traits
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
 
 MAX_TRAITS = 50
@@ -46,10 +47,20 @@ def problem(name: object) -> str | None:
                      'max': MAX_LENGTH, 'start': name[:40],
                      'length': len(name)}
     if name not in STANDARD and not _CUSTOM.match(name):
-        return _("'%s' is not the name of a trait: it must be a standard "
+        text = _("'%s' is not the name of a trait: it must be a standard "
                  'trait of os-traits, or CUSTOM_ followed by upper-case '
                  'letters, digits and underscores') % name
+        near = _nearest(name)
+        return f'{text}; ' + _('did you mean "%s"?') % near if near else text
     return None
+
+
+def _nearest(name: str) -> str | None:
+    """Find the trait that was perhaps meant."""
+    form = re.sub(r'[^A-Z0-9]+', '_', name.upper()).strip('_')
+    if _CUSTOM.match(form):
+        return form
+    return suggestion.nearest(name, STANDARD)
 
 
 def validate(names: typing.Iterable[object]) -> None:

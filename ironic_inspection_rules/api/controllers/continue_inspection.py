@@ -12,29 +12,41 @@
 
 """Inspection data from the ramdisk: early rules come first."""
 
+import functools
 from http import client as http_client
-import inspect
+import time
+from typing import Any
 
 from ironic import api
+from ironic import objects
 from ironic.api.controllers.v1 import ramdisk
 from ironic.api.controllers.v1 import utils as api_utils
+from ironic.api.controllers.v1 import versions
 from ironic.common import args
 from ironic.common import exception as ironic_exception
+from ironic.conductor import utils as conductor_utils
 from ironic.conf import CONF
 from ironic.drivers.modules import inspect_utils
 
-from ironic_inspection_rules.adapters import effects
-from ironic_inspection_rules.adapters import intake
-from ironic_inspection_rules.adapters import start
-from ironic_inspection_rules.adapters import target as adapters_target
 from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api.controllers import base
+from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine import target as engine_target
 from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.inspection import effects
+from ironic_inspection_rules.inspection import keeping
+from ironic_inspection_rules.inspection import limits
+from ironic_inspection_rules.inspection import saving
+from ironic_inspection_rules.inspection import start
+from ironic_inspection_rules.patches import continue_inspection as stock
+from ironic_inspection_rules.queue import submission
+from ironic_inspection_rules.runs import record
 
-_stock_post = inspect.unwrap(ramdisk.ContinueInspectionController.post)
+AGENT_TOKEN = 'agent_token'
+"""What a ramdisk may post to prove which machine it is, as in heartbeats."""
 
 
 class ContinueInspectionController(base.RestController):
@@ -44,7 +56,8 @@ class ContinueInspectionController(base.RestController):
         they all are.
     """
 
-    def __init__(self, requests: intake.Intake | None = None) -> None:
+    def __init__(self, requests: submission.RequestSubmitter |
+                 None = None) -> None:
         super().__init__()
         self._stock = ramdisk.ContinueInspectionController()
         self._requests = requests
@@ -57,19 +70,24 @@ class ContinueInspectionController(base.RestController):
             enrolled or changed then.
         """
         node_uuid = request.query({'node_uuid': args.uuid})['node_uuid']
-        data = ramdisk.DATA_VALIDATOR('data', request.ramdisk_data())
-        _check_access()
+        _check_access(node_uuid)
+        data = stock.validated(request.ramdisk_data())
         inventory = data.pop('inventory')
+        if self._requests is not None:
+            # Before anything can see it: it is a secret.
+            token = data.pop(AGENT_TOKEN, None)
+            stock.hand_over_by(functools.partial(
+                submission.QueueingConductorAPI, submitter=self._requests,
+                posted=data, sender=api.request.client_addr,
+                is_machine=functools.partial(_is_machine, token)))
         plugin_data = without_reserved(data)
         run_early_rules(api.request.context, inventory, plugin_data)
-        if self._requests is not None:
-            api.request.rpcapi = intake.Reception(
-                api.request.rpcapi, self._requests, posted=data)
-        return _stock_post(
+        return stock.post(
             self._stock, {**plugin_data, 'inventory': inventory}, node_uuid)
 
 
-_NOT_FOR_THE_RAMDISK = (inspect_utils.AUTO_DISCOVERED_FLAG, trace.KEY)
+_NOT_FOR_THE_RAMDISK = (inspect_utils.AUTO_DISCOVERED_FLAG, trace.KEY,
+                        record.EARLY_KEY)
 """What plugin data may say of the machine only on Ironic's own authority."""
 
 
@@ -87,21 +105,39 @@ def run_early_rules(context, inventory: dict, plugin_data: dict) -> None:
     """
     rules = start.rules()
     rules.refresh(context)
-    target = engine_target.Target(
-        engine_target.Facts(inventory, plugin_data),
+    target = working_copy.WorkingCopy(
+        working_copy.Facts(inventory, plugin_data),
         effects.ServiceEffects())
-    outcome = runner.run(rules.plans(model.EARLY), target)
+    started = time.perf_counter()
+    outcome = runner.run(rules.plans(model.EARLY), target, keep=True,
+                         limits=limits.of(model.EARLY))
+    seconds = time.perf_counter() - started
+    keeping.phase_ended(model.EARLY, outcome, seconds, None, outcome.error)
     if outcome.error:
         raise outcome.error
-    adapters_target.update_plugin_data(target, plugin_data)
+    saving.update_plugin_data(target, plugin_data)
     outcome.record(plugin_data, model.EARLY)
+    if outcome.traces or outcome.audited:
+        plugin_data[record.EARLY_KEY] = {
+            model.EARLY: record.of_phase(outcome, seconds),
+            record.EARLY_HIDDEN: hiding.lasting(target.hidden, ())}
 
 
-def _check_access() -> None:
-    """Refuse whom Ironic's controller would, before any rule runs."""
+def _check_access(node_uuid: str | None) -> None:
+    """Refuse whom Ironic's controller would, before anything is read."""
     # Ironic 35 does not have this option yet.
     if not getattr(CONF.api, 'enable_ramdisk_endpoints', True):
         raise ironic_exception.HTTPForbidden(resource=api.request.path)
-    if not api_utils.allow_continue_inspection_endpoint():
-        raise ironic_exception.NotFound()
+    if not (api_utils.new_continue_inspection_endpoint()
+            or (api_utils.allow_continue_inspection_endpoint()
+                and node_uuid is None)):
+        raise ironic_exception.NotFound(
+            _('API version 1.%d or newer is required')
+            % versions.MINOR_84_CONTINUE_INSPECTION)
     api_utils.check_policy('baremetal:driver:ipa_continue_inspection')
+
+
+def _is_machine(token: Any, node_uuid: str) -> bool:
+    """Whether a token is the one that a machine was given by Ironic."""
+    return isinstance(token, str) and conductor_utils.is_agent_token_valid(
+        objects.Node.get_by_uuid(api.request.context, node_uuid), token)

@@ -12,37 +12,43 @@
 
 """/v1/inspection_rules/evaluate: rules tried without changing anything."""
 
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from ironic import api
 from ironic import objects
 from ironic.api.controllers.v1 import utils as api_utils
-from ironic.drivers.modules import inspect_utils
-from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.adapters import facts
+from ironic_inspection_rules.api import hidden_operations
+from ironic_inspection_rules.api import inspection_data
+from ironic_inspection_rules.api import posted_rules
 from ironic_inspection_rules.api import request
+from ironic_inspection_rules.api import stream
 from ironic_inspection_rules.api import version
 from ironic_inspection_rules.api import view
 from ironic_inspection_rules.api.controllers import base
-from ironic_inspection_rules.engine import compiler
+from ironic_inspection_rules.api.fleet import answer
+from ironic_inspection_rules.api.fleet import page as fleet_page
+from ironic_inspection_rules.api.fleet import trial
+from ironic_inspection_rules.engine import evaluation
 from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import rehearsal
-from ironic_inspection_rules.engine import target as engine_target
-from ironic_inspection_rules.engine import trace
-from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.engine import suggestion
+from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.inspection import facts
+from ironic_inspection_rules.inspection import limits
 from ironic_inspection_rules.policies import inspection_rule as policies
 from ironic_inspection_rules.ruleset import repository
 
-_Plans = Mapping[str, Iterable[compiler.Plan]]
-
-_MEMBERS = {'node': str, 'inventory': dict, 'plugin_data': dict,
-            'rules': list, 'phase': str}
-_TYPE_NAMES = {str: 'string', dict: 'object', list: 'list'}
+_OF_MACHINE = {'node': str, 'inventory': dict, 'plugin_data': dict}
+_OF_FLEET = {'nodes': (dict, list), 'limit': int, 'marker': str,
+             'compare': bool}
+_MEMBERS: dict[str, Any] = {**_OF_MACHINE, **_OF_FLEET, 'rules': list,
+                            'phase': str}
+_REQUEST = 'request'
+_TYPE_NAMES = {str: 'string', dict: 'object', list: 'list', int: 'integer',
+               bool: 'boolean', (dict, list): 'object or list'}
 
 
 class EvaluateController(base.RestController):
@@ -55,75 +61,124 @@ class EvaluateController(base.RestController):
 
     def __init__(self, rules: repository.Repository) -> None:
         self._rules = rules
+        self._posted = posted_rules.PostedRules(rules)
 
     @base.expose()
     @version.since_inspection_rules
     def post(self) -> dict[str, Any]:
-        """Tell what rules would do to a machine."""
+        """Tell what rules would do to a machine, or to each of a fleet."""
         api_utils.check_policy(policies.EVALUATE)
         request.query({})
         asked = _checked(request.body())
-        phases = [asked['phase']] if asked['phase'] else model.PHASES
+        if asked['nodes'] is not None:
+            return self._try_on_fleet(asked)
         plans = self._plans(asked['rules'])
-        outcome = rehearsal.rehearse(
-            plans, _facts(api.request.context, asked), phases)
-        return view.represent_rehearsal(outcome)
+        known, origin = _facts(api.request.context, asked)
+        outcome = evaluation.evaluate(plans, known, _phases(asked),
+                                      limits=limits.by_phase())
+        return {**view.represent_evaluation(outcome), **origin}
 
-    def _plans(self, posted: list[Any] | None) -> _Plans:
-        if posted is None:
-            self._rules.refresh(api.request.context)
-            return {phase: self._rules.plans(phase)
-                    for phase in model.PHASES}
-        return self._rules.compile(
-            [self._parse(position, rule)
-             for position, rule in enumerate(posted)])
+    def _try_on_fleet(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Have the answer sent while it is made.
 
-    def _parse(self, position: int, rule: Any) -> model.Rule:
-        if isinstance(rule, dict) and rule.get('uuid') is None:
-            rule = {**rule, 'uuid': uuidutils.generate_uuid()}
-        try:
-            return validation.parse(rule, self._rules.ops)
-        except exceptions.InvalidRule as exc:
-            raise exceptions.InvalidRule(exc.problems,
-                                         f'/rules/{position}') from exc
+        :returns: what nobody gets to see.
+        """
+        plans = self._plans(asked['rules'])
+        tried = trial.Trial(plans, _phases(asked), limits.by_phase(),
+                            self._plans(None) if asked['compare'] else None)
+        nodes = asked['nodes']
+        find = (fleet_page.by_names if isinstance(nodes, list)
+                else fleet_page.by_filters)
+        page = find(nodes, asked['limit'], asked['marker'])
+        stream.send(answer.parts(api.request.context, page, tried))
+        return {}
+
+    def _plans(self, posted: list[Any] | None) -> posted_rules.Plans:
+        if posted is not None:
+            return self._posted.plans(*hidden_operations.filled(
+                api.request.context, posted))
+        self._rules.refresh(api.request.context)
+        return {phase: self._rules.plans(phase) for phase in model.PHASES}
+
+
+def _phases(asked: dict[str, Any]) -> Sequence[str]:
+    return [asked['phase']] if asked['phase'] else model.PHASES
 
 
 def _checked(asked: Any) -> dict[str, Any]:
     """Return the members of the request, None for what is not there."""
     if not isinstance(asked, dict):
         raise exceptions.Invalid(_('The request must be a JSON object'))
-    unknown = ', '.join(sorted(set(asked).difference(_MEMBERS)))
+    unknown = sorted(set(asked).difference(_MEMBERS))
     if unknown:
-        raise exceptions.Invalid(_('Unknown in the request: %s') % unknown)
+        raise exceptions.Invalid('; '.join(
+            suggestion.unknown(_('member of the request'), name, _MEMBERS)
+            for name in unknown))
     for name, kind in _MEMBERS.items():
-        if asked.get(name) is not None and not isinstance(asked[name], kind):
+        value = asked.get(name)
+        if value is not None and (
+                not isinstance(value, kind)
+                or isinstance(value, bool) and kind is int):
             raise exceptions.Invalid(
                 _('"%(name)s" must be of the type %(type)s')
                 % {'name': name, 'type': _TYPE_NAMES[kind]})
     if asked.get('phase') not in (None, *model.PHASES):
-        raise exceptions.Invalid(
-            _('The phase must be one of %s') % ', '.join(model.PHASES))
-    if asked.get('node') is None and asked.get('inventory') is None:
-        raise exceptions.Invalid(
-            _('At least one of "node" and "inventory" is required'))
-    return {name: asked.get(name) for name in _MEMBERS}
+        raise exceptions.Invalid(_('The phase %s') % suggestion.not_one_of(
+            asked['phase'], model.PHASES))
+    given = {name: asked.get(name) for name in _MEMBERS}
+    _check_together(given)
+    return given
 
 
-def _facts(context: Any, asked: dict[str, Any]) -> engine_target.Facts:
-    """Gather the facts, as much of them as was posted from there."""
+def _check_together(asked: dict[str, Any]) -> None:
+    """Refuse what has no meaning beside other members, or without them."""
+    of_machine, of_fleet = (
+        [name for name in names if asked[name] not in (None, False)]
+        for names in (_OF_MACHINE, _OF_FLEET))
+    if asked['nodes'] is None:
+        if of_fleet:
+            raise exceptions.Invalid(
+                _('"%s" is only for many nodes, which "nodes" tells')
+                % of_fleet[0])
+        if asked['node'] is None and asked['inventory'] is None:
+            raise exceptions.Invalid(
+                _('At least one of "node", "inventory" and "nodes" is '
+                  'required'))
+        return
+    if of_machine:
+        raise exceptions.Invalid(
+            _('"%s" is only for one machine, and "nodes" is for many')
+            % of_machine[0])
+    if asked['compare'] and asked['rules'] is None:
+        raise exceptions.Invalid(
+            _('"compare" needs "rules" to compare with those in force'))
+    if asked['limit'] is not None and not (
+            1 <= asked['limit'] <= fleet_page.MOST):
+        raise exceptions.Invalid(
+            _('"limit" must be 1 to %d') % fleet_page.MOST)
+
+
+def _facts(context: Any, asked: dict[str, Any]
+           ) -> tuple[working_copy.Facts, dict[str, Any]]:
+    """Gather the facts, as much of them as was posted from there.
+
+    :returns: the facts, and what the answer tells about their source.
+    """
     inventory, plugin_data = asked['inventory'], asked['plugin_data']
+    origin = {'source': _REQUEST}
     if asked['node'] is None:
-        return engine_target.Facts(inventory, plugin_data or {}, node={})
+        return working_copy.Facts(inventory, plugin_data or {},
+                                  node={}), origin
     node = api_utils.get_rpc_node(asked['node'])
     if inventory is None:
-        stored = inspect_utils.get_inspection_data(node, context)
-        inventory = stored['inventory']
+        found = inspection_data.find(context, node)
+        inventory = found.inventory
         if plugin_data is None:
-            # What rules did the last time is no fact of the machine.
-            plugin_data = {name: value for name, value
-                           in (stored['plugin_data'] or {}).items()
-                           if name != trace.KEY}
+            plugin_data = found.plugin_data
+        origin = {'source': found.source}
+        if found.run:
+            origin['run'] = found.run
     return facts.of_node(
         node, objects.Port.list_by_node_id(context, node.id),
         objects.Portgroup.list_by_node_id(context, node.id),
-        inventory, plugin_data or {})
+        inventory, plugin_data or {}), origin

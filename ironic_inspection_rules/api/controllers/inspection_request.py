@@ -12,6 +12,7 @@
 
 """/v1/inspection_requests: what is to be processed, and what became of it."""
 
+import datetime
 from http import client as http_client
 from typing import Any
 from urllib import parse
@@ -25,22 +26,22 @@ from ironic.common import states
 from oslo_log import log
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.adapters import intake
 from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api.controllers import base
-from ironic_inspection_rules.ha import queue
-from ironic_inspection_rules.ha import state
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import request as request_object
 from ironic_inspection_rules.policies import inspection_request as policies
+from ironic_inspection_rules.queue import request as queue_request
+from ironic_inspection_rules.queue import state
+from ironic_inspection_rules.queue import submission
 
 LOG = log.getLogger(__name__)
 
 RESOURCE = 'inspection_requests'
 
-FIELDS = ('uuid', 'node_uuid', 'event', 'state', 'attempts', 'worker',
-          'last_error', 'created_at', 'updated_at', 'started_at',
-          'finished_at')
+FIELDS = tuple(sorted({*request_object.InspectionRequest.fields}
+                      - {'id', 'version'}))
+"""What clients are told of a request."""
 
 
 class InspectionRequestController(base.RestController):
@@ -49,7 +50,7 @@ class InspectionRequestController(base.RestController):
     :param requests: where they are aborted.
     """
 
-    def __init__(self, requests: intake.Intake) -> None:
+    def __init__(self, requests: submission.RequestSubmitter) -> None:
         self._requests = requests
 
     @base.expose()
@@ -93,15 +94,16 @@ class InspectionRequestController(base.RestController):
         aborted = self._requests.abort(
             args.uuid('uuid', request_uuid),
             _('Inspection was aborted by request.'))
-        if aborted.event == queue.CONTINUE:
+        if aborted.event == queue_request.CONTINUE:
             _abort_inspection(aborted.node_uuid)
 
 
 def represent(stored: Any) -> dict[str, Any]:
     """Tell a client about a request."""
     shown = {name: getattr(stored, name) for name in FIELDS}
-    for name in ('created_at', 'updated_at', 'started_at', 'finished_at'):
-        shown[name] = shown[name] and shown[name].isoformat()
+    for name, value in shown.items():
+        if isinstance(value, datetime.datetime):
+            shown[name] = value.isoformat()
     shown['links'] = [
         link.make_link('self', api.request.public_url, RESOURCE, stored.uuid),
         link.make_link('bookmark', api.request.public_url, RESOURCE,

@@ -30,15 +30,22 @@ from ironic_inspection_rules.api import listing
 from ironic_inspection_rules.api import notification
 from ironic_inspection_rules.api import patch
 from ironic_inspection_rules.api import request
+from ironic_inspection_rules.api import rule_set
 from ironic_inspection_rules.api import version
 from ironic_inspection_rules.api import view
 from ironic_inspection_rules.api.controllers import base
 from ironic_inspection_rules.api.controllers import evaluate
+from ironic_inspection_rules.api.controllers import inspection_rule_revision
+from ironic_inspection_rules.api.controllers import rule_statistics
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.inspection import announcement
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.ruleset import repository
+
+_MAX_MESSAGE = 1000
 
 
 class InspectionRuleController(base.RestController):
@@ -50,7 +57,12 @@ class InspectionRuleController(base.RestController):
     def __init__(self, rules: repository.Repository) -> None:
         self._built_in = {rule.uuid: rule for rule in rules.built_in}
         self._ops = rules.ops
+        self._rule_set = rule_set.RuleSet(rules.ops,
+                                          frozenset(self._built_in))
         self.evaluate = evaluate.EvaluateController(rules)
+        self.revisions = inspection_rule_revision.RevisionController(
+            self._rule_set)
+        self.statistics = rule_statistics.RuleStatisticsController(rules)
 
     @base.expose()
     @version.since_inspection_rules_get
@@ -73,13 +85,16 @@ class InspectionRuleController(base.RestController):
             api.request.context, self._built_in.values(),
             filters={name: query[name] for name in ('scope', 'phase')
                      if query[name] is not None},
-            sort_key=query['sort_key'] or listing.CREATION_ORDER,
+            sort_key=query['sort_key'],
             descending=query['sort_dir'] == 'desc',
             limit=limit, marker=query['marker'])
         answer: dict[str, Any] = {view.RESOURCE: [
             view.represent(rule, fields) for rule in rules]}
         if more:
             answer['next'] = _next_link(limit, rules[-1].uuid)
+        warnings = [*announcement.missing()]
+        if warnings:
+            answer['warnings'] = warnings
         return answer
 
     @base.expose()
@@ -106,8 +121,8 @@ class InspectionRuleController(base.RestController):
         uuid = request.rule_uuid(parsed.uuid)
         if uuid in self._built_in:
             raise exceptions.RuleAlreadyExists(uuid)
-        rule = rule_object.Rule(api.request.context, uuid=uuid,
-                                **view.writable(parsed))
+        rule = rule_object.Rule(api.request.context,
+                                **{**parsed.to_mapping(), 'uuid': uuid})
         with notification.emitted(api.request.context, rule, 'create'):
             rule.create()
         api.response.location = link.build_url(view.RESOURCE, uuid)
@@ -123,8 +138,7 @@ class InspectionRuleController(base.RestController):
 
         def decide(rule: rule_object.Rule) -> model.Rule:
             fields = patch.apply(
-                {'uuid': rule.uuid,
-                 **{name: rule[name] for name in view.WRITABLE}}, operations)
+                {name: rule[name] for name in model.WRITABLE}, operations)
             try:
                 return validation.parse(fields, self._ops)
             except exceptions.InvalidRule as exc:
@@ -138,9 +152,11 @@ class InspectionRuleController(base.RestController):
 
     @base.expose()
     @version.since_inspection_rules
-    def put(self, rule_uuid: str) -> dict[str, Any]:
-        """Replace a rule whole."""
+    def put(self, rule_uuid: str | None = None) -> dict[str, Any]:
+        """Replace a rule whole, or the whole rule set."""
         api_utils.check_policy('baremetal:inspection_rule:update')
+        if rule_uuid is None:
+            return self._replace_all()
         request.query({})
         body = request.body()
 
@@ -150,7 +166,7 @@ class InspectionRuleController(base.RestController):
             # What a client has just read may come back with its changes.
             shown = view.represent(rule)
             fields = {name: value for name, value in body.items()
-                      if name not in patch.READ_ONLY or value != shown[name]}
+                      if name not in view.READ_ONLY or value != shown[name]}
             if 'uuid' in fields:
                 raise exceptions.Invalid(_('/uuid is read only'))
             return validation.parse({**fields, 'uuid': rule.uuid},
@@ -177,6 +193,13 @@ class InspectionRuleController(base.RestController):
                         notification.emitted(context, rule, 'delete'))
             rule_object.Rule.destroy_all(context)
 
+    def _replace_all(self) -> dict[str, Any]:
+        dry_run = request.query({'dry_run': args.boolean})['dry_run']
+        asked = _checked(request.body())
+        return self._rule_set.replace(
+            asked['rules'], asked.get('revision'), asked.get('message'),
+            bool(dry_run))
+
     def _changeable(self, rule_uuid: str) -> rule_object.Rule:
         uuid = request.rule_uuid(rule_uuid)
         if uuid in self._built_in:
@@ -190,7 +213,7 @@ class InspectionRuleController(base.RestController):
                 ) -> dict[str, Any]:
         while True:
             rule = self._changeable(rule_uuid)
-            fields = view.writable(decide(rule))
+            fields = decide(rule).to_mapping()
             if rule.sensitive and not fields['sensitive']:
                 raise exceptions.Invalid(
                     _('A sensitive inspection rule stays sensitive'))
@@ -206,6 +229,29 @@ class InspectionRuleController(base.RestController):
             return view.represent(rule)
 
 
+def _checked(asked: Any) -> dict[str, Any]:
+    """Return what a client posts for the whole rule set."""
+    if not isinstance(asked, dict):
+        raise exceptions.Invalid(_('The request must be a JSON object'))
+    unknown = ', '.join(sorted(set(asked).difference(
+        ('rules', 'revision', 'message'))))
+    if unknown:
+        raise exceptions.Invalid(_('Unknown in the request: %s') % unknown)
+    if not isinstance(asked.get('rules'), list):
+        raise exceptions.Invalid(_('"rules" must be a list'))
+    revision, message = asked.get('revision'), asked.get('message')
+    if revision is not None and (
+            not isinstance(revision, int) or isinstance(revision, bool)):
+        raise exceptions.Invalid(_('"revision" must be an integer'))
+    if message is not None and not (
+            isinstance(message, str) and len(message) <= _MAX_MESSAGE
+            and validation.is_storable(message)):
+        raise exceptions.Invalid(
+            _('"message" must be text of at most %d characters')
+            % _MAX_MESSAGE)
+    return asked
+
+
 def _stored(uuid: str) -> rule_object.Rule:
     return rule_object.Rule.get_by_uuid(api.request.context, uuid)
 
@@ -218,7 +264,10 @@ def _next_link(limit: int, marker: str) -> str:
 def _fields(name: str, value: str) -> list[str]:
     fields = args.string_list(name, value)
     # Links are there in any case.
-    api_utils.check_for_invalid_fields(fields, (*view.FIELDS, 'links'))
+    for field in fields:
+        if field not in (*view.FIELDS, 'links'):
+            raise exceptions.Invalid(
+                suggestion.unknown(_('field'), field, view.FIELDS))
     return [field for field in fields if field != 'links']
 
 
@@ -235,14 +284,15 @@ def _scope(_name: str, value: str) -> str:
 def _phase(_name: str, value: str) -> str:
     if value not in model.PHASES:
         raise exceptions.Invalid(
-            _('The phase must be one of %s') % ', '.join(model.PHASES))
+            _('The phase %s') % suggestion.not_one_of(value, model.PHASES))
     return value
 
 
 def _sort_key(_name: str, value: str) -> str:
     if value not in listing.SORT_KEYS:
-        raise exceptions.Invalid(
-            _('Rules can be sorted by %s') % ', '.join(listing.SORT_KEYS))
+        raise exceptions.Invalid(_('The sort key %s')
+                                 % suggestion.not_one_of(value,
+                                                         listing.SORT_KEYS))
     return value
 
 

@@ -13,6 +13,7 @@
 """/v1/rules: the API of ironic-inspector over rules in its language."""
 
 from collections.abc import Iterator
+import contextlib
 from http import client as http_client
 from typing import Any
 
@@ -68,8 +69,7 @@ class InspectorRuleController(base.RestController):
         parsed = self._parse(request.body())
         if parsed.uuid in self._built_in:
             raise exceptions.RuleAlreadyExists(parsed.uuid)
-        rule = rule_object.Rule(api.request.context, uuid=parsed.uuid,
-                                **view.writable(parsed))
+        rule = rule_object.Rule(api.request.context, **parsed.to_mapping())
         with notification.emitted(api.request.context, rule, 'create'):
             rule.create()
         if version >= _CREATED_SINCE:
@@ -109,12 +109,25 @@ class InspectorRuleController(base.RestController):
             rule, _form = self._find(uuid)
             _destroy(rule)
             return
-        for rule, _form in self._all():
-            try:
-                _destroy(rule)
-            except ironic_exception.InspectionRuleNotFound:
-                # Somebody else was faster.
-                continue
+        self._destroy_all()
+
+    def _destroy_all(self) -> None:
+        context = api.request.context
+        while True:
+            revision = rule_object.Rule.get_revision(context)
+            rules = [rule for rule, _form in self._all()]
+            with contextlib.ExitStack() as stack:
+                for rule in rules:
+                    stack.enter_context(
+                        notification.emitted(context, rule, 'delete'))
+                try:
+                    rule_object.Rule.change(
+                        context, revision, [], {},
+                        [rule.uuid for rule in rules])
+                    return
+                except ironic_exception.Conflict:
+                    # Somebody else was faster: look anew.
+                    continue
 
     @staticmethod
     def _admit(action: str) -> tuple[int, int]:

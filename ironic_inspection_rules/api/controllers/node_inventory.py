@@ -19,14 +19,14 @@ from ironic import api
 from ironic.api.controllers.v1 import node
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.adapters import intake
-from ironic_inspection_rules.adapters.seams import controllers
 from ironic_inspection_rules.api import reapplication
 from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api.controllers import base
 from ironic_inspection_rules.api.controllers import inspection_request
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import request as request_object
+from ironic_inspection_rules.patches import controllers
+from ironic_inspection_rules.queue import submission
 
 _get = controllers.undecorated(node.NodeInventoryController.get)
 
@@ -38,7 +38,8 @@ class NodeInventoryController(base.RestController):
     :param node_ident: UUID or name of the node.
     """
 
-    def __init__(self, requests: intake.Intake, node_ident: str) -> None:
+    def __init__(self, requests: submission.RequestSubmitter,
+                 node_ident: str) -> None:
         self.node_ident = node_ident
         self.reapply = ReapplyController(requests, node_ident)
         self.unprocessed = UnprocessedController(node_ident)
@@ -72,7 +73,8 @@ class ReapplyController(base.RestController):
     :param node_ident: UUID or name of the node.
     """
 
-    def __init__(self, requests: intake.Intake, node_ident: str) -> None:
+    def __init__(self, requests: submission.RequestSubmitter,
+                 node_ident: str) -> None:
         self._requests = requests
         self._node_ident = node_ident
 
@@ -80,17 +82,14 @@ class ReapplyController(base.RestController):
     def post(self) -> dict[str, Any]:
         """Put a request to process the node's data again."""
         request.query({})
-        put = reapplication.reapply(self._requests, self._node_ident, _given())
+        put = reapplication.reapply(self._requests, self._node_ident, _parse)
         return inspection_request.represent(
             request_object.InspectionRequest.get_by_uuid(
                 api.request.context, put.uuid))
 
 
-def _given() -> reapplication.Data | None:
-    """Read the data in the body of the request, None if there are none."""
-    body = request.body() if api.request.body else None
-    if body is None or body == {}:
-        return None
+def _parse(body: Any) -> reapplication.Data:
+    """Read the data in the body of the request."""
     if not isinstance(body, dict) or set(body) - {'inventory', 'plugin_data'}:
         raise exceptions.Invalid(
             _('The request may have "inventory" and "plugin_data" only'))

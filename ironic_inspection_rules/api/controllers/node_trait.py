@@ -12,10 +12,7 @@
 
 """The traits of one node: ``/v1/nodes/<ident>/traits``."""
 
-from collections.abc import Callable
-import functools
 from http import client as http_client
-import json
 import typing
 
 from ironic import api
@@ -26,28 +23,15 @@ from ironic.common import args
 from ironic.common import metrics_utils
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.adapters.seams import controllers
+from ironic_inspection_rules.api import request
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.patches import controllers
 from ironic_inspection_rules.traits import names
 
 METRICS = metrics_utils.get_metrics_logger(__name__)
 
 _put = controllers.undecorated(node.NodeTraitsController.put)
 _delete = controllers.undecorated(node.NodeTraitsController.delete)
-
-
-def _json_body(function: Callable[..., None]) -> Callable[..., None]:
-    """Refuse a request body that is not JSON, before Ironic reads it."""
-    @functools.wraps(function)
-    def wrapper(*arguments: typing.Any, **named: typing.Any) -> None:
-        try:
-            json.loads(api.request.body or 'null')
-        except (ValueError, RecursionError) as exc:
-            raise exceptions.Invalid(
-                _('The body of the request is not JSON: %s') % exc) from exc
-        return function(*arguments, **named)
-
-    return wrapper
 
 
 class NodeTraitsController(node.NodeTraitsController):
@@ -78,24 +62,33 @@ class NodeTraitsController(node.NodeTraitsController):
 
     @METRICS.timer('NodeTraitsController.put')
     @method.expose(status_code=http_client.NO_CONTENT)
-    @_json_body
-    @method.body('body')
     def put(self, trait: str | None = None, *path: str,
-            body: typing.Any = None, **parameters: typing.Any) -> None:
+            **parameters: typing.Any) -> None:
         """Add one trait, or replace all with those of the body.
 
         :raises: Invalid when a name is no trait, or when there would be too
             many of them; nothing is changed then.
         """
         _check_end(path)
+        has = self._traits('baremetal:node:traits:set')
+        body = request.body(any_type=True)
+        if isinstance(body, dict):
+            # pecan takes what is in the body for parameters.
+            parameters = {name: value for name, value in parameters.items()
+                          if name not in body}
         if trait:
             names.validate([trait])
-            has = self._traits('baremetal:node:traits:set')
             names.validate_count([*has, trait])
+            if body:
+                raise exceptions.Invalid(
+                    _('No body should be provided when adding a trait'))
+            # Ironic reads it once more.
+            api.request.body = b''
         elif isinstance(body, dict) and isinstance(body.get('traits'), list):
             names.validate(body['traits'])
             names.validate_count(body['traits'])
-        _put(self, trait, body=body, **parameters)
+        _put(self, trait, body={} if body is None else body,
+             **parameters)
 
     @METRICS.timer('NodeTraitsController.delete')
     @method.expose(status_code=http_client.NO_CONTENT)

@@ -22,9 +22,10 @@ from ironic.common import metrics_utils
 from pecan import rest
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.adapters import trait
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.objects import tables
 from ironic_inspection_rules.traits import catalog
+from ironic_inspection_rules.traits import query
 
 METRICS = metrics_utils.get_metrics_logger(__name__)
 
@@ -69,5 +70,6 @@ def _counts(selection: catalog.Selection,
     if not api_utils.allow_traits():
         raise exceptions.NotFound(_('The API version does not allow traits'))
     project = api_utils.check_list_policy('node')
-    return catalog.select(selection, trait.count_nodes(selection, project),
+    tables.require(_('Traits cannot be listed with their nodes'))
+    return catalog.select(selection, query.count_nodes(selection, project),
                           associated)

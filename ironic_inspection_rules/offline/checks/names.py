@@ -12,17 +12,18 @@
 
 """Replacement fields over names that nothing has."""
 
-import difflib
 import re
 import typing
 
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.legacy import text
 from ironic_inspection_rules.offline import rulefile
-from ironic_inspection_rules.offline.checks import subject
+from ironic_inspection_rules.offline.checks import checked_rule
+from ironic_inspection_rules.offline.checks import reach
 
 # Fields of Ironic's node that rules see; a test compares the two.
 NODE = frozenset("""
@@ -41,29 +42,38 @@ NODE = frozenset("""
     target_power_state target_provision_state target_raid_config traits
     updated_at uuid vendor_interface""".split())
 
+# Likewise those of its ports.
+PORT = frozenset("""
+    address available_for_dynamic_portgroup category created_at description
+    extra id internal_info is_smartnic local_link_connection name node_id
+    node_uuid physical_network portgroup_id pxe_enabled updated_at uuid
+    vendor""".split())
+
 _NODE_ROOTS = frozenset(('node', 'ports', 'port_groups'))
 
 # As people write names for a template engine to replace.
-_JINJA = re.compile(r'\{\{ +[A-Za-z_][\w.]* *(?:\|[^{}]*)?\}\}|\{%')
+_JINJA = re.compile(r'\{\{ +[/A-Za-z_][\w./]* *(?:\|[^{}]*)?\}\}|\{%')
 
 
-def check(rule: subject.Subject) -> subject.Found:
+def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find replacement fields that can never exist."""
     early = rule.rule.phase == model.EARLY
     for operation in rule.operations:
         for name, value in operation.templates.items():
             for field in interpolation.fields(value):
-                problem = _problem(field, operation.loops, early)
-                if problem:
-                    yield operation.pointer_to(name), problem
+                if field.root is None:
+                    yield operation.pointer_to(name), _no_field(field.text)
         for field in interpolation.fields(operation.written.get('loop')):
-            problem = _problem(field, False, early)
-            if problem:
-                yield f'{operation.pointer}/loop', problem
+            if field.root is None:
+                yield f'{operation.pointer}/loop', _no_field(field.text)
         yield from _check_formats(operation)
+    for use in reach.uses(rule):
+        problem = _problem(use, early)
+        if problem:
+            yield use.pointer, problem
 
 
-def check_jinja(rule: subject.Subject) -> subject.Found:
+def check_jinja(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find what a template engine should have replaced."""
     written = rule.written.entry
     for name in ('description', 'scope', 'conditions', 'actions'):
@@ -73,41 +83,58 @@ def check_jinja(rule: subject.Subject) -> subject.Found:
                                  'was not replaced') % value
 
 
-def _problem(field: interpolation.Field, in_loop: bool,
-             early: bool) -> str | None:
+def _no_field(text: str) -> str:
+    return _('{%s} is not a field: write {name[key]} or {name.key}; '
+             'literal braces are doubled') % text
+
+
+def _problem(use: reach.Use, early: bool) -> str | None:
     """Say why a field can never exist, if so."""
-    if field.root is None:
-        return _('{%s} is not a field: write {name[key]} or {name.key}; '
-                 'literal braces are doubled') % field.text
-    if field.root == interpolation.ITEM:
-        return None if in_loop else _(
-            '{%s} does not exist outside of a loop') % field.text
-    if field.root not in interpolation.ROOTS:
+    root, *steps = use.steps
+    path = use.from_roots or ()
+    if path[:1] == ('ports',) and path[2:] and path[2] not in PORT:
+        return _('{%(field)s}: a port has no "%(name)s"; %(hint)s') % {
+            'field': use.text, 'name': path[2],
+            'hint': suggestion.hint(path[2], PORT)}
+    if root == interpolation.ITEM:
+        return _item_problem(use)
+    if root not in interpolation.ROOTS:
         return _('{%(field)s} is over an unknown name; %(hint)s') % {
-            'field': field.text, 'hint': _hint(field.root)}
-    if early and field.root in _NODE_ROOTS:
+            'field': use.text, 'hint': _hint(root)}
+    if early and root in _NODE_ROOTS:
         return _('{%s} does not exist in the early phase, where there is no '
-                 'node yet') % field.text
-    if field.root == 'node' and field.steps and field.steps[0] not in NODE:
-        near = difflib.get_close_matches(field.steps[0], NODE, n=1)
-        known = _('did you mean "%s"?') % near[0] if near else _(
+                 'node yet') % use.text
+    if root == 'node' and steps and steps[0] not in NODE:
+        known = suggestion.hint(steps[0], NODE) or _(
             "see the attributes of nodes in Ironic's API")
         return _('{%(field)s}: a node has no "%(name)s"; %(hint)s') % {
-            'field': field.text, 'name': field.steps[0], 'hint': known}
+            'field': use.text, 'name': steps[0], 'hint': known}
     return None
 
 
+def _item_problem(use: reach.Use) -> str | None:
+    if use.item is None:
+        return _('{%s} does not exist outside of a loop') % use.text
+    lacking = reach.lacking(use)
+    if lacking is None:
+        return None
+    name, known = lacking
+    hint = suggestion.hint(name, known) or _('they are no mappings')
+    return _('{%(field)s}: the items of the loop have no "%(name)s"; '
+             '%(hint)s') % {'field': use.text, 'name': name, 'hint': hint}
+
+
 def _hint(name: str) -> str:
-    near = difflib.get_close_matches(name, interpolation.ROOTS, n=1)
+    near = suggestion.nearest(name, interpolation.ROOTS)
     if near:
-        return _('did you mean "%s"?') % near[0]
+        return _('did you mean "%s"?') % near
     if name == 'data':
         return _('what ironic-inspector called data is in inventory and '
                  'plugin_data')
     return _('did you mean {plugin_data[%s]}?') % name
 
 
-def _check_formats(operation: rulefile.Operation) -> subject.Found:
+def _check_formats(operation: rulefile.Operation) -> checked_rule.Found:
     """Check the ``{data[…]}`` of ironic-inspector."""
     for name in getattr(operation.op.plugin, 'FORMATTED', ()):
         for problem in text.problems(operation.arguments.get(name)):

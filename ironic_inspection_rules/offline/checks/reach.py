@@ -10,67 +10,204 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Rules and actions that inspection does not get to."""
+"""Which data of a machine the fields of a rule reach."""
 
-import json
+from collections.abc import Iterator
+import dataclasses
 import typing
 
-from ironic_inspection_rules.actions import control
-from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.legacy import action as old_action
+from ironic_inspection_rules.engine import filter_syntax
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.offline import inventory_fields
 from ironic_inspection_rules.offline import rulefile
-from ironic_inspection_rules.offline.checks import subject
-from ironic_inspection_rules.ruleset import repository
+from ironic_inspection_rules.offline.checks import checked_rule
+
+Steps = tuple[str, ...]
+
+MEMBER = inventory_fields.MEMBER
+
+_BY_ATTRIBUTE = frozenset(('join', 'map', 'max', 'min', 'sort', 'sum',
+                           'unique'))
+_BY_NAME = frozenset(('selectattr', 'rejectattr'))
+_KEEP_ITEMS = frozenset(('reject', 'rejectattr', 'select', 'selectattr',
+                         'sort', 'unique'))
+_ONE_ITEM = frozenset(('first', 'last', 'max', 'min'))
 
 
-def check_actions(rule: subject.Subject) -> subject.Found:
-    """Find actions behind one that fails the inspection."""
-    failing = next(filter(_fails, rule.actions), None)
-    if failing is None:
-        return
-    for action in rule.actions[rule.actions.index(failing) + 1:]:
-        yield action.pointer, _('this action is never reached: %s fails the '
-                                'inspection') % failing.pointer
+@dataclasses.dataclass(frozen=True)
+class Item:
+    """What is known of the item of a loop.
 
-
-def check_rules(rules: typing.Sequence[subject.Subject]
-                ) -> typing.Iterator[tuple[subject.Subject, str]]:
-    """Find rules whose conditions an earlier failing rule has too.
-
-    :param rules: all rules, in the order of their files.
-    :returns: pairs of a rule and one sentence.
+    ``steps`` lead to it from the root names, where it comes out of the data;
+    ``values`` are the items that are written out in the rule.
     """
-    by_uuid = {each.rule.uuid: each for each in rules}
-    failing: list[subject.Subject] = []
-    for rule in repository.order(each.rule for each in rules):
-        current = by_uuid[rule.uuid]
-        earlier = next((each for each in failing
-                        if _covers(each, current)), None)
-        if earlier:
-            yield current, _(
-                'this rule is never reached: on each machine that meets its '
-                'conditions, rule %s fails the inspection before') % (
-                    earlier.written.label)
-        elif any(map(_fails, current.actions)):
-            failing.append(current)
+
+    steps: Steps | None = None
+    values: tuple[typing.Any, ...] | None = None
 
 
-def _fails(action: rulefile.Operation) -> bool:
-    return not action.loops and isinstance(
-        action.op.plugin, control.Fail | old_action.Fail)
+class Use(typing.NamedTuple):
+    """One use of a field.
+
+    ``pointer`` is the place in the rule, ``text`` what is written there,
+    ``item`` the item of the loop around it. ``steps`` begin with the name of
+    a root, such as ``item``.
+    """
+
+    pointer: str
+    text: str
+    steps: Steps
+    item: Item | None = None
+
+    @property
+    def from_roots(self) -> Steps | None:
+        """The steps with those of the item before them; None if unknown."""
+        if self.steps[0] != interpolation.ITEM:
+            return self.steps
+        if self.item is None or self.item.steps is None:
+            return None
+        return (*self.item.steps, *self.steps[1:])
 
 
-def _covers(earlier: subject.Subject, later: subject.Subject) -> bool:
-    return (earlier.rule.phase == later.rule.phase
-            and earlier.rule.scope in (None, later.rule.scope)
-            and _conditions(earlier) <= _conditions(later))
+def uses(rule: checked_rule.CheckedRule) -> Iterator[Use]:
+    """Yield each use of a field over a name, also in filters and loops."""
+    for operation in [*rule.conditions, *rule.actions]:
+        yield from _of_operation(operation, None)
 
 
-def _conditions(rule: subject.Subject) -> set[str]:
-    """Return the conditions in a form that is the same if they are."""
-    return {json.dumps([condition.op.name, condition.inverted,
-                        condition.arguments, condition.written.get('loop'),
-                        condition.written.get('multiple') or 'any'],
-                       sort_keys=True)
-            for condition in rule.conditions}
+def _of_operation(operation: rulefile.Operation,
+                  outer: Item | None) -> Iterator[Use]:
+    loop = operation.written.get('loop')
+    for field in interpolation.fields(loop):
+        yield from of_field(f'{operation.pointer}/loop', field, outer)
+    item = outer if loop is None else _item(loop, outer)
+    for name, value in operation.templates.items():
+        for field in interpolation.fields(value):
+            yield from of_field(operation.pointer_to(name), field, item)
+    for inner in operation.inner:
+        yield from _of_operation(inner, item)
 
+
+def _item(loop: typing.Any, outer: Item | None) -> Item:
+    """Return what is known of the item of a loop as it is written."""
+    if isinstance(loop, dict):
+        return Item(values=(loop,))
+    if isinstance(loop, list):
+        return Item(values=tuple(loop))
+    pieces = interpolation.parse(loop) if isinstance(loop, str) else []
+    if len(pieces) == 1 and isinstance(pieces[0], interpolation.Field) and (
+            pieces[0].root):
+        field = pieces[0]
+        value = _filtered(_Value.at(Use('', '', (
+            pieces[0].root, *field.steps), outer).from_roots), field)
+        return Item(value.items)
+    return Item()
+
+
+def of_field(pointer: str, field: interpolation.Field,
+             item: Item | None = None) -> Iterator[Use]:
+    """Yield what one field uses: its path, and what its filters name."""
+    if field.root is None:
+        return
+    use = Use(pointer, field.text, (field.root, *field.steps), item)
+    yield use
+    value = _Value.at(use.from_roots)
+    for call in field.filters:
+        for _name, argument in call.arguments:
+            for inner in _fields(argument):
+                yield from of_field(pointer, inner, item)
+        attribute = _attribute(call)
+        if attribute and value.items is not None:
+            yield Use(pointer, field.text, (*value.items, *attribute))
+        value = value.after(call, attribute)
+
+
+def _fields(argument: typing.Any) -> Iterator[interpolation.Field]:
+    if isinstance(argument, interpolation.Field):
+        yield argument
+    elif isinstance(argument, list | dict):
+        for each in (argument.values() if isinstance(argument, dict)
+                     else argument):
+            yield from _fields(each)
+
+
+def _attribute(call: filter_syntax.Call) -> Steps:
+    """Return the steps of the attribute that a filter names, if one does."""
+    if call.name not in _BY_ATTRIBUTE | _BY_NAME:
+        return ()
+    wanted = 'name' if call.name in _BY_NAME else 'attribute'
+    op = registry.filters().get(call.name)
+    names = list(op.signature.by_name) if op else []
+    by_place = (value for name, value in call.arguments if name is None)
+    given = {**dict(zip(names, by_place, strict=False)),
+             **{name: value for name, value in call.arguments if name}}
+    attribute = given.get(wanted)
+    return tuple(attribute.split('.')) if isinstance(attribute, str) else ()
+
+
+class _Value(typing.NamedTuple):
+    """Where a value is in the data, or else where its items are."""
+
+    steps: Steps | None = None
+    listed: Steps | None = None
+
+    @classmethod
+    def at(cls, steps: Steps | None) -> '_Value':
+        return cls(steps)
+
+    @property
+    def items(self) -> Steps | None:
+        """The steps to each item, None where nobody knows."""
+        if self.steps is not None:
+            return (*self.steps, MEMBER)
+        return self.listed
+
+    def after(self, call: filter_syntax.Call, attribute: Steps) -> '_Value':
+        """Return the value that comes out of a filter."""
+        items = self.items
+        if items is None:
+            return _Value()
+        if call.name in _KEEP_ITEMS:
+            return _Value(listed=items)
+        if call.name in _ONE_ITEM:
+            return _Value(items)
+        if call.name == 'map':
+            return _Value(listed=(*items, *attribute)) if attribute else (
+                _Value())
+        return _Value()
+
+
+def _filtered(value: _Value, field: interpolation.Field) -> _Value:
+    for call in field.filters:
+        value = value.after(call, _attribute(call))
+    return value
+
+
+def lacking(use: Use) -> tuple[str, list[str]] | None:
+    """Tell a step that no item written out in the rule has.
+
+    :returns: the step, and the names that are there instead; None where the
+        item has it, or nothing is known of it.
+    """
+    if use.item is None or not use.item.values or (
+            use.steps[0] != interpolation.ITEM):
+        return None
+    found = [_lacking(value, use.steps[1:]) for value in use.item.values]
+    known = [each for each in found if each is not None]
+    return known[0] if len(known) == len(found) else None
+
+
+def _lacking(value: typing.Any,
+             steps: Steps) -> tuple[str, list[str]] | None:
+    for step in steps:
+        if isinstance(value, str) and interpolation.fields(value):
+            return None
+        if not isinstance(value, dict | list):
+            return step, []
+        inner = data_path.get(value, (step,))
+        if inner is data_path.ABSENT:
+            return step, [*value] if isinstance(value, dict) else []
+        value = inner
+    return None

@@ -19,12 +19,10 @@ from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.offline.checks import subject
-
-_HEADERS = ('authorization', 'cookie')
+from ironic_inspection_rules.offline.checks import checked_rule
 
 
-def check(rule: subject.Subject) -> subject.Found:
+def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find secrets in a rule that is not marked sensitive.
 
     The language of ironic-inspector has no such mark, so its rules cannot be
@@ -59,8 +57,7 @@ def _secrets(arguments: typing.Mapping[str, typing.Any]
         yield 'url'
     headers = arguments.get('headers')
     if isinstance(headers, dict) and any(
-            _written_out(value) and (header.lower() in _HEADERS
-                                     or masking.is_secret(header))
+            _written_out(value) and masking.is_secret(header)
             for header, value in headers.items()):
         yield 'headers'
 

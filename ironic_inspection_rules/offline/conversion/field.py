@@ -21,7 +21,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.legacy import field as old_field
 from ironic_inspection_rules.legacy import text as old_text
 
-_DOTTED = re.compile(r'[^\s.\[\]{}!:]+')
+_DOTTED = re.compile(r'[^\s.\[\]{}!:|]+')
 _BRACKETED = re.compile(r'[^\]]{1,255}')
 _SPEC = re.compile(r'[^{}]{0,40}')
 

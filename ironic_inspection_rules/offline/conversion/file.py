@@ -55,6 +55,10 @@ def convert(path: str, ops: registry.Registry) -> ConvertedFile:
     written = rulefile.load(path)
     conversions = iter(_convert_valid(written, ops, lost))
     for rule in written:
+        if not isinstance(rule.entry, dict):
+            lost.append(_lost(rule, exceptions.Problem(
+                '', _('a rule must be a mapping'))))
+            continue
         if not rule.is_old:
             pieces.append(_as_yaml(rule.entry))
             continue

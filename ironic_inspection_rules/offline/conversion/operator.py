@@ -18,40 +18,39 @@ import typing
 from ironic_inspection_rules.conditions import comparison
 from ironic_inspection_rules.offline.conversion import field
 
-Converted = tuple[str, list[typing.Any]]
-"""The name of an op, and its arguments after the first."""
+Converted = tuple[str, dict[str, typing.Any]]
+"""The name of an op, and its arguments by name."""
 
 _FLAGS = re.compile(r'\(\?[aiLmsux]+\)')
 
 
-def convert(op: str, value: typing.Any) -> Converted:
+def convert(op: str, where: str, value: typing.Any) -> Converted:
     """Find the op that tests the same.
 
     :param op: the old name, without the prefix.
+    :param where: the replacement field.
     :param value: what the old op had beside the field.
     """
-    return _CONVERTERS.get(op, _as_it_is)(op, value)
+    if op in ('eq', 'ne') and isinstance(value, str) and (
+            comparison.as_number(value) is not None):
+        # Text was never equal to a number: with its quotes it is not.
+        return op, {'values': [f'{where[:-1]}!r}}', repr(value)]}
+    return _CONVERTERS.get(op, _compare)(op, where, value)
 
 
-def _as_it_is(op: str, value: typing.Any) -> Converted:
-    return op, [field.escape(value)]
+def _compare(op: str, where: str, value: typing.Any) -> Converted:
+    return op, {'values': [where, field.escape(value)]}
 
 
-def _equality(op: str, value: typing.Any) -> Converted:
-    if isinstance(value, str) and comparison.as_number(value) is not None:
-        # Text was never equal to a number.
-        return {'eq': 'one-of', 'ne': '!one-of'}[op], [[value]]
-    return _as_it_is(op, value)
-
-
-def _matches(_op: str, regex: str) -> Converted:
+def _matches(_op: str, where: str, regex: str) -> Converted:
     if not _has_alternatives(regex):
-        return 'matches', [regex]
+        return 'matches', {'value': where, 'regex': regex}
     # The "$" that was put behind it belongs to the last alternative.
     flags = _FLAGS.match(regex)
     begin = flags[0] if flags else ''
     end = '' if regex.endswith('$') else '$'
-    return 'contains', [rf'{begin}\A(?:{regex[len(begin):]}{end})']
+    return 'contains', {
+        'value': where, 'regex': rf'{begin}\A(?:{regex[len(begin):]}{end})'}
 
 
 def _has_alternatives(regex: str) -> bool:
@@ -66,11 +65,12 @@ def _has_alternatives(regex: str) -> bool:
     return False
 
 
-_CONVERTERS: dict[str, typing.Callable[[str, typing.Any], Converted]] = {
-    'contains': lambda op, value: (op, [value]),
-    'eq': _equality,
-    'is-empty': lambda op, value: (op, []),
+_CONVERTERS: dict[str, typing.Callable[[str, str, typing.Any],
+                                      Converted]] = {
+    'contains': lambda op, where, value: (
+        op, {'value': where, 'regex': value}),
+    'is-empty': lambda op, where, value: (op, {'value': where}),
     'matches': _matches,
-    'ne': _equality,
-    'net': lambda op, value: ('in-net', [value]),
+    'net': lambda op, where, value: (
+        'in-net', {'address': where, 'subnet': value}),
 }

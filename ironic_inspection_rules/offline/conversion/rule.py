@@ -16,12 +16,12 @@ import dataclasses
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.actions import schema
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.legacy import field as old_field
 from ironic_inspection_rules.legacy import translate
+from ironic_inspection_rules.offline import former_fields
 from ironic_inspection_rules.offline.checks import secrets
 from ironic_inspection_rules.offline.conversion import field as new_field
 from ironic_inspection_rules.offline.conversion import operator
@@ -30,16 +30,6 @@ Problem = exceptions.Problem
 Inconvertible = new_field.Inconvertible
 Written = typing.Mapping[str, typing.Any]
 Operation = dict[str, typing.Any]
-
-# What ironic-inspector's hooks made and Ironic's do not.
-_MADE_BY_INSPECTOR = {
-    'cpu_arch': 'inventory.cpu.architecture',
-    'cpus': 'inventory.cpu.count',
-    'interfaces': 'plugin_data.valid_interfaces',
-    'ipmi_address': 'inventory.bmc_address',
-    'ipmi_v6address': 'inventory.bmc_v6address',
-    'memory_mb': 'inventory.memory.physical_mb',
-}
 
 
 @dataclasses.dataclass
@@ -90,10 +80,10 @@ class _Converter:
         self._check_made(args['field'])
         if path.loop:
             self._check_loop(op, multiple, path)
-        name, rest = operator.convert(op, args.get('value'))
+        name, arguments = operator.convert(op, path.field, args.get('value'))
         if args.get('invert'):
             name = f'!{name}'.removeprefix('!!')
-        converted: Operation = {'op': name, 'args': [path.field, *rest]}
+        converted: Operation = {'op': name, 'args': arguments}
         if path.loop:
             converted['loop'] = path.loop
             if multiple != 'any':
@@ -103,11 +93,11 @@ class _Converter:
     def _check_made(self, field: str) -> None:
         scheme, _path = old_field.split(field)
         name = old_field.steps(field)[0]
-        if scheme == 'data' and name in _MADE_BY_INSPECTOR:
+        if scheme == 'data' and name in former_fields.NOW:
             self.hint(
                 _('the hooks of Ironic do not make "%(name)s"; {%(other)s} '
                   'has the same') % {'name': name,
-                                     'other': _MADE_BY_INSPECTOR[name]})
+                                     'other': former_fields.NOW[name]})
 
     def _check_loop(self, op: str, multiple: str,
                     path: new_field.Path) -> None:
@@ -131,7 +121,7 @@ class _Converter:
         if op in _ACTIONS:
             converted = _ACTIONS[op](self, args)
         else:
-            converted = {'op': op, 'args': [args['name']]}
+            converted = {'op': op, 'args': {'name': args['name']}}
         if written.get('revert'):
             converted['revert'] = True
         return converted
@@ -165,18 +155,19 @@ class _Converter:
     def set_capability(self, args: Operation) -> Operation:
         name, value = new_field.escape(args['name']), args.get('value')
         if value is None:
-            return {'op': 'unset-capability', 'args': [name]}
+            return {'op': 'unset-capability', 'args': {'name': name}}
         if not isinstance(value, str | int | float):
             raise Inconvertible(_('the value of a capability is text'))
         return {'op': 'set-capability',
-                'args': [name, new_field.convert_value(value)]}
+                'args': {'name': name,
+                         'value': new_field.convert_value(value)}}
 
     def fail(self, args: Operation) -> Operation:
         message = new_field.escape(str(args['message']))
         if args.get('maintenance'):
             return {'op': 'fail', 'args': {'msg': message,
                                            'maintenance': True}}
-        return {'op': 'fail', 'args': [message]}
+        return {'op': 'fail', 'args': {'msg': message}}
 
 
 _ACTIONS: dict[str, typing.Callable[[_Converter, Operation], Operation]] = {
@@ -254,7 +245,7 @@ def _changed(action: Written) -> data_path.Path:
     """Return what an action changes of the node."""
     args = action['args']
     if 'path' in args:
-        return schema.parse_path(_path(args), schema.NODE)
+        return data_path.parse(_path(args))
     return {'set-capability': ('properties', 'capabilities'),
             'add-trait': ('traits',), 'remove-trait': ('traits',)}.get(
         action['op'].removeprefix(translate.PREFIX), ())

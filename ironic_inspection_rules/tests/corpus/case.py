@@ -58,8 +58,8 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine import target as engine_target
 from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.engine import working_copy
 
 Json = dict[str, typing.Any]
 
@@ -112,7 +112,7 @@ class Case:
                 for name in ('conditions', 'actions')
                 for operation in rule.get(name) or ()]
 
-    def facts(self) -> engine_target.Facts:
+    def facts(self) -> working_copy.Facts:
         """Return the machine the rules meet."""
         machine = copy.deepcopy(_read(_MACHINE))
         for name in ('node', 'inventory'):
@@ -121,7 +121,7 @@ class Case:
             machine[name] = self.get(name, machine[name])
         if self.rules[0].get('phase') == model.EARLY:
             machine['node'] = None
-        return engine_target.Facts(
+        return working_copy.Facts(
             inventory=machine['inventory'],
             plugin_data=machine['plugin_data'], node=machine['node'],
             ports=tuple(machine['ports']),
@@ -133,7 +133,7 @@ class Result:
     """What came of running the rules of a case."""
 
     outcome: runner.Outcome
-    target: engine_target.Target
+    target: working_copy.WorkingCopy
     uuids: list[str]
 
     @property
@@ -194,7 +194,7 @@ def run(case: Case, rules: typing.Sequence[Json] | None = None,
     plans = [compiler.compile_rule(validation.parse(rule, ops), ops,
                                    case.get('mask_secrets', 'always'))
              for rule in rules or case.rules]
-    target = engine_target.Target(case.facts())
+    target = working_copy.WorkingCopy(case.facts())
     outcome = runner.run(plans, target, case.get('scope'), explain)
     return Result(outcome, target, [plan.rule.uuid for plan in plans])
 
@@ -206,6 +206,9 @@ def other_form(operation: Json, ops: typing.Mapping[str, registry.Op]
     And a list instead of a mapping, if one can hold the same arguments.
     """
     name, _inverted = model.split_op(operation['op'])
+    if 'conditions' in operation:
+        return {**operation, 'conditions': [
+            other_form(each, ops) for each in operation['conditions']]}
     signature = ops[name].signature
     bound, _problems = signature.bind(operation.get('args'))
     if not isinstance(operation.get('args'), dict):

@@ -10,7 +10,11 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""A baseboard management controller that answers over Redfish."""
+"""A baseboard management controller that answers over Redfish.
+
+The emulator of sushy-tools (2.2.0) shows processors of libvirt's machines
+only, and Ironic inspects no system without them.
+"""
 
 import http.server
 import json
@@ -46,7 +50,10 @@ def _resources(mac: str) -> dict[str, dict[str, Any]]:
                 'ResetType@Redfish.AllowableValues': ['On', 'ForceOff']}},
             'Processors': {'@odata.id': f'{_SYSTEM}/Processors'},
             'EthernetInterfaces': {'@odata.id': f'{_SYSTEM}/Nics'},
-            'SimpleStorage': {'@odata.id': f'{_SYSTEM}/Disks'}},
+            'SimpleStorage': {'@odata.id': f'{_SYSTEM}/Disks'},
+            'Storage': {'@odata.id': f'{_SYSTEM}/Storage'}},
+        # Ironic 36 inspects no system without one.
+        f'{_SYSTEM}/Storage': _collection(),
         f'{_SYSTEM}/Processors': _collection(f'{_SYSTEM}/Processors/1'),
         f'{_SYSTEM}/Processors/1': {
             'Id': '1', 'Name': 'CPU', 'Model': 'Example CPU',

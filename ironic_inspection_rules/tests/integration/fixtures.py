@@ -29,8 +29,8 @@ from testtools import content_type
 from ironic_inspection_rules.tests.live import launcher
 from ironic_inspection_rules.tests.live import options
 
-# Tests have temporary directories of their own, which go when they end.
-_TEMP = tempfile.gettempdir()
+TEMP = tempfile.gettempdir()
+"""Tests have temporary directories of their own, which go when they end."""
 
 
 class AllInOne(fixtures.Fixture):
@@ -69,7 +69,7 @@ class AllInOne(fixtures.Fixture):
         return cls._shared[key]
 
     def _setUp(self) -> None:
-        directory = self.useFixture(fixtures.TempDir(_TEMP)).path
+        directory = self.useFixture(fixtures.TempDir(TEMP)).path
         self.ironic = launcher.Ironic(directory, self._overrides,
                                       self.services, self._auth)
         self.addDetail('ironic logs', content.Content(
@@ -81,6 +81,7 @@ class AllInOne(fixtures.Fixture):
 
     def _create_database(self) -> None:
         self.ironic.database_file.write_bytes(_empty_database())
+
 
 @functools.cache
 def _empty_database() -> bytes:

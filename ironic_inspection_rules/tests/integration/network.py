@@ -12,16 +12,16 @@
 
 """Networks inside of this machine: namespaces, cables, a switch, relays."""
 
-import contextlib
 import ctypes
 import shutil
 import socket
 import subprocess
-import threading
 import typing
 import uuid
 
 import fixtures
+
+from ironic_inspection_rules.tests.integration import relay
 
 _CLONE_NEWNET = 0x40000000
 _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -55,11 +55,11 @@ class Namespace(fixtures.Fixture):
         """A command line that runs a command in here, without a fork."""
         return ['ip', 'netns', 'exec', self.name, *command]
 
-    def run(self, *command: str, check: bool = True
-            ) -> subprocess.CompletedProcess[str]:
+    def run(self, *command: str, check: bool = True,
+            input: str | None = None) -> subprocess.CompletedProcess[str]:
         """Run a command in here to its end."""
         return subprocess.run(self.command(*command), check=check,
-                              capture_output=True, text=True)
+                              capture_output=True, text=True, input=input)
 
     def listen(self, port: int = 0) -> socket.socket:
         """A socket that listens on the loopback interface in here."""
@@ -96,70 +96,11 @@ class Switch(fixtures.Fixture):
         ip('-n', namespace.name, 'link', 'set', interface, 'up')
 
 
-class Relay(fixtures.Fixture):
-    """Lets a namespace reach a server outside, until it is cut.
-
-    :param target: host and port of the server.
-    :ivar port: where it listens in the namespace, on 127.0.0.1.
-    """
+class Relay(relay.Relay):
+    """Lets a namespace reach a server outside, until it is cut."""
 
     def __init__(self, namespace: Namespace, target: tuple[str, int]) -> None:
-        super().__init__()
-        self._namespace = namespace
-        self._target = target
-        self._flows = threading.Event()
-        self._open: list[socket.socket] = []
-
-    def _setUp(self) -> None:
-        self.port = 0
-        self.join()
-        self.addCleanup(self.cut)
-
-    def join(self) -> None:
-        """Begin to relay, or begin again."""
-        self._flows.set()
-        self._listener = self._namespace.listen(self.port)
-        self.port = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, args=(self._listener,),
-                         daemon=True).start()
-
-    def cut(self) -> None:
-        """Break all connections and refuse new ones."""
-        for end in [self._listener, *self._open]:
-            with contextlib.suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        self._open.clear()
-        self._flows.set()
-
-    def freeze(self) -> None:
-        """Keep all connections, and take new ones, but pass nothing on."""
-        self._flows.clear()
-
-    def _accept(self, listener: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                near = listener.accept()[0]
-                self._open.append(near)
-                threading.Thread(target=self._connect, args=(near,),
-                                 daemon=True).start()
-
-    def _connect(self, near: socket.socket) -> None:
-        try:
-            far = socket.create_connection(self._target)
-        except OSError:
-            near.close()
-            return
-        self._open.append(far)
-        threading.Thread(target=self._pump, args=(far, near),
-                         daemon=True).start()
-        self._pump(near, far)
-
-    def _pump(self, source: socket.socket, sink: socket.socket) -> None:
-        with contextlib.suppress(OSError), source, sink:
-            while data := source.recv(65536):
-                self._flows.wait()
-                sink.sendall(data)
+        super().__init__(target, namespace.listen)
 
 
 def ip(*arguments: str) -> None:

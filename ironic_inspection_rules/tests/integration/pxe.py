@@ -16,6 +16,7 @@ import pathlib
 import re
 import signal
 import subprocess
+import sys
 import threading
 import time
 import typing
@@ -27,13 +28,17 @@ from oslotest import base
 import sqlalchemy as sa
 from testtools import content
 
+from ironic_inspection_rules.tests.integration import dhcpv6
 from ironic_inspection_rules.tests.integration import network
 from ironic_inspection_rules.tests.live import options
 from ironic_inspection_rules.tests.live import service
 
 INTERFACE = 'pxe0'
 TABLE = f'ironic_inspection_pxe_filter_{INTERFACE}'
-PATIENCE = 30
+PATIENCE = 60
+START = 90
+"""Seconds within which filters start on a busy machine."""
+
 POLL = 0.1
 
 UNPRIVILEGED = ('setpriv', '--no-new-privs', '--bounding-set',
@@ -117,11 +122,16 @@ class Host(fixtures.Fixture):
         self.namespace = self.useFixture(network.Namespace())
         subnet = f'10.77.{self._number}'
         self._switch.plug(self.namespace, INTERFACE, f'{subnet}.1/16')
+        network.ip('-n', self.namespace.name, 'address', 'add',
+                   f'fd00:77:{self._number}::1/64', 'dev', INTERFACE,
+                   'nodad')
         dnsmasq = subprocess.Popen(self.namespace.command(
             'dnsmasq', '--keep-in-foreground', '--conf-file=/dev/null',
             '--port=0', f'--interface={INTERFACE}', '--bind-interfaces',
             '--no-ping', '--leasefile-ro', '--dhcp-authoritative',
             f'--dhcp-range={subnet}.10,{subnet}.250,255.255.0.0',
+            f'--dhcp-range=fd00:77:{self._number}::10,'
+            f'fd00:77:{self._number}::250,64',
             '--user=root', '--pid-file'), stderr=subprocess.DEVNULL)
         self.addCleanup(dnsmasq.wait)
         self.addCleanup(dnsmasq.kill)
@@ -137,7 +147,7 @@ class Host(fixtures.Fixture):
                          'state_path': self._config.parent},
              'inspection_pxe_filter': {
                  'interface': INTERFACE, 'sync_period': 0.5,
-                 'whitelist_period': 0.5}},
+                 'allowlist_period': 0.5}},
             self._configuration)))
 
     def filter_command(self, *wrapper: str) -> list[str]:
@@ -178,7 +188,7 @@ class Host(fixtures.Fixture):
 
     @property
     def passes(self) -> bool:
-        """Whether the door is open."""
+        """Whether machines pass."""
         return bool(self.elements('leader'))
 
     @property
@@ -199,11 +209,26 @@ class Machine(fixtures.Fixture):
         self._namespace = self.useFixture(network.Namespace())
         self._switch.plug(self._namespace, 'boot')
 
-    def gets_lease(self, mac: str) -> bool:
-        """Whether a DHCP server answers to this address."""
+    def _take_address(self, mac: str) -> None:
         for change in (['down'], ['address', mac], ['up']):
             network.ip('-n', self._namespace.name, 'link', 'set', 'boot',
                        *change)
+
+    def gets_ipv6_lease(self, mac: str) -> bool:
+        """Whether a DHCPv6 server answers to this address."""
+        self._take_address(mac)
+        ready = wait_for(lambda: self._namespace.run(
+            'ip', '-6', 'address', 'show', 'dev', 'boot', 'scope', 'link',
+            '-tentative').stdout)
+        done = self._namespace.run(sys.executable, dhcpv6.__file__, 'boot',
+                                   mac, check=False)
+        if not ready or done.returncode > 1:
+            raise AssertionError(done.stderr)
+        return not done.returncode
+
+    def gets_lease(self, mac: str) -> bool:
+        """Whether a DHCP server answers to this address."""
+        self._take_address(mac)
         done = self._namespace.run(
             'udhcpc', '--foreground', '--quit', '--now', '--interface',
             'boot', '--retries', '2', '--timeout', '1', '--script',

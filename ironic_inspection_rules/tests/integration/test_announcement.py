@@ -53,9 +53,9 @@ class AnnouncementTestCase(pxe.TestCase):
                         'control_exchange': self.exchange},
             'database': self.ironic.options['database'],
             'inspection_pxe_filter': {'sync_period': 0,
-                                      'whitelist_period': 0}})
+                                      'allowlist_period': 0}})
         self.one.start()
-        self.wait_for(lambda: self.one.passes)
+        self.wait_for(lambda: self.one.passes, pxe.START)
 
     def test_ports_and_inspections_are_announced(self):
         mac = base.new_mac()

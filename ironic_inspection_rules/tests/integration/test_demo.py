@@ -49,11 +49,20 @@ class DemoTestCase(base.IntegrationTestCase):
         output, _ = demo.communicate()
         self.assertEqual(0, demo.returncode, output)
         for line in ('Write down what the machine has: matched',
-                     '/properties/cpus: (nothing) -> 2',
+                     '/properties/cpus = 2',
                      'Big memory is for databases: did not match',
-                     'traits: CUSTOM_SIMULATION, HW_CPU_X86_AVX2',
-                     '4 CPUs were ordered, this machine has 2'):
+                     'trait CUSTOM_SIMULATION',
+                     'CUSTOM_SIMULATION, HW_CPU_X86_AVX2',
+                     '4 CPUs were ordered', '1 pass, 1 would fail',
+                     'rack-1 passes and would have',
+                     'How to go on'):
             self.assertIn(line, output)
+        for noise in ('Traceback', 'Warning', 'DEBUG'):
+            self.assertNotIn(noise, output)
+        self.assertTrue(output.endswith('doc/build/fleet.html\n'), output)
+        for page in ('demo.html', 'fleet.html'):
+            self.assertTrue(_DEMO.parents[1].joinpath(
+                'doc', 'build', page).is_file())
         self.assertEqual([], os.listdir(self.scratch))
 
     def test_an_interrupted_demo_leaves_nothing_behind(self) -> None:

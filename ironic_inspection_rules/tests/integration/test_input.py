@@ -14,6 +14,7 @@
 
 import uuid
 
+from ironic_inspection_rules.patches import body_limit
 from ironic_inspection_rules.tests.integration import base
 from ironic_inspection_rules.tests.integration.base import action
 
@@ -91,7 +92,8 @@ class BadDataTestCase(base.TestCase):
             action('set-attribute', '/extra/odd', '{inventory[odd]}'),
             conditions=[{'op': '!is-none', 'args': ['{inventory[odd]}']}])
         deep: object = 'bottom'
-        for _ in range(22):
+        # An Ironic without limits of its own gets their defaults.
+        for _ in range(22 if body_limit.json_depth else 8):
             deep = {'deeper': [deep]}
         for odd in (deep, {'a.b/c[0]': '{node.uuid}'}, '\u2028\U0001f600',
                     10 ** 30, 'x' * 2 ** 20):

@@ -13,19 +13,15 @@
 """ironic-inspector's client, as it is, and the rules it brings."""
 
 import json
-import os
 import pathlib
-import shlex
 import subprocess
 
 import fixtures
 import ironic_inspector_client
 
-from ironic_inspection_rules.tests import guide
 from ironic_inspection_rules.tests.integration import base
 from ironic_inspection_rules.tests.live import service
 
-PAGE = 'admin/moving-from-inspector.rst'
 RULES = [
     {'description': 'Remember the vendor',
      'conditions': [
@@ -87,24 +83,41 @@ class InspectorClientTestCase(base.TestCase):
         self.assertEqual({'vendor': vendor}, node['extra'])
         self.assertEqual('known:yes', node['properties']['capabilities'])
 
-    def test_the_page_about_moving_says_how(self) -> None:
-        if not guide.exists(PAGE):
-            self.skipTest('not a checkout: no documentation')
-        directory = self.useFixture(fixtures.TempDir()).path
-        for name, text in guide.files(PAGE).items():
-            pathlib.Path(directory, name).write_text(text)
-        step, = (step for step in guide.steps(PAGE)
-                 if step.command.startswith('openstack')
-                 and ' import ' in step.command)
-        command = step.command.replace(
-            'openstack', shlex.join(service.console_script('openstack')), 1)
-        printed = guide.carry_out(
-            guide.Step(command, step.output), directory, {
-                **os.environ, 'OS_AUTH_TYPE': 'none',
-                'OS_ENDPOINT': self.ironic.url,
-                'INSPECTOR_URL': self.ironic.url})
-        self.assertEqual(guide.without_uuids(step.output),
-                         guide.without_uuids(printed))
+    def test_an_inspection_is_begun_followed_and_read(self) -> None:
+        client = ironic_inspector_client.ClientV1(
+            api_version=(1, 18), inspector_url=self.ironic.url)
+        mac = base.new_mac()
+        node = self.client.enroll([mac])
+        error = self.assertRaises(ironic_inspector_client.ClientError,
+                                  client.get_status, node)
+        self.assertIn('never inspected', str(error))
+        client.introspect(node)
+        self.client.wait_for_state(node, 'inspect wait')
+        status = client.get_status(node)
+        self.assertEqual(('waiting', False, None), (
+            status['state'], status['finished'], status['error']))
+        self.client.call('POST', f'/v1/continue_inspection?node_uuid={node}',
+                         base.ramdisk_data(mac))
+        self.client.wait_for_state(node, 'manageable')
+        status = client.get_status(node)
+        self.assertEqual(('finished', True, None), (
+            status['state'], status['finished'], status['error']))
+        self.assertEqual(node, client.list_statuses()[0]['uuid'])
+        self.assertEqual(4, client.get_data(node)['inventory']['cpu'][
+            'count'])
+
+    def test_an_inspection_is_aborted(self) -> None:
+        client = ironic_inspector_client.ClientV1(
+            api_version=(1, 18), inspector_url=self.ironic.url)
+        node = self.client.enroll([base.new_mac()])
+        client.introspect(node)
+        self.client.wait_for_state(node, 'inspect wait')
+        client.abort(node)
+        self.client.wait_for_state(node, 'inspect failed')
+        status = client.get_status(node)
+        self.assertEqual(('error', True),
+                         (status['state'], status['finished']))
+        self.assertTrue(status['error'])
 
     def test_an_error_is_told_to_the_user(self) -> None:
         client = ironic_inspector_client.ClientV1(

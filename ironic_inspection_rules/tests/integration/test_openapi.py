@@ -18,6 +18,7 @@ import subprocess
 
 import ironic_inspection_rules
 from ironic_inspection_rules.tests.integration import base
+from ironic_inspection_rules.tests.integration.base import action
 from ironic_inspection_rules.tests.live import service
 
 DESCRIPTION = pathlib.Path(
@@ -36,6 +37,13 @@ class OpenAPITestCase(base.TestCase):
             self.skipTest('not a checkout: no API reference')
         if importlib.util.find_spec('schemathesis') is None:
             self.skipTest('schemathesis is not installed')
+
+        # Whom the examples of the description are about.
+        self.create_rule(action('set-attribute', '/extra/described', 1))
+        mac = base.new_mac()
+        self.assert_inspected(self.client.inspect(
+            self.client.enroll([mac], name='described'),
+            base.ramdisk_data(mac)))
 
         run = subprocess.run(
             [*service.console_script('schemathesis'), 'run',

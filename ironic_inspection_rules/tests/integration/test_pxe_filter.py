@@ -12,13 +12,16 @@
 
 """Real filters, real DHCP servers and clients, in networks of their own."""
 
+import re
 import signal
 import subprocess
+import time
 
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.functional import coordinator
 from ironic_inspection_rules.tests.integration import network
 from ironic_inspection_rules.tests.integration import pxe
+from ironic_inspection_rules.tests.integration import test_outages
 
 KNOWN = '52:54:00:00:00:01'
 INSPECTED = '52:54:00:00:00:02'
@@ -29,7 +32,7 @@ FAILOVER = 10
 """Seconds within which a new leader passes."""
 
 WATCHDOG = 3
-"""Seconds within which the kernel closes a door."""
+"""Seconds within which the kernel blocks."""
 
 
 class OneHostTestCase(pxe.TestCase):
@@ -43,7 +46,7 @@ class OneHostTestCase(pxe.TestCase):
 
     def start(self):
         self.one.start()
-        self.wait_for(lambda: self.one.passes)
+        self.wait_for(lambda: self.one.passes, pxe.START)
 
     def rest_of_ruleset(self):
         """All that is not the table of the filter."""
@@ -71,7 +74,7 @@ class OneHostTestCase(pxe.TestCase):
         self.assertTrue(self.machine.gets_lease(UNKNOWN))
         self.assertFalse(self.machine.gets_lease(KNOWN))
 
-    def test_stop_closes_the_door_and_spares_the_tables_of_others(self):
+    def test_stop_blocks_and_spares_the_tables_of_others(self):
         for command in ('add table inet other',
                         'add chain inet other input { type filter hook input '
                         'priority 0; }',
@@ -86,7 +89,7 @@ class OneHostTestCase(pxe.TestCase):
         self.assertEqual(before, self.rest_of_ruleset())
         self.assertFalse(self.machine.gets_lease(INSPECTED))
 
-    def test_the_kernel_closes_the_door_of_a_dead_filter(self):
+    def test_the_kernel_blocks_for_a_dead_filter(self):
         self.start()
         self.one.filter.send_signal(signal.SIGSTOP)
         self.wait_for(lambda: not self.one.passes, patience=WATCHDOG)
@@ -97,7 +100,7 @@ class OneHostTestCase(pxe.TestCase):
         self.assertTrue(self.one.is_guarded)
         self.assertFalse(self.machine.gets_lease(INSPECTED))
 
-    def test_the_door_is_closed_until_trouble_is_over(self):
+    def test_everything_is_blocked_until_trouble_is_over(self):
         self.start()
         self.one.namespace.run('nft', 'flush', 'ruleset')
         self.wait_for(lambda: self.one.is_guarded)
@@ -109,7 +112,7 @@ class OneHostTestCase(pxe.TestCase):
         self.nodes.readdress('bad', KNOWN)
         self.wait_for(lambda: self.one.passes)
         self.assertEqual(1, self.one.log().count(
-            'has a bad MAC address: "bad"'))
+            'failed and is tried again: Port'))
 
     def refused(self, *wrapper):
         """Run a filter that cannot run; return its one line."""
@@ -123,7 +126,7 @@ class OneHostTestCase(pxe.TestCase):
         self.assertEqual((1, 1), (done.returncode, len(lines)), done.stderr)
         return lines[0]
 
-    def test_a_foreign_table_of_the_name_is_spared_and_the_door_closed(self):
+    def test_a_foreign_table_of_the_name_is_spared_and_all_is_blocked(self):
         namespace = self.one.namespace
         namespace.run('nft', f'add table inet {pxe.TABLE}')
         namespace.run('nft', f'add chain inet {pxe.TABLE} theirs')
@@ -135,19 +138,33 @@ class OneHostTestCase(pxe.TestCase):
             'nft', 'list', 'table', 'inet', pxe.TABLE).stdout)
         self.assertFalse(self.machine.gets_lease(INSPECTED))
 
-    def test_what_cannot_work_is_named_and_the_door_closed(self):
-        self.one.configure({'inspection_pxe_filter': {'interface': 'pxe9'}})
-        self.assertIn('no network interface "pxe9"', self.refused())
-        guard = self.one.namespace.run('nft', 'list', 'ruleset').stdout
-        self.assertIn('iifname "pxe9"', guard)
-        self.assertNotIn('elements', guard)
-
+    def test_what_cannot_work_is_named(self):
         self.assertIn('Operation not permitted', self.refused(
             'setpriv', '--bounding-set', '-all'))
         self.assertIn('nft program is not installed', self.refused(
             *pxe.UNPRIVILEGED, 'env', 'PATH=/nowhere'))
-        self.assertEqual(
-            guard, self.one.namespace.run('nft', 'list', 'ruleset').stdout)
+        self.one.configure({'inspection_pxe_filter': {'interface': 'pxe9'}})
+        self.assertIn('no network interface "pxe9"', self.refused())
+        self.assertEqual('', self.one.namespace.run(
+            'nft', 'list', 'ruleset').stdout)
+
+        self.one.configure({
+            'inspection_pxe_filter': {'interface': pxe.INTERFACE},
+            'coordination': {'backend_url': 'radis://192.0.2.1'}})
+        self.assertIn('[coordination]backend_url', self.refused())
+        self.assertTrue(self.one.is_guarded)
+        self.assertFalse(self.machine.gets_lease(INSPECTED))
+
+    def test_dhcpv6_is_guarded_where_its_port_is_listed(self):
+        self.one.configure({'inspection_pxe_filter': {
+            'ports': '67/udp, 69/udp, 547/udp'}})
+        self.assertTrue(self.machine.gets_ipv6_lease(KNOWN))
+        self.start()
+        self.assertTrue(self.machine.gets_ipv6_lease(INSPECTED))
+        self.assertTrue(self.machine.gets_ipv6_lease(UNKNOWN))
+        self.assertFalse(self.machine.gets_ipv6_lease(KNOWN))
+        self.assertEqual(0, self.one.stop())
+        self.assertFalse(self.machine.gets_ipv6_lease(INSPECTED))
 
 
 class LostDatabaseTestCase(pxe.TestCase):
@@ -166,12 +183,11 @@ class LostDatabaseTestCase(pxe.TestCase):
             self.one.namespace, (url.host, url.port or 5432)))
         near = url.set(host='127.0.0.1', port=self.relay.port)
         self.one.configure({
-            'database': {'connection': near.render_as_string(False)},
-            'inspection_queue': {'connection_retries': 1000}})
+            'database': {'connection': near.render_as_string(False)}})
         self.one.start()
-        self.wait_for(lambda: self.one.passes)
+        self.wait_for(lambda: self.one.passes, pxe.START)
 
-    def test_the_door_is_closed_while_the_database_is_lost(self):
+    def test_everything_is_blocked_while_the_database_is_lost(self):
         self.relay.cut()
         self.wait_for(lambda: not self.one.passes, patience=FAILOVER)
         self.relay.join()
@@ -183,6 +199,16 @@ class LostDatabaseTestCase(pxe.TestCase):
         self.relay.cut()
         self.relay.join()
         self.wait_for(lambda: self.one.passes)
+
+    def test_a_long_outage_is_survived(self):
+        self.relay.cut()
+        time.sleep(test_outages.OUTAGE)
+        self.assertFalse(self.one.passes)
+        self.relay.join()
+        self.wait_for(lambda: self.one.passes, test_outages.RECOVERY)
+        self.assertLessEqual(
+            len(re.findall(' (?:WARNING|ERROR) ironic_inspection_rules',
+                           self.one.log())), test_outages.LINES)
 
 
 class TwoHostsTestCase(pxe.TestCase):
@@ -199,13 +225,13 @@ class TwoHostsTestCase(pxe.TestCase):
         self.leader, self.other = self.hosts = [
             self.start(number) for number in (1, 2)]
         self.observer = self.useFixture(pxe.Observer(*self.hosts))
-        self.wait_for(lambda: any(host.passes for host in self.hosts))
+        self.wait_for(lambda: any(host.passes for host in self.hosts),
+                      pxe.START)
         if self.other.passes:
             self.leader, self.other = self.other, self.leader
 
     def start(self, number):
-        host = self.host(number, database={'connection': self.nodes.url},
-                         inspection_queue={'connection_retries': 1000})
+        host = self.host(number, database={'connection': self.nodes.url})
         relay = self.useFixture(network.Relay(
             host.namespace, (self.redis.host, self.redis.port)))
         self.relays[host] = relay
@@ -235,6 +261,8 @@ class TwoHostsTestCase(pxe.TestCase):
     def test_nobody_passes_without_the_coordinator(self):
         self.redis.stop()
         self.wait_for(lambda: not self.leader.passes, patience=FAILOVER)
+        time.sleep(test_outages.OUTAGE)
         self.redis.start()
-        self.wait_for(lambda: any(host.passes for host in self.hosts))
+        self.wait_for(lambda: any(host.passes for host in self.hosts),
+                      test_outages.RECOVERY)
         self.assertEqual({0, 1}, self.observer.seen)

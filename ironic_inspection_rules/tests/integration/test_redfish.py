@@ -16,14 +16,13 @@ from ironic_inspection_rules.tests.integration import base
 from ironic_inspection_rules.tests.integration import bmc
 from ironic_inspection_rules.tests.integration.base import action
 
-_HOOKS = {'inspection_hooks': '$default_inspection_hooks,inspection-rules'}
-
 
 class RedfishTestCase(base.TestCase):
     """A server of its own, behind a controller."""
 
     def inspect_redfish(self) -> base.Json:
-        controller = self.useFixture(bmc.RedfishBmc(base.new_mac()))
+        self.mac = base.new_mac()
+        controller = self.useFixture(bmc.RedfishBmc(self.mac))
         node = self.client.enroll(
             driver='redfish', driver_info=controller.driver_info,
             inspect_interface='redfish', properties={'old': 1, 'kept': 1})
@@ -33,11 +32,8 @@ class RedfishTestCase(base.TestCase):
                                           'inspect failed')
 
 
-class SupportedTestCase(RedfishTestCase):
-    """The redfish inspect interface with the hook switched on for it."""
-
-    overrides = {'inspection_rules': {'supported_interfaces': '.*'},
-                 'redfish': _HOOKS}
+class OutOfBandTestCase(RedfishTestCase):
+    """Rules where nothing but the plugin is switched on."""
 
     def test_changed_properties_survive(self) -> None:
         self.create_rule(
@@ -47,20 +43,35 @@ class SupportedTestCase(RedfishTestCase):
             action('set-capability', 'rack', 'A1'),
             action('set-attribute', '/extra/cpus', '{inventory[cpu][count]}'),
             action('add-trait', 'CUSTOM_REDFISH'))
-        self.create_rule(
-            action('set-attribute', '/properties/early', 1),
-            phase='preprocess')
         node = self.inspect_redfish()
         self.assert_inspected(node)
         properties = node['properties']
         self.assertEqual({'row': 7}, properties['site'])
         self.assertEqual(4096, properties['memory_mb'])
-        self.assertEqual((1, 1), (properties['early'], properties['kept']))
+        self.assertEqual(1, properties['kept'])
         self.assertNotIn('old', properties)
         self.assertIn('rack:A1', properties['capabilities'])
         self.assertEqual(464, properties['local_gb'])
         self.assertEqual({'cpus': 8}, node['extra'])
         self.assertEqual(['CUSTOM_REDFISH'], self.client.traits(node['uuid']))
+
+    def test_properties_that_were_replaced_do_not_come_back(self) -> None:
+        properties = {'memory_mb': 1, 'cpu_arch': 'x86_64', 'local_gb': 2}
+        self.create_rule(action('set-attribute', '/properties', properties))
+        node = self.inspect_redfish()
+        self.assert_inspected(node)
+        self.assertEqual(properties, node['properties'])
+
+    def test_rules_see_and_change_the_ports_that_were_found(self) -> None:
+        self.create_rule(action(
+            'set-port-attribute', '{item[address]}', '/extra/seen', True,
+            loop='{ports}'))
+        node = self.inspect_redfish()
+        self.assert_inspected(node)
+        port, = self.client.call(
+            'GET', f'/v1/ports/detail?node={node["uuid"]}')['ports']
+        self.assertEqual((self.mac, {'seen': True}),
+                         (port['address'], port['extra']))
 
     def test_the_trace_is_stored(self) -> None:
         rule = self.create_rule(action('set-attribute', '/extra/a', 1))
@@ -70,15 +81,44 @@ class SupportedTestCase(RedfishTestCase):
                          [entry['uuid'] for entry in trace['main']])
 
     def test_a_rule_may_fail_it(self) -> None:
-        rule = self.create_rule(action('fail', 'not here'))
+        rule = self.create_rule(action('set-attribute', '/extra/a', 1),
+                                action('fail', 'not here'))
         node = self.inspect_redfish()
         self.assert_failed(node, rule['uuid'], 'not here')
+        self.assertEqual({'a': 1}, node['extra'])
+
+
+class PreprocessTestCase(RedfishTestCase):
+    """The hook in the list of redfish too, and not the last one there."""
+
+    overrides = {'redfish': {
+        'inspection_hooks': 'inspection-rules,$default_inspection_hooks'}}
+
+    def test_both_phases_run(self) -> None:
+        self.create_rule(
+            action('set-attribute', '/properties/early', 1),
+            action('set-attribute', '/properties/memory_mb', 4096),
+            phase='preprocess')
+        self.create_rule(
+            action('set-attribute', '/extra/seen', '{node.properties}'),
+            action('set-attribute', '/properties/late', '{ports[0].address}'))
+        node = self.inspect_redfish()
+        self.assert_inspected(node)
+        properties = node['properties']
+        self.assertEqual(self.mac, properties.pop('late'))
+        self.assertEqual({'seen': properties}, node['extra'])
+        # Some releases of Ironic add it.
+        properties.pop('vendor', None)
+        self.assertEqual(
+            {'early': 1, 'kept': 1, 'old': 1, 'memory_mb': 4096,
+             'local_gb': 464, 'cpu_arch': 'x86_64',
+             'capabilities': 'boot_mode:uefi'}, properties)
 
 
 class UnsupportedTestCase(RedfishTestCase):
-    """The same hook where ``supported_interfaces`` leaves redfish out."""
+    """``supported_interfaces`` leaves redfish out."""
 
-    overrides = {'redfish': _HOOKS}
+    overrides = {'inspection_rules': {'supported_interfaces': '^agent$'}}
 
     def test_rules_do_not_run(self) -> None:
         self.create_rule(action('fail', 'never'))

@@ -194,6 +194,13 @@ class ObjectsOverRPCTestCase(SplitMixin, base.IntegrationTestCase):
     kind = 'mysql'
     objects_over_rpc = True
 
+    def test_what_it_cannot_do_is_said(self) -> None:
+        with self.ironic.client() as client:
+            answer = client.get('/v1/nodes?traits=CUSTOM_A')
+        self.assertEqual(400, answer.status_code, answer.text)
+        self.assertIn('use_rpc_for_database: this API answers 400',
+                      self.ironic.logs())
+
 
 class BasicAuthenticationTestCase(base.IntegrationTestCase):
 

@@ -19,6 +19,9 @@ secret may be found.
 
 import json
 
+import sqlalchemy as sa
+
+from ironic_inspection_rules.db import models
 from ironic_inspection_rules.tests.integration import base
 from ironic_inspection_rules.tests.integration.base import action
 
@@ -54,6 +57,41 @@ class CanaryTestCase(base.TestCase):
 
     def everything(self, node: base.Json) -> str:
         """All that can be read afterwards, without what was seeded."""
+        return '\n'.join((self.shown(node), self.recorded(), self.tables(),
+                          self.ironic.logs()))
+
+    def recorded(self) -> str:
+        """What the API tells of what rules did, or would do."""
+        of_node = f'/v1/nodes/{self.node}/inspection_runs'
+        rules = '/v1/inspection_rules'
+        answers = [self.client.get(path) for path in (
+            f'{of_node}?detail=true', f'{of_node}/explain?path=/extra/copy0',
+            f'{rules}/statistics', f'{rules}/revisions')]
+        answers += [
+            self.client.post(f'{rules}/evaluate', json={'node': self.node}),
+            self.client.post(f'{rules}/evaluate', json={
+                'node': self.node, 'inventory': self.data['inventory']})]
+        self.assertTrue(answers[0].json()['inspection_runs'])
+        return '\n'.join(answer.text for answer in answers)
+
+    def tables(self) -> str:
+        """The plugin's tables, without rules and what the ramdisk sent."""
+        seeded = {'inventory', 'plugin_data', 'conditions', 'actions',
+                  'fields'}
+        engine = sa.create_engine(f'sqlite:///{self.ironic.database_file}')
+        self.addCleanup(engine.dispose)
+        dump = []
+        with engine.connect() as connection:
+            for table in models.Base.metadata.sorted_tables:
+                columns = [column for column in table.columns
+                           if column.name not in seeded]
+                dump += [(table.name, *row) for row in
+                         connection.execute(sa.select(*columns))]
+        self.assertIn('ir_runs', {row[0] for row in dump})
+        return repr(dump)
+
+    def shown(self, node: base.Json) -> str:
+        """What Ironic shows of the node, and the rules."""
         del node['extra']['admin_password']
         port = self.client.port(self.mac)
         del port['extra']['secret_key']
@@ -64,7 +102,7 @@ class CanaryTestCase(base.TestCase):
             plugin_data = stored.json()['plugin_data']
             plugin_data.pop('site')
             outputs.append(plugin_data)
-        return json.dumps(outputs) + self.ironic.logs()
+        return json.dumps(outputs)
 
     def test_copies_are_masked(self) -> None:
         sources = ('{node.driver_info[ipmi_password]}', '{node.driver_info}',

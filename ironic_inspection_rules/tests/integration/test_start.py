@@ -85,7 +85,8 @@ class BuiltInTestCase(StartTestCase):
                     if str(self.path) in line)
         self.assertIn('odd one', line)
         self.assertIn('set-atribute', line)
-        self.ironic.services[0].process.wait(timeout=30)
+        self.assertEqual(
+            1, self.ironic.services[0].process.wait(timeout=30))
 
     def test_a_missing_file_stops_it(self) -> None:
         self.assertRaises(service.LaunchError, self.ironic.start)

@@ -17,6 +17,7 @@ from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.integration import base
 from ironic_inspection_rules.tests.integration import fixtures
 from ironic_inspection_rules.tests.integration.base import action
+from ironic_inspection_rules.tests.live import client as live_client
 from ironic_inspection_rules.tests.live import launcher
 from ironic_inspection_rules.tests.live import options
 
@@ -43,6 +44,7 @@ class TopologyTestCase(base.IntegrationTestCase):
             self.assertIsNone(inspected['last_error'])
             self.assertEqual({'a': 4, 'b': 4}, inspected['extra'])
             self.assertEqual(['CUSTOM_A'], client.traits(node))
+            self.check_fleet(client, node)
             path = f'/v1/inspection_rules/{rule["uuid"]}'
             client.call('PATCH', path, [{'op': 'replace', 'path': '/actions',
                                          'value': [action('fail', 'no')]}])
@@ -58,6 +60,22 @@ class TopologyTestCase(base.IntegrationTestCase):
             client.call('DELETE', '/v1/inspection_rules')
             self.assertEqual({'inspection_rules': []},
                              client.call('GET', '/v1/inspection_rules'))
+
+    def check_fleet(self, client: live_client.Client, node: str) -> None:
+        """Fail unless a fleet of one is told what its node is told alone."""
+        url = '/v1/inspection_rules/evaluate'
+        asked = {'rules': [{'actions': [action(
+            'set-port-attribute', '{ports[0].address}', '/extra/node',
+            '{ports[0].node_uuid}')]}]}
+        alone = client.call('POST', url, {'node': node, **asked})
+        for nodes in ({}, [node]):
+            told = client.call('POST', url, {'nodes': nodes, **asked})
+            self.assertIsNone(told['next'])
+            self.assertEqual(
+                [(node, None, alone['changes'])],
+                [(entry['uuid'], entry['error'], entry['changes'])
+                 for entry in told['nodes']])
+        self.assertEqual(1, len(alone['changes']))
 
     def check_split(self, kind: str,
                     overrides: options.Options | None = None) -> None:

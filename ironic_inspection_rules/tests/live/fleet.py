@@ -12,15 +12,19 @@
 
 """Many nodes that are inspected at once."""
 
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from concurrent import futures
 import contextlib
 import dataclasses
+import itertools
+import json
 import time
 from typing import Any
 import uuid
 
+from oslo_utils import timeutils
 import requests
 import sqlalchemy as sa
 
@@ -41,6 +45,9 @@ RULES = (
 """Rules whose effects show when they have happened twice."""
 
 MARKS = ['preprocess', 'main']
+
+_TOGETHER = 200
+"""Inventories that are inserted by one statement."""
 
 _PATIENCE = 60
 _PAUSE = 0.3
@@ -80,6 +87,8 @@ class Fleet:
         metadata = sa.MetaData()
         self._nodes = sa.Table('nodes', metadata, autoload_with=self._engine)
         self._ports = sa.Table('ports', metadata, autoload_with=self._engine)
+        self._inventories = sa.Table('node_inventory', metadata,
+                                     autoload_with=self._engine)
         template = self._client.enroll([_mac()])
         with self._engine.connect() as connection:
             self._node = connection.execute(
@@ -108,19 +117,32 @@ class Fleet:
         common.update(provision_state=provision_state,
                       target_provision_state='manageable')
         if provision_state == 'inspect wait':
-            common['inspection_started_at'] = sa.func.now()
+            common['inspection_started_at'] = timeutils.utcnow()
         port = {key: value for key, value in self._port.items()
                 if key != 'id'}
         with self._engine.begin() as connection:
-            for machine in machines:
-                connection.execute(sa.insert(self._nodes).values(
-                    {**common, 'uuid': machine.uuid, 'name': machine.name}))
+            connection.execute(sa.insert(self._nodes), [
+                {**common, 'uuid': machine.uuid, 'name': machine.name}
+                for machine in machines])
             ids = dict(connection.execute(
                 sa.select(self._nodes.c.uuid, self._nodes.c.id)).all())
             connection.execute(sa.insert(self._ports), [
                 {**port, 'uuid': str(uuid.uuid4()), 'address': machine.mac,
                  'node_id': ids[machine.uuid]} for machine in machines])
         return machines
+
+    def store(self, machines: Sequence[Machine],
+              inventories: Iterable[dict[str, Any]]) -> None:
+        """Have machines been inspected, each with one of the inventories."""
+        made = zip(machines, inventories, strict=True)
+        with self._engine.begin() as connection:
+            ids = dict(connection.execute(
+                sa.select(self._nodes.c.uuid, self._nodes.c.id)).all())
+            while some := list(itertools.islice(made, _TOGETHER)):
+                connection.execute(sa.insert(self._inventories), [
+                    {'node_id': ids[machine.uuid], 'version': '1.0',
+                     'inventory_data': json.dumps(inventory),
+                     'plugin_data': '{}'} for machine, inventory in some])
 
     def delete(self, machine: Machine) -> None:
         """Delete a node as if by force."""
@@ -137,7 +159,8 @@ class Fleet:
         """Post what the ramdisks of machines send.
 
         :param at_once: how many post at the same time.
-        :param insist: whether to try again when Ironic fails.
+        :param insist: whether to try again when Ironic fails, or has locked
+            the node for a moment.
         :returns: the answers, in the order of the machines.
         """
         with futures.ThreadPoolExecutor(at_once) as pool:
@@ -153,7 +176,7 @@ class Fleet:
                     answer = ramdisk.post(
                         f'/v1/continue_inspection?node_uuid={machine.uuid}',
                         json=machine.data())
-                    if answer.status_code < 500 or not insist:
+                    if not (insist and _may_pass(answer)):
                         return answer
                 except requests.ConnectionError:
                     answer = None
@@ -225,3 +248,8 @@ class Fleet:
 def _mac() -> str:
     tail = uuid.uuid4().hex[:10]
     return ':'.join(['52', *(tail[i:i + 2] for i in range(0, 10, 2))])
+
+
+def _may_pass(answer: requests.Response) -> bool:
+    return answer.status_code >= 500 or (
+        answer.status_code == 409 and 'is locked by host' in answer.text)

@@ -118,6 +118,8 @@ class Ironic:
 
         :raises: LaunchError when a service fails or time runs out.
         """
+        if self._answers():
+            raise service.LaunchError(f'Another Ironic has {self.url}')
         for name in self._names:
             self.spawn(name)
         deadline = time.monotonic() + _START_TIMEOUT

@@ -14,6 +14,7 @@
 
 from collections.abc import Mapping
 import pathlib
+import shutil
 import socket
 from typing import Any
 
@@ -35,6 +36,14 @@ def database_file(directory: pathlib.Path) -> pathlib.Path:
     return directory / 'ironic.sqlite'
 
 
+def _hardware() -> dict[str, str]:
+    """What Ironic can load here: all of ipmi needs ipmitool."""
+    if shutil.which('ipmitool'):
+        return {'enabled_hardware_types': 'fake-hardware,ipmi,redfish'}
+    return {'enabled_hardware_types': 'fake-hardware,redfish',
+            'enabled_vendor_interfaces': 'redfish,no-vendor'}
+
+
 def all_in_one(directory: pathlib.Path) -> Options:
     """A self-contained Ironic: API and conductor in one.
 
@@ -52,7 +61,7 @@ def all_in_one(directory: pathlib.Path) -> Options:
             'rpc_transport': 'none',
             'host': '127.0.0.1',
             'state_path': files['state'],
-            'enabled_hardware_types': 'fake-hardware,ipmi,redfish',
+            **_hardware(),
             'enabled_inspect_interfaces': 'agent,redfish,no-inspect',
             'default_inspect_interface': 'agent',
             'enabled_network_interfaces': 'noop',

@@ -34,9 +34,9 @@ from ironic import objects
 from ironic.common import context
 from ironic.drivers.modules.inspector.hooks import base
 
-from ironic_inspection_rules.adapters import hook
-from ironic_inspection_rules.adapters import inspection
-from ironic_inspection_rules.ha import database_queue
+from ironic_inspection_rules.inspection import phase
+from ironic_inspection_rules.queue import database_queue
+from ironic_inspection_rules.queue import processor
 
 DIRECTORY = 'SABOTAGE'
 """Name of the environment variable that names the directory."""
@@ -58,9 +58,9 @@ class Sabotage(base.InspectionHook):
     """Belongs before the hook that runs rules."""
 
     def __init__(self) -> None:
-        _before(inspection.Inspector, 'lock', 'get')
-        _before(inspection.Inspector, 'check', 'lock')
-        _after(hook.InspectionRulesHook, '__call__', 'save')
+        _before(processor.RequestProcessor, 'lock', 'get')
+        _before(processor.RequestProcessor, 'check', 'lock')
+        _after(phase.PhaseRunner, 'apply', 'save')
         _before(database_queue.DatabaseQueue, 'consume', 'consume')
         _after(database_queue.DatabaseQueue, 'consume', 'unlock')
 

@@ -63,7 +63,7 @@ class Service:
                 [*console_script(name), '--config-file', str(config)],
                 stdout=output, stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL, start_new_session=True,
-                preexec_fn=None if outlive else _end_with_parent)
+                preexec_fn=None if outlive else end_with_parent)
 
     def failure(self) -> str | None:
         """Why the service cannot come up, or None while it still may.
@@ -98,6 +98,6 @@ class Service:
         self.process.wait()
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """Have the kernel stop the calling process when its parent dies."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

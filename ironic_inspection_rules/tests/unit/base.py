@@ -12,12 +12,15 @@
 
 """What unit tests stand on: no service, no network, no leftovers."""
 
+import socket
 import typing
 
 import hypothesis
 from ironic.conf import CONF
 from oslo_config import fixture as config_fixture
 from oslotest import base
+
+from ironic_inspection_rules import conf
 
 # How long an example takes says more of the machine than of the code.
 hypothesis.settings.register_profile(
@@ -41,6 +44,7 @@ class IronicTestCase(TestCase):
         self.cfg.set_default('host', 'host.test')
         CONF([], project='ironic', default_config_files=[],
              default_config_dirs=[])
+        conf.register_opts(CONF)
 
     def config(self, group: str | None = None,
                **options: typing.Any) -> None:
@@ -49,3 +53,21 @@ class IronicTestCase(TestCase):
         :param group: section of ironic.conf, None for ``[DEFAULT]``.
         """
         self.cfg.config(group=group, **options)
+
+
+class StatsdTestCase(IronicTestCase):
+    """A test of the metrics that arrive at statsd.
+
+    :ivar listener: the socket at which they do.
+    """
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.addCleanup(self.listener.close)
+        self.listener.bind(('127.0.0.1', 0))
+        self.listener.settimeout(20)
+        self.config(group='metrics', backend='statsd',
+                    prepend_host=False, global_prefix='ironic')
+        self.config(group='metrics_statsd', statsd_host='127.0.0.1',
+                    statsd_port=self.listener.getsockname()[1])

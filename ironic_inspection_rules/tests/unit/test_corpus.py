@@ -35,7 +35,7 @@ class CorpusTestCase(base.TestCase):
     def setUp(self):
         super().setUp()
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.conditions.text.TIME_LIMIT', 0.01))
+            'ironic_inspection_rules.engine.pattern.TIME_LIMIT', 0.01))
 
     def check(self, case):
         found = corpus.problems(case)

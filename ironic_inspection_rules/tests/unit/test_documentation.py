@@ -12,11 +12,23 @@
 
 """That the documentation knows what the code has."""
 
+import fnmatch
 from importlib import metadata
 import pathlib
 import re
 
+import fixtures
+from ironic.conf import CONF
+from oslo_db import options as db_options
+from oslo_messaging import opts as messaging_opts
+import yaml
+
 import ironic_inspection_rules
+from ironic_inspection_rules import conf
+from ironic_inspection_rules.conf import validation
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.offline import lint
+from ironic_inspection_rules.tests import guide
 from ironic_inspection_rules.tests.unit import base
 
 REFERENCE = pathlib.Path(ironic_inspection_rules.__file__).parents[1].joinpath(
@@ -39,3 +51,94 @@ class ReferenceTestCase(base.TestCase):
             text = REFERENCE.joinpath(f'{page}.rst').read_text()
             described |= set(re.findall(r'``([a-z-]+)\(', text))
         self.assertEqual(installed, described)
+
+    def test_every_command_is_described(self):
+        installed = {
+            each.name.replace('_', ' ') for each in metadata.entry_points(
+                group='openstack.baremetal.v1')
+            if each.module.startswith('ironic_inspection_rules.')}
+        text = REFERENCE.parent.joinpath(
+            'cli', 'openstack-baremetal.rst').read_text()
+        patterns = re.findall(r'^   :command: (.+)$', text, re.MULTILINE)
+        described = [name for pattern in patterns
+                     for name in fnmatch.filter(installed, pattern)]
+        self.assertEqual(sorted(installed), sorted(described))
+        for pattern in patterns:
+            self.assertTrue(fnmatch.filter(installed, pattern), pattern)
+
+    def test_every_filter_is_described_and_has_an_example(self):
+        text = REFERENCE.joinpath('filters.rst').read_text()
+        filters = set(registry.filters())
+        described = re.findall(r'^``([a-z_]+)(?:\(.*)?``$', text, re.MULTILINE)
+        self.assertEqual(filters, set(described))
+        examples = re.findall(
+            r'rule-example:: each-filter\n *:case: (\w+) ', text)
+        self.assertEqual(filters, set(examples))
+
+
+class BlocksTestCase(base.IronicTestCase):
+    """What integration's test_documents carries out, as far as files go."""
+
+    def setUp(self):
+        super().setUp()
+        self.pages = [guide.Page(path) for path in guide.pages()]
+        if not self.pages:
+            self.skipTest('not a checkout: no documentation')
+        self.directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+
+    def blocks(self, *languages):
+        """All blocks of these languages that are run, and their places."""
+        return [(f'{page.path}:{block.line}', block) for page in self.pages
+                for block in page.blocks
+                if block.language in languages and block.reason is None]
+
+    def test_what_is_not_run_says_why(self):
+        known = {'console', 'ini', 'yaml', 'json', 'python', 'text'}
+        for page in self.pages:
+            for block in page.blocks:
+                self.assertIn(block.language, known, page.path)
+                self.assertNotEqual('', block.reason, page.path)
+
+    def test_every_option_is_one(self):
+        conf.register_opts(CONF)
+        for group, opts in (*messaging_opts.list_opts(),
+                            *db_options.list_opts()):
+            CONF.register_opts(opts, group=group)
+        for place, block in self.blocks('ini'):
+            path = self.directory / 'ironic.conf'
+            path.write_text(block.text)
+            CONF([], project='ironic', default_config_files=[str(path)],
+                 default_config_dirs=[])
+            validation.check(CONF)
+            group = 'DEFAULT'
+            for line in block.text.splitlines():
+                head = re.fullmatch(r'\[(\w+)\]', line)
+                option = re.match(r'(\w+) *=', line)
+                if head:
+                    group = head[1]
+                elif option:
+                    values = CONF if group == 'DEFAULT' else CONF[group]
+                    self.assertIn(option[1], values, place)
+                    values[option[1]]
+
+    def test_lint_has_nothing_to_say_about_a_rule(self):
+        for place, block in self.blocks('yaml', 'json'):
+            read = yaml.safe_load(block.text)
+            rules = read if isinstance(read, list) else [read]
+            if not all('actions' in rule for rule in rules):
+                continue
+            path = self.directory / 'rules.yaml'
+            path.write_text(block.text)
+            found = [each.message for each in lint.lint(
+                [str(path)], registry.installed())
+                if each.is_problem
+                and each.check not in ('built-in-only', 'secret')]
+            self.assertEqual([], found, place)
+
+    def test_arguments_are_mappings(self):
+        for place, block in self.blocks('yaml', 'json', 'console'):
+            # What a command prints is that command's affair.
+            written = ([step.command for step in block.steps]
+                       if block.language == 'console' else [block.text])
+            for text in written:
+                self.assertNotRegex(text, r'"?args"?: *\[', place)

@@ -22,8 +22,8 @@ import ironic_inspection_rules
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine import target as engine_target
 from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.tests.unit import base
 
 EXAMPLE = pathlib.Path(ironic_inspection_rules.__file__).parents[1].joinpath(
@@ -56,7 +56,7 @@ class ExamplePluginTestCase(base.TestCase):
     def run_rule(self, rule, **node):
         plan = compiler.compile_rule(
             validation.parse({'uuid': UUID, **rule}, self.ops), self.ops)
-        target = engine_target.Target(engine_target.Facts(
+        target = working_copy.WorkingCopy(working_copy.Facts(
             {}, {}, {'extra': {}, **node}))
         return runner.run([plan], target), target.roots['node']['extra']
 

@@ -19,8 +19,8 @@ import yaml
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine import target as engine_target
 from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.tests import shared_data
 from ironic_inspection_rules.tests.unit import base
 
@@ -72,7 +72,7 @@ class PublicRulesTestCase(base.TestCase):
         plugin_data = data.get('plugin_data') or {
             name: value for name, value in data.items()
             if name != 'inventory'}
-        return runner.run([plan], engine_target.Target(engine_target.Facts(
+        return runner.run([plan], working_copy.WorkingCopy(working_copy.Facts(
             inventory=data['inventory'], plugin_data=plugin_data,
             node={'uuid': str(uuid.UUID(int=0)), 'name': None,
                   'driver': 'ipmi', 'driver_info': {},

@@ -28,15 +28,47 @@ import webob
 import webob.exc
 
 from ironic_inspection_rules import conf
-from ironic_inspection_rules.adapters import start
+from ironic_inspection_rules.inspection import start
+from ironic_inspection_rules.runs import statistics
 from ironic_inspection_rules.tests import database
 
-USERS = {
-    'admin': {'X-Roles': 'admin,member,reader', 'OpenStack-System-Scope':
-              'all'},
-    'reader': {'X-Roles': 'reader', 'OpenStack-System-Scope': 'all'},
-    'member': {'X-Roles': 'member,reader', 'X-Project-Id': 'a-project'},
+OWNER, LESSEE, FOREIGNER = 'owner-project', 'lessee-project', 'a-project'
+
+_ROLES = {'admin': 'admin,manager,member,reader',
+          'manager': 'manager,member,reader',
+          'member': 'member,reader',
+          'reader': 'reader'}
+
+
+def _of_system(roles: str) -> dict[str, str]:
+    return {'X-Roles': roles, 'OpenStack-System-Scope': 'all'}
+
+
+def _of_project(roles: str, project: str) -> dict[str, str]:
+    return {'X-Roles': roles, 'X-Project-Id': project}
+
+
+PERSONAS = {
+    **{f'system-{role}': _of_system(roles)
+       for role, roles in _ROLES.items()},
+    'system-service': _of_system('service'),
+    **{f'owner-{role}': _of_project(roles, OWNER)
+       for role, roles in _ROLES.items()},
+    'owner-service': _of_project('service', OWNER),
+    **{f'lessee-{role}': _of_project(roles, LESSEE)
+       for role, roles in _ROLES.items()},
+    'foreign-admin': _of_project(_ROLES['admin'], FOREIGNER),
+    'service': {'X-Project-Name': 'service',
+                **_of_project('service', 'service-project')},
+    'no-role': _of_project('', OWNER),
 }
+"""Those of Ironic, with the headers that Keystone gives them."""
+
+USERS = {**PERSONAS,
+         'admin': PERSONAS['system-admin'],
+         'reader': PERSONAS['system-reader'],
+         'member': _of_project(_ROLES['member'], FOREIGNER)}
+"""Users by their tokens."""
 
 
 class FakeKeystone:
@@ -53,6 +85,11 @@ class FakeKeystone:
         request.headers.update({'X-Identity-Status': 'Confirmed',
                                 'X-User-Id': user, **USERS[user]})
         return self.app(environ, start_response)
+
+
+def has_option(group: str, name: str) -> bool:
+    """Tell whether this release of Ironic has an option."""
+    return name in getattr(CONF, group)
 
 
 class Application(fixtures.Fixture):
@@ -75,6 +112,8 @@ class Application(fixtures.Fixture):
         config.config(auth_strategy='noauth', rpc_transport='none',
                       host='host.test')
         config.config(group='api', middleware=['inspection-rules'])
+        config.config(group='inspector',
+                      hooks='ramdisk-error,inspection-rules')
         conf.register_opts(CONF)
         for group, values in self._options.items():
             config.config(group=None if group == 'DEFAULT' else group,
@@ -93,6 +132,11 @@ class Application(fixtures.Fixture):
             'ironic.api.controllers.v1.node.NodesController.'
             '_subcontroller_map',
             dict(node.NodesController._subcontroller_map)))
+        # What one test counts is not written into the database of the next.
+        counter = statistics.RuleCounter(lambda rows: None, period=3600)
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.inspection.keeping.counter',
+            lambda: counter))
         start.rules.cache_clear()
         self.addCleanup(start.rules.cache_clear)
         self.app = ironic_app.VersionSelectorApplication()

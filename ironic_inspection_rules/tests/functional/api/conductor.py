@@ -30,7 +30,8 @@ _NOOP = ('network', 'storage')
 class Conductor(fixtures.Fixture):
     """Does what an :class:`.application.Application` asks of a conductor.
 
-    It knows fake hardware only, and does nothing on its own account.
+    It knows fake hardware only, whose inspection can be aborted, and does
+    nothing on its own account.
     """
 
     def _setUp(self) -> None:
@@ -54,3 +55,6 @@ class Conductor(fixtures.Fixture):
         self.useFixture(fixtures.MonkeyPatch(
             'ironic.common.rpc.GLOBAL_MANAGER',
             manager.ConductorManager(HOST)))
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.drivers.modules.fake.FakeInspect.abort',
+            lambda interface, task: None))

@@ -13,6 +13,7 @@
 """What the YAML files of HTTP tests name under ``fixtures``."""
 
 import contextlib
+import datetime
 import pathlib
 import tempfile
 from typing import Any
@@ -22,11 +23,14 @@ from ironic import objects
 from ironic.common import context
 from oslo_serialization import jsonutils
 
-from ironic_inspection_rules.ha import database_queue
-from ironic_inspection_rules.ha import queue
+from ironic_inspection_rules.db import rule_statistics
+from ironic_inspection_rules.db import run
+from ironic_inspection_rules.queue import database_queue
+from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.functional.api import conductor
 
+RULE = '00000000-0000-4000-8000-000000000001'
 NODE = '5e1f6b5e-4a5c-4d1e-9c53-5b2f8f1c7a10'
 
 BUILT_IN_RULES = [
@@ -72,16 +76,25 @@ class KeystoneAPI(API):
 class BuiltInRulesAPI(API):
     """With three built-in rules."""
 
+    more: dict[str, dict[str, Any]] = {}
+
     def start_fixture(self) -> None:
         self.directory = tempfile.TemporaryDirectory()
         path = pathlib.Path(self.directory.name) / 'rules.yaml'
         path.write_text(jsonutils.dumps(BUILT_IN_RULES))
-        self.options = {'inspection_rules': {'built_in': str(path)}}
+        self.options = {'inspection_rules': {'built_in': str(path)},
+                        **self.more}
         super().start_fixture()
 
     def stop_fixture(self) -> None:
         super().stop_fixture()
         self.directory.cleanup()
+
+
+class BuiltInRulesKeystoneAPI(BuiltInRulesAPI):
+    """With three built-in rules and tokens."""
+
+    more = {'DEFAULT': {'auth_strategy': 'keystone'}}
 
 
 class QueueAPI(API):
@@ -93,13 +106,15 @@ class QueueAPI(API):
 class QueueKeystoneAPI(API):
     """With durable inspection and tokens."""
 
-    options = {'DEFAULT': {'auth_strategy': 'keystone'},
+    options = {'DEFAULT': {'auth_strategy': 'keystone',
+                           'rbac_service_role_elevated_access': True},
                'inspection_queue': {'enabled': True}}
 
 
 class NodesToInspect(fixture.GabbiFixture):
     """Nodes named after their states, each with a port; after an API.
 
+    They have an owner and a lessee.
     ``locked`` is manageable, ``posted`` too and has unprocessed data.
     """
 
@@ -113,15 +128,17 @@ class NodesToInspect(fixture.GabbiFixture):
                 admin, uuid=f'{number}{NODE[1:]}', name=name,
                 driver='fake-hardware', inspect_interface='fake',
                 provision_state=state,
+                owner=application.OWNER, lessee=application.LESSEE,
+                driver_internal_info={'agent_secret_token': 's3cret'},
                 reservation='host' if name == 'locked' else None)
             node.create()
             objects.Port(admin, node_id=node.id,
                          address=f'52:54:00:00:00:0{number}').create()
             if name in ('posted', 'locked'):
                 requests = database_queue.DatabaseQueue(60)
-                requests.put(node.uuid, queue.CONTINUE, {
+                requests.put(node.uuid, queue_request.CONTINUE, {
                     'interfaces': [{'mac_address': '52:54:00:00:00:09'}]},
-                    {'sent': True})
+                    {'sent': True, 'logs': 'H4sI'})
                 requests.consume(requests.get('w1'))
 
 
@@ -141,6 +158,38 @@ class InspectedNode(fixture.GabbiFixture):
             inventory_data={'cpu': {'count': 8}, 'memory': {
                 'physical_mb': 4096}},
             plugin_data={'seen': True, 'inspection_rules': {}}).create()
+
+
+class InspectionRuns(fixture.GabbiFixture):
+    """Runs of rules of a node that was inspected; after InspectedNode.
+
+    Of the last two runs the first passed and the second failed.
+    """
+
+    def start_fixture(self) -> None:
+        change = {'object': 'node', 'op': 'replace', 'path': '/extra/rack',
+                  'before': None, 'after': 'a1', 'action': 'set-attribute'}
+        rule = {'uuid': RULE, 'description': 'big', 'revision': 3,
+                'conditions': [{'op': 'eq', 'result': True,
+                                'reason': 'values=(1, 1)'}],
+                'actions': ['set-attribute'], 'changes': [change]}
+        main = {'rules': [rule, {'uuid': BUILT_IN_RULES[1]['uuid']}],
+                'reverted': [], 'audit': [], 'saved': True, 'seconds': 0.01}
+        for number, result in enumerate(('ok', 'ok', 'failed')):
+            failed = {'error': 'too small', 'inventory': {'cpu': {'count': 2}},
+                      'plugin_data': {'kept': True}}
+            run.record_run({
+                'uuid': f'0000000{number}{RULE[8:]}', 'node_uuid': NODE,
+                'event': 'inspection', 'inspect_interface': 'agent',
+                'result': result, 'revision': 3,
+                'phases': {'main': main} if number == 1 else {},
+                **(failed if result == 'failed' else {})}, keep=5)
+        rule_statistics.add_statistics([{
+            'rule_uuid': BUILT_IN_RULES[2]['uuid'],
+            'since': datetime.datetime(2026, 11, 1), 'runs': 7, 'matched': 5,
+            'failed': 1, 'audited': 0, 'seconds': 0.25,
+            'last_matched_at': datetime.datetime(2026, 11, 2),
+            'last_matched_node': NODE}])
 
 
 class Conductor(fixture.GabbiFixture):

@@ -15,6 +15,7 @@
 from typing import Any
 import uuid
 
+import fixtures
 import httpx
 import hypothesis
 from hypothesis import strategies as st
@@ -226,3 +227,27 @@ class MySQLNodeFiltersTestCase(NodeFiltersMixin, base.TestCase):
 
 class PostgreSQLNodeFiltersTestCase(NodeFiltersMixin, base.TestCase):
     kind = 'postgresql'
+
+
+class DatabaseOverRPCTestCase(base.TestCase):
+    """An API for which conductors read the database."""
+
+    def setUp(self):
+        super().setUp()
+        app = self.useFixture(application.Application()).app
+        # Nothing here may get as far as to ask a conductor.
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.objects.base.IronicObject.indirection_api', object()))
+        self.client = httpx.Client(
+            transport=httpx.WSGITransport(app=app),
+            base_url='http://ironic.test',
+            headers={'X-OpenStack-Ironic-API-Version': '1.96'})
+        self.addCleanup(self.client.close)
+
+    def test_what_would_have_to_read_it_here_is_refused(self):
+        for path in ('nodes?traits=CUSTOM_A', 'nodes?not-traits-any=CUSTOM_A',
+                     'nodes/detail?traits-any=CUSTOM_A,CUSTOM_B',
+                     'traits', 'traits?associated=true', 'traits/CUSTOM_A'):
+            answer = self.client.get(f'/v1/{path}')
+            self.assertEqual(400, answer.status_code, answer.text)
+            self.assertIn('use_rpc_for_database', answer.text)

@@ -12,15 +12,19 @@
 
 """Every route: described, and closed to those who have no business there."""
 
+from collections.abc import Iterator
+import inspect
 import pathlib
+import re
 import uuid
 
+from ironic.api.controllers import v1
+from ironic.api.controllers.v1 import node
 import webob
 import yaml
 
 import ironic_inspection_rules
-from ironic_inspection_rules.api.controllers import evaluate
-from ironic_inspection_rules.api.controllers import inspection_rule
+from ironic_inspection_rules.api.controllers import base as base_controller
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.unit import base
 
@@ -37,6 +41,26 @@ def routes() -> list[tuple[str, str]]:
     return [(verb.upper(), path)
             for path, operations in described['paths'].items()
             for verb in VERBS.intersection(operations)]
+
+
+def served(controller: base_controller.RestController,
+           path: str) -> Iterator[tuple[str, str]]:
+    """Return method and path of what a controller and those in it answer.
+
+    :param path: where it is; a ``{}`` in a path stands for any name.
+    """
+    for name in dir(controller):
+        handler = getattr(controller, name)
+        if isinstance(handler, base_controller.RestController):
+            yield from served(handler, f'{path}/{name}')
+        elif name[0] != '_' and getattr(handler, 'exposed', False):
+            method, below = name.split('_')[0].upper(), path
+            for parameter in inspect.signature(handler).parameters.values():
+                if parameter.default is None:
+                    yield method, below
+                below += ('/restore' if parameter.name == 'action'
+                          else '/{}')
+            yield method, below
 
 
 class RoutesTestCase(base.TestCase):
@@ -56,7 +80,8 @@ class RoutesTestCase(base.TestCase):
         statuses = {}
         for method, path in routes():
             request = webob.Request.blank(
-                path.format(uuid=uuid.uuid4()), method=method, headers={
+                path.format(uuid=uuid.uuid4(), revision=1, node='n'),
+                method=method, headers={
                     'X-OpenStack-Ironic-API-Version': '1.96',
                     **({'X-Auth-Token': user} if user else {})})
             request.content_type = 'application/json'
@@ -64,14 +89,15 @@ class RoutesTestCase(base.TestCase):
         return statuses
 
     def test_all_are_described(self):
-        controllers = (inspection_rule.InspectionRuleController,
-                       evaluate.EvaluateController)
-        exposed = {name.split('_')[0].upper()
-                   for controller in controllers for name in vars(controller)
-                   if not name.startswith('_')
-                   and getattr(getattr(controller, name), 'exposed', False)}
+        self.useFixture(application.Application())
+        rules = v1.Controller._subcontroller_map['inspection_rules']
+        runs = node.NodesController._subcontroller_map['inspection_runs']
 
-        self.assertEqual(exposed, {method for method, _path in routes()})
+        self.assertEqual(
+            {*served(rules, '/v1/inspection_rules'),
+             *served(runs('a-node'), '/v1/nodes/{}/inspection_runs')},
+            {(method, re.sub('{.*?}', '{}', path))
+             for method, path in routes()})
 
     def test_without_a_token_all_answer_401(self):
         answers = self.answers(auth_strategy='keystone')
@@ -81,7 +107,9 @@ class RoutesTestCase(base.TestCase):
     def test_to_a_member_of_a_project_all_answer_403(self):
         answers = self.answers('member', auth_strategy='keystone')
 
-        self.assertEqual(dict.fromkeys(answers, 403), answers)
+        # Whose node it is nobody learns.
+        self.assertEqual({route: 404 if '{node}' in route[1] else 403
+                          for route in answers}, answers)
 
     def test_a_reader_of_the_system_can_only_read(self):
         answers = self.answers('reader', auth_strategy='keystone')

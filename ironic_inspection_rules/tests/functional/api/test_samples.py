@@ -17,10 +17,13 @@ import pathlib
 import re
 from typing import Any
 
+from ironic import objects
+from ironic.common import context
 import webob
 
 import ironic_inspection_rules
 from ironic_inspection_rules.tests.functional.api import application
+from ironic_inspection_rules.tests.functional.api import gabbi_fixtures
 from ironic_inspection_rules.tests.unit import base
 
 SAMPLES = pathlib.Path(ironic_inspection_rules.__file__).parents[1].joinpath(
@@ -84,6 +87,14 @@ class SamplesTestCase(base.TestCase):
         self.assert_answer('evaluate-response', 'POST', f'{RULES}/evaluate',
                            sample('evaluate-request'))
 
+    def test_so_are_those_of_the_rule_set(self):
+        revisions = f'{RULES}/revisions'
+
+        self.assert_answer('set-response', 'PUT', RULES,
+                           sample('set-request'))
+        self.assert_answer('revisions-response', 'GET', revisions)
+        self.assert_answer('revision-response', 'GET', f'{revisions}/1')
+
     def test_so_are_those_of_rules_of_ironic_inspector(self):
         rules = '/v1/rules'
         given = sample('create-request', 'inspector-rule')
@@ -99,3 +110,59 @@ class SamplesTestCase(base.TestCase):
                              (response.status_int, response.json))
         error = self.send('GET', f'{rules}/{UNKNOWN}').json
         self.assertEqual(sample('error-response', 'inspector-rule'), error)
+
+
+class RunSamplesTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        if not SAMPLES.is_dir():
+            self.skipTest('not a checkout: no API reference')
+        for fixture in (gabbi_fixtures.API(), gabbi_fixtures.InspectedNode(),
+                        gabbi_fixtures.InspectionRuns()):
+            fixture.start_fixture()
+            self.addCleanup(fixture.stop_fixture)
+
+    def answer(self, path):
+        request = webob.Request.blank(path, headers={
+            'X-OpenStack-Ironic-API-Version': '1.96'})
+        response = request.get_response(application.current)
+        self.assertEqual(200, response.status_int, response.text)
+        return without_place_and_time(response.json)
+
+    def test_samples_are_what_the_api_answers(self):
+        runs = f'/v1/nodes/{gabbi_fixtures.NODE}/inspection_runs'
+        for name, path in (
+                ('run-list', f'{runs}?limit=1'),
+                ('run', f'{runs}/00000001-0000-4000-8000-000000000001'),
+                ('run-explain', f'{runs}/explain?path=/extra/rack')):
+            self.assertEqual(
+                without_place_and_time(sample('response',
+                                              f'inspection-{name}')),
+                self.answer(path))
+
+    def test_so_are_those_of_a_fleet(self):
+        admin = context.get_admin_context()
+        node = objects.Node.get_by_uuid(admin, gabbi_fixtures.NODE)
+        objects.TraitList.create(admin, node.id, ['CUSTOM_RACK_A1'])
+        request = webob.Request.blank(
+            f'{RULES}/evaluate', method='POST', headers={
+                'X-OpenStack-Ironic-API-Version': '1.96'})
+        request.json_body = sample('fleet-request')
+        request.content_type = 'application/json'
+        response = request.get_response(application.current)
+        self.assertEqual(sample('fleet-response'), response.json)
+
+    def test_so_are_statistics(self):
+        rule = {'uuid': gabbi_fixtures.BUILT_IN_RULES[2]['uuid'],
+                'description': 'Note the size',
+                'actions': [{'op': 'log', 'args': {'msg': 'big'}}]}
+        request = webob.Request.blank(RULES, method='POST', headers={
+            'X-OpenStack-Ironic-API-Version': '1.96'})
+        request.json_body = rule
+        request.content_type = 'application/json'
+        self.assertEqual(
+            201, request.get_response(application.current).status_int)
+        self.assertEqual(
+            without_place_and_time(sample('response', 'rule-statistics')),
+            self.answer(f'{RULES}/statistics'))

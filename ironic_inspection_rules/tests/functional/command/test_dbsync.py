@@ -49,12 +49,15 @@ class DBSyncTestCase(base.TestCase):
 
     def test_tables_are_made_once_and_may_be_asked_for_again(self):
         self.assertEqual((0, 'None', ''), self.dbsync('version'))
-        self.assertEqual((0, '', ''), self.dbsync('create_schema'))
+        code, told, errors = self.dbsync('create_schema')
+        self.assertEqual((0, ''), (code, errors))
         code, version, _errors = self.dbsync('version')
         self.assertEqual(0, code)
         self.assertRegex(version, '^[0-9a-f]{12}$')
-        self.assertEqual((0, '', ''), self.dbsync('create_schema'))
-        self.assertEqual((0, '', ''), self.dbsync('upgrade'))
+        self.assertIn(f'revision {version} in sqlite:///{self.directory}/',
+                      told)
+        self.assertEqual((0, told, ''), self.dbsync('create_schema'))
+        self.assertEqual((0, told, ''), self.dbsync('upgrade'))
         self.assertEqual((0, version, ''), self.dbsync('version'))
 
     def test_stamp_takes_a_revision(self):
@@ -111,7 +114,7 @@ class AdoptTestCase(DBSyncTestCase):
     def test_without_tables_it_says_so(self):
         code, _output, errors = self.dbsync('adopt')
         self.assertEqual(1, code)
-        self.assertIn('create_schema', errors)
+        self.assertIn('ironic-inspection-rules-dbsync upgrade', errors)
 
     def test_rules_move_when_all_are_good(self):
         self.dbsync('create_schema')
@@ -124,6 +127,24 @@ class AdoptTestCase(DBSyncTestCase):
         self.assertEqual((2, 0), self.count())
         self.assertEqual((0, output, ''), self.dbsync('adopt'))
         self.assertEqual((0, 2), self.count())
+
+    def test_built_in_rules_are_copied_once(self):
+        self.dbsync('create_schema')
+        self.add()
+        path = self.directory / 'built-in.yaml'
+        path.write_text('- priority: 10050\n'
+                        '  actions: [{op: fail, args: {msg: no}}]\n'
+                        '- uuid: 12ab7a3e-7a4b-4b0e-8b0e-6d3c5f0f9a12\n'
+                        '  actions: [{op: log, args: {msg: a}, unique: 1}]\n')
+        with open(self.directory / 'ironic.conf', 'a') as config:
+            config.write(f'[inspection_rules]\nbuilt_in_rules = {path}\n')
+        code, output, errors = self.dbsync('adopt')
+        self.assertEqual((0, ''), (code, errors))
+        self.assertIn('priority 10050 becomes 9999', output)
+        self.assertIn('unique', output)
+        self.assertEqual((0, 3), self.count())
+        self.assertEqual(0, self.dbsync('adopt')[0])
+        self.assertEqual((0, 3), self.count())
 
     def test_one_bad_rule_keeps_all_where_they_are(self):
         self.dbsync('create_schema')

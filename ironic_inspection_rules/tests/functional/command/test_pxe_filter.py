@@ -62,6 +62,14 @@ class PxeFilterTestCase(base.TestCase):
             env={'PATH': path or str(self.directory)})
         return done.returncode, done.stdout, done.stderr.strip()
 
+    def install_nft(self):
+        """Install one that finds no table, and takes any script."""
+        nft = self.directory / 'nft'
+        nft.write_text('#!/bin/sh\n[ "$1" = -f ] || '
+                       '{ echo "Error: No such file or directory" >&2; '
+                       'exit 1; }\n')
+        nft.chmod(0o755)
+
     def refused(self, *arguments, **environment):
         code, output, errors = self.run_filter(*arguments, **environment)
         self.assertEqual((1, '', 1), (code, output, len(errors.splitlines())),
@@ -77,12 +85,20 @@ class PxeFilterTestCase(base.TestCase):
             ' ("p", "52:54:00:00:00:01", 1), ("q", "52:54:00:00:00:02", 2)')
         code, output, errors = self.run_filter('--dry-run')
         self.assertEqual((0, ''), (code, errors))
+        elements = [line for line in output.splitlines()
+                    if 'add element' in line]
+        lease = elements.pop(3)
+        self.assertRegex(lease, f'{TABLE} lease {{ [0-9]+-[0-9]+ }}')
         self.assertEqual([
             f'add element {TABLE} whitelist {{ 52:54:00:00:00:01 }}',
             f'add element {TABLE} blacklist {{ 52:54:00:00:00:02 }}',
             f'add element {TABLE} unknown {{ "eth1" }}',
-            f'add element {TABLE} leader {{ "eth1" timeout 2s }}'],
-            [line for line in output.splitlines() if 'add element' in line])
+            f'add element {TABLE} leader {{ "eth1" timeout 1500ms }}'],
+            elements)
+
+    def test_a_dry_run_needs_no_interface_and_takes_the_old_option(self):
+        self.configure('interface = eth9', 'whitelist_period = 3')
+        self.assertEqual(0, self.run_filter('--dry-run')[0])
 
     def test_the_options_are_heeded(self):
         self.configure('interface = eth1', 'ports = 4011/udp, 80/tcp')
@@ -92,21 +108,31 @@ class PxeFilterTestCase(base.TestCase):
         self.assertNotIn('dport 67', output)
 
     def test_bad_input_is_one_line_and_code_1(self):
+        self.assertIn('no network interface "eth1"', self.refused())
+        self.configure('interface = lo')
         self.assertIn('nft program is not installed', self.refused())
 
         self.execute('INSERT INTO ports (uuid, address) VALUES ("p", "bad")')
         self.assertIn('Port p has a bad MAC address: "bad"',
                       self.refused('--dry-run'))
 
-        self.configure()
-        self.assertIn('interface is required', self.refused())
-
-        self.configure('interface = eth1', 'sync_period = 31')
-        self.assertIn('sync_period', self.refused('--dry-run'))
-
-        self.configure('interface = eth1', 'ports = 67')
-        self.assertIn('"67" is not a port', self.refused('--dry-run'))
-
         self.configure('interface = eth1', url='sqlite:////absent/ironic')
         self.assertIn('unable to open database file',
                       self.refused('--dry-run'))
+
+    def test_a_bad_option_is_named(self):
+        for bad, message in (
+                ('', 'interface is required'),
+                ('sync_period = 31', 'sync_period'),
+                ('ports = 67', '"67" is not a port'),
+                ('ports =', '[inspection_pxe_filter]ports is required'),
+                ('supported_inspect_interfaces = agent, agnet',
+                 'supported_inspect_interfaces: agnet: no such')):
+            self.configure(*(['interface = eth1', bad] if bad else []))
+            self.assertIn(message, self.refused('--dry-run'))
+
+    def test_a_mistyped_coordinator_is_named(self):
+        self.install_nft()
+        self.configure('interface = lo', '[coordination]',
+                       'backend_url = radis://192.0.2.1')
+        self.assertIn('[coordination]backend_url', self.refused())

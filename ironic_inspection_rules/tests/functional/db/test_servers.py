@@ -12,13 +12,23 @@
 
 """The tests of the storage, on real database servers."""
 
+import multiprocessing
+import os
+import signal
+
+import sqlalchemy as sa
+
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import api
+from ironic_inspection_rules.db import revision
+from ironic_inspection_rules.db import rule_set
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.db import test_adoption
 from ironic_inspection_rules.tests.unit.db import test_api
 from ironic_inspection_rules.tests.unit.db import test_migration
+from ironic_inspection_rules.tests.unit.db import test_rule_statistics
+from ironic_inspection_rules.tests.unit.db import test_run
 
 
 class ServerTestCase(base.TestCase):
@@ -34,6 +44,50 @@ class ServerTestCase(base.TestCase):
             self.skipTest(reason)
         self.database = self.useFixture(
             database.Database(self.kind, self.ready, **self.query))
+
+
+class KillMixin:
+    """A process that is killed before it commits."""
+
+    def apply(self, base, made, updated, deleted):
+        """Change rules in a process that dies when all was sent."""
+        self.database.engine.dispose(close=False)
+        sa.event.listen(self.database.engine, 'commit',
+                        lambda _: os.kill(os.getpid(), signal.SIGKILL))
+        api.change_rules(base, made, updated, deleted, rule_set.UNKNOWN)
+
+    def state(self):
+        rows = api.list_rules()
+        return (api.get_revision(), [dict(row) for row in rows],
+                [revision.describe(row)
+                 for row in revision.list_revisions(10)],
+                [version.fields for version
+                 in revision.get_rules(api.get_revision())[1]])
+
+    def test_what_a_killed_process_began_was_never_done(self):
+        changed, gone = (api.create_rule(test_api.values())
+                         for _ in range(2))
+        change = ([test_api.values()], {changed.uuid: {'priority': 5}},
+                  [gone.uuid])
+        before = self.state()
+
+        process = multiprocessing.get_context('fork').Process(
+            target=self.apply, args=(before[0], *change))
+        process.start()
+        process.join(60)
+
+        self.assertEqual(-signal.SIGKILL, process.exitcode)
+        self.assertEqual(before, self.state())
+        self.assertEqual(before[0] + 1, api.change_rules(
+            before[0], *change, rule_set.UNKNOWN))
+
+
+class MySQLKillTestCase(KillMixin, ServerTestCase):
+    kind = 'mysql'
+
+
+class PostgreSQLKillTestCase(KillMixin, ServerTestCase):
+    kind = 'postgresql'
 
 
 class MySQLRulesTestCase(test_api.RulesMixin, ServerTestCase):
@@ -60,6 +114,24 @@ class MySQLAdoptionTestCase(test_adoption.AdoptionMixin, ServerTestCase):
 class MySQLMigrationTestCase(test_migration.MigrationMixin, ServerTestCase):
     kind = 'mysql'
     ready = False
+
+
+class MySQLRunTestCase(test_run.RunMixin, ServerTestCase):
+    kind = 'mysql'
+
+
+class MySQLRuleStatisticsTestCase(test_rule_statistics.RuleStatisticsMixin,
+                                  ServerTestCase):
+    kind = 'mysql'
+
+
+class PostgreSQLRunTestCase(test_run.RunMixin, ServerTestCase):
+    kind = 'postgresql'
+
+
+class PostgreSQLRuleStatisticsTestCase(
+        test_rule_statistics.RuleStatisticsMixin, ServerTestCase):
+    kind = 'postgresql'
 
 
 class PostgreSQLRulesTestCase(test_api.RulesMixin, ServerTestCase):

@@ -14,7 +14,8 @@
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.actions import api_call
-from ironic_inspection_rules.engine import target as engine_target
+from ironic_inspection_rules.engine import effects as engine_effects
+from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.tests.unit import base
 
 
@@ -34,7 +35,7 @@ class FakeEffects:
 class ApiCallTestCase(base.TestCase):
 
     def call(self, effects, *args, **kwargs):
-        target = engine_target.Target(engine_target.Facts({}, {}), effects)
+        target = working_copy.WorkingCopy(working_copy.Facts({}, {}), effects)
         api_call.ApiCall()(target, *args, **kwargs)
         return target
 
@@ -42,7 +43,7 @@ class ApiCallTestCase(base.TestCase):
         effects = FakeEffects()
         self.call(effects, 'http://cmdb/')
         self.assertEqual(
-            [engine_target.Request('http://cmdb/', None, None, 5.0, 3, 0.3)],
+            [engine_effects.Request('http://cmdb/', None, None, 5.0, 3, 0.3)],
             effects.requests)
 
     def test_a_request_has_the_options_given(self):
@@ -50,8 +51,8 @@ class ApiCallTestCase(base.TestCase):
         self.call(effects, 'https://cmdb/', {'X-A': 'b'}, {'https': 'p'},
                   1.5, 0, backoff_factor=0.0)
         self.assertEqual(
-            [engine_target.Request('https://cmdb/', {'X-A': 'b'},
-                                   {'https': 'p'}, 1.5, 0, 0.0)],
+            [engine_effects.Request('https://cmdb/', {'X-A': 'b'},
+                                  {'https': 'p'}, 1.5, 0, 0.0)],
             effects.requests)
 
     def test_what_is_no_request_is_not_sent(self):
@@ -64,7 +65,7 @@ class ApiCallTestCase(base.TestCase):
 
     def test_a_request_that_fails_is_noted_without_its_secrets(self):
         effects = FakeEffects(exceptions.OperationError('no answer'))
-        target = engine_target.Target(engine_target.Facts({}, {}), effects)
+        target = working_copy.WorkingCopy(working_copy.Facts({}, {}), effects)
         self.assertRaises(exceptions.OperationError, api_call.ApiCall(),
                           target, 'http://me:pa55@cmdb/?key=k3y')
         self.assertEqual(['GET http://******@cmdb/?key=******'],

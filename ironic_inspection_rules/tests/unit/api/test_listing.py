@@ -12,6 +12,7 @@
 
 """Pages of rules, against a model."""
 
+import fixtures
 import hypothesis
 from hypothesis import strategies as st
 from ironic.common import context
@@ -20,6 +21,7 @@ from ironic.common import exception as ironic_exception
 from ironic_inspection_rules.api import listing
 from ironic_inspection_rules.db import api as db_api
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
 
@@ -36,8 +38,8 @@ class PageTestCase(base.IronicTestCase):
         self.useFixture(database.Database())
         self.context = context.get_admin_context()
         self.built_in = [
-            model.Rule(uuid(number), (), priority=priority, scope=scope,
-                       description=description, built_in=True)
+            model.Rule(uuid=uuid(number), actions=(), priority=priority,
+                       scope=scope, description=description, built_in=True)
             for number, (priority, scope, description) in enumerate([
                 (5, None, None), (-1, 'a', 'x'), (20000, 'B', '')])]
         for number, (priority, scope, description) in enumerate([
@@ -87,6 +89,15 @@ class PageTestCase(base.IronicTestCase):
         self.assertEqual([[2, 13, 0, 10, 12, 11, 14, 1]],
                          list(self.pages(10, 'priority', True)))
 
+    def test_without_a_key_rules_are_in_the_order_in_which_they_run(self):
+        for number, phase in ((20, 'early'), (21, 'preprocess')):
+            db_api.create_rule({
+                'uuid': uuid(number), 'version': '1.0', 'conditions': [],
+                'actions': [], 'priority': 0, 'phase': phase})
+        expected = [20, 21, 2, 13, 0, 10, 12, 11, 14, 1]
+        self.assertEqual([expected], list(self.pages(10, None)))
+        self.assertEqual([expected[::-1]], list(self.pages(10, None, True)))
+
     def test_the_page_after_a_marker_that_is_gone_is_not_found(self):
         self.assertRaises(
             ironic_exception.InspectionRuleNotFound, listing.page,
@@ -98,3 +109,20 @@ class PageTestCase(base.IronicTestCase):
         db_api.destroy_rule(uuid(12))
 
         self.assertEqual([[11, 13, 14]], list(pages))
+
+    def test_a_page_of_rules_that_all_go_is_the_next_one(self):
+        read = rule_object.Rule.list
+
+        def read_late(_cls, context, filters):
+            for gone in (10, 11):
+                if uuid(gone) in filters['uuid']:
+                    db_api.destroy_rule(uuid(gone))
+            return read(context, filters)
+
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.objects.rule.Rule.list', read_late))
+        rules, more = listing.page(self.context, [], {}, 'id', False, 2,
+                                   None)
+
+        self.assertEqual([uuid(12), uuid(13)], [each.uuid for each in rules])
+        self.assertTrue(more)

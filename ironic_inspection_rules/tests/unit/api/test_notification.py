@@ -93,6 +93,22 @@ class NotificationTestCase(base.IronicTestCase):
         self.assertEqual(2, len(self.notifier.sent))
         self.assertNotIn('s3cret', str(self.notifier.sent))
 
+    def test_secrets_do_not_even_reach_ironic(self):
+        # It tells of what it is given, in its older releases.
+        given = []
+        for name in ('start', 'end'):
+            self.useFixture(fixtures.MonkeyPatch(
+                'ironic.api.controllers.v1.notification_utils.'
+                f'emit_{name}_notification',
+                lambda _context, rule, _action: given.append(rule)))
+
+        with notification.emitted(self.context, self.rule(sensitive=True),
+                                  'update'):
+            pass
+
+        self.assertEqual([([], [])] * 2, [
+            (rule.conditions, rule.actions) for rule in given])
+
     def test_nothing_is_told_unless_asked_for(self):
         self.config(notification_level=None)
 

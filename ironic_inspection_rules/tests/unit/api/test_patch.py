@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import patch
+from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.tests.unit import base
 
 SECRET = 's3cret'
@@ -70,6 +71,30 @@ class ApplyTestCase(base.TestCase):
 
         self.assertIn('Operation 1', str(exc))
         self.assertIn('/priority', str(exc))
+
+    def test_lists_of_objects_take_a_string_as_it_is(self):
+        rule = rule_object.Rule(**RULE)
+        fields = {name: rule[name] for name in RULE}
+
+        for text in ("{'op': 'log'}", 'f(', '[' * 100_000):
+            changed = patch.apply(fields, [
+                {'op': 'add', 'path': '/actions/-', 'value': text},
+                {'op': 'replace', 'path': '/actions/0', 'value': text}])
+
+            self.assertEqual([text, text], changed['actions'])
+
+    def test_operations_of_a_sensitive_rule_are_replaced_whole(self):
+        rule = {**RULE, 'sensitive': True}
+        for name in ('actions', 'conditions'):
+            for op, path in (('add', '0/args/path'), ('add', '-'),
+                             ('remove', '0'), ('replace', '0'),
+                             ('replace', '0/args')):
+                self.assertRaises(
+                    exceptions.Invalid, patch.apply, rule,
+                    [{'op': op, 'path': f'/{name}/{path}', 'value': {}}])
+            for op in ('add', 'replace'):
+                self.assertEqual([], patch.apply(rule, [
+                    {'op': op, 'path': f'/{name}', 'value': []}])[name])
 
     @hypothesis.given(st.lists(OPERATIONS | VALUES, max_size=4) | VALUES)
     def test_any_patch_gives_a_mapping_or_is_refused(self, given):

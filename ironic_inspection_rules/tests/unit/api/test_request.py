@@ -60,6 +60,15 @@ class BodyTestCase(base.TestCase):
         for text in (b'9' * 5000, b'[' * 100_000):
             self.assertRaises(exceptions.Invalid, self.read, text)
 
+    def test_a_byte_order_mark_is_ignored(self):
+        self.assertEqual({}, self.read(b'\xef\xbb\xbf{}'))
+
+    def test_other_encodings_are_invalid(self):
+        # json.loads() would find out which; limits of depth would not.
+        for encoding in ('utf-16', 'utf-16-le', 'utf-32'):
+            self.assertRaises(exceptions.Invalid, self.read,
+                              '{"a": 1}'.encode(encoding))
+
     def test_only_json_is_read(self):
         self.assertEqual({}, self.read(b'{}', 'application/json-patch+json'))
         for content_type in ('text/plain', 'application/xml',
@@ -86,10 +95,6 @@ class RamdiskDataTestCase(base.TestCase):
         for body in (b'{', b'null', b'[]', b'5', b'\xff', b'[' * 100_000):
             self.assertRaises(exceptions.Invalid, self.read, body)
 
-    def test_nesting_is_limited_whatever_they_claim_to_be(self):
-        self.assertRaises(exceptions.Invalid, self.read,
-                          b'{"a":' + b'[' * 40 + b']' * 40 + b'}')
-
 
 class QueryTestCase(base.TestCase):
 
@@ -107,7 +112,8 @@ class QueryTestCase(base.TestCase):
     def test_other_parameters_are_named(self):
         exc = self.assertRaises(exceptions.Invalid, self.read, 'b=1&c=2')
 
-        self.assertIn('b, c', str(exc))
+        self.assertIn('"b"', str(exc))
+        self.assertIn('"c"', str(exc))
 
     def test_a_parameter_may_be_there_once(self):
         self.assertRaises(exceptions.Invalid, self.read, 'a=1&a=2',

@@ -16,6 +16,7 @@ import contextlib
 import io
 import json
 import logging
+import os
 import subprocess
 import sys
 
@@ -24,9 +25,9 @@ import yaml
 from ironic_inspection_rules.command import shell
 from ironic_inspection_rules.tests.unit.offline import files
 
-GOOD = '- actions: [{op: set-attribute, args: [/extra/a, 1]}]\n'
+GOOD = '- actions: [{op: set-attribute, args: {path: /extra/a, value: 1}}]\n'
 FAILS = '- actions: [{op: fail, args: [x]}]\n'
-BREAKS = '- actions: [{op: log, args: ["{plugin_data.gone}"]}]\n'
+BREAKS = '- actions: [{op: log, args: {msg: "{plugin_data.gone}"}}]\n'
 
 
 class CallTestCase(files.FilesTestCase):
@@ -55,6 +56,18 @@ class ShellTestCase(CallTestCase):
         self.assertEqual(0, code)
         for name in ('convert', 'lint', 'test'):
             self.assertIn(f'\n  {name} ', output)
+
+    def test_a_machine_may_say_what_no_terminal_can_show(self):
+        rules = self.write('rules.yaml', GOOD.replace(
+            'value: 1', 'value: "{plugin_data.a}"'))
+        machine = self.write('machine.json', json.dumps(
+            {'inventory': {}, 'plugin_data': {'a': 'x\ud800\xe9'}}))
+        output = io.TextIOWrapper(io.BytesIO(), encoding='ascii')
+        with contextlib.redirect_stdout(output):
+            code = shell.main(['test', rules, '--inventory', machine])
+        output.seek(0)
+        self.assertEqual(0, code)
+        self.assertIn('x\\ud800\\xe9', output.read())
 
     def test_a_wrong_call_is_told_from_what_commands_return(self):
         with contextlib.redirect_stderr(io.StringIO()):
@@ -94,6 +107,33 @@ class LintTestCase(CallTestCase):
                              'path', 'line', 'column', 'level', 'check',
                              'rule')))
 
+    def test_mending_ends_with_whether_something_is_left(self):
+        rules = self.write('rules.yaml', FAILS)
+        self.assertEqual((0, f'{rules}:1: mended: arguments have names: '
+                             'msg\n'), self.call('lint', '--fix', rules))
+        left = self.write('left.yaml', FAILS.replace('[x]', '[x, 1, 2]'))
+        self.assertEqual(1, self.call('lint', '--fix', left)[0])
+
+    def test_a_note_is_no_problem(self):
+        rules = self.write('rules.yaml', GOOD.replace(
+            'value: 1', 'value: "{inventory[pci_devices]}"'))
+        code, output = self.call('lint', rules)
+        self.assertEqual(0, code)
+        self.assertIn('Redfish only', output)
+        self.assertEqual(1, self.call('lint', '--interface', 'agent',
+                                      rules)[0])
+        self.assertEqual(64, self.call('lint', '--ironic', 'x', rules)[0])
+
+    def test_rules_that_no_inventory_matches(self):
+        rules = self.write('rules.yaml', GOOD.replace(
+            '- actions', '- conditions: [{op: is-none, args: '
+            '{value: "{inventory.memory}"}}]\n  actions'))
+        machine = self.write('machines/one.json', files.INVENTORY)
+        code, output = self.call('lint', rules, '--inventory',
+                                 os.path.dirname(machine))
+        self.assertEqual(1, code)
+        self.assertIn('unmatched-rule', output)
+
     def test_sarif_is_for_reviews(self):
         path = self.write('rules.yaml', GOOD)
         code, output = self.call('lint', '-f', 'sarif', path)
@@ -101,7 +141,7 @@ class LintTestCase(CallTestCase):
 
     def test_checks_can_be_left_out(self):
         path = self.write('rules.yaml',
-                          '- actions: [{op: log, args: ["{x}"]}]\n')
+                          '- actions: [{op: log, args: {msg: "{x}"}}]\n')
         self.assertEqual(1, self.call('lint', path)[0])
         self.assertEqual((0, ''), self.call(
             'lint', '--ignore', 'unknown-field', path))
@@ -116,6 +156,35 @@ class TestTestCase(CallTestCase):
     def try_rules(self, rules, *arguments):
         return self.call('test', self.write('rules.yaml', rules),
                          '--inventory', self.inventory, *arguments)
+
+    def test_coverage_below_the_threshold_is_told_by_the_code(self):
+        for threshold, code in (('50', 0), ('51', 3)):
+            found, output = self.try_rules(
+                '- {description: big, conditions: [{op: gt, args: {values: '
+                '["{inventory[memory][physical_mb]}", 5000]}}], actions: '
+                '[{op: log, args: {msg: x}}]}\n'
+                '- actions: [{op: log, args: {msg: y}}]\n',
+                '--inventory', self.write('b.json', {
+                    **files.INVENTORY, 'memory': {'physical_mb': 2}}),
+                self.write('c.json', files.INVENTORY),
+                '--threshold', threshold)
+            self.assertEqual(code, found, output)
+            self.assertIn('condition 1 (gt) was never true', output)
+            self.assertIn('action 1 (log) never ran', output)
+
+    def test_what_would_be_ignored_is_a_wrong_call(self):
+        for options in (('--coverage', '--expect', 'x'), ('--update',),
+                        ('--threshold', 'nan'), ('--threshold', '101'),
+                        ('--threshold', 'x')):
+            with contextlib.redirect_stderr(io.StringIO()):
+                self.assertEqual(64, self.try_rules(GOOD, *options)[0],
+                                 options)
+
+    def test_coverage_as_json_has_the_numbers(self):
+        code, output = self.try_rules(FAILS, '--coverage', '-f', 'json')
+        self.assertEqual(0, code)
+        self.assertEqual([{'ran': 1}],
+                         json.loads(output)['rules'][0]['actions'])
 
     def test_what_it_returns(self):
         for rules, code in ((GOOD, 0), (FAILS, 2), (BREAKS, 1)):
@@ -164,7 +233,9 @@ class TestTestCase(CallTestCase):
     def test_a_page_is_written(self):
         path = self.directory / 'page.html'
         self.try_rules(GOOD, '--html', str(path))
-        self.assertIn('<!DOCTYPE html>', path.read_text())
+        self.assertIn('<title>rules.yaml on machines, ', path.read_text())
+        self.try_rules(GOOD, '--coverage', '--html', str(path))
+        self.assertIn('<title>Coverage', path.read_text())
 
 
 class ConvertTestCase(CallTestCase):

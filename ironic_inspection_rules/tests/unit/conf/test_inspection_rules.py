@@ -28,7 +28,8 @@ class OptionsTestCase(base.IronicTestCase):
         group = CONF.inspection_rules
         self.assertIsNone(group.built_in)
         self.assertIsNone(group.default_scope)
-        self.assertEqual('^(agent|inspector)$', group.supported_interfaces)
+        self.assertEqual('^(agent|inspector|redfish|idrac-redfish)$',
+                         group.supported_interfaces)
         self.assertEqual('always', group.mask_secrets)
 
     def test_supported_interfaces_must_be_a_regular_expression(self):

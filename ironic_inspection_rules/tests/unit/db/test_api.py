@@ -18,9 +18,14 @@
 from concurrent import futures
 
 from oslo_utils import uuidutils
+import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import api
+from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import revision
+from ironic_inspection_rules.db import rule_set
+from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
 
@@ -34,6 +39,11 @@ def values(**changes):
         'actions': [{'op': 'fail', 'args': ['no']}],
         **changes,
     }
+
+
+def revisions():
+    """Return the revisions that are kept, the newest first."""
+    return [row.revision for row in revision.list_revisions(1000)]
 
 
 class RulesMixin:
@@ -153,12 +163,189 @@ class RulesMixin:
         note()
         api.destroy_rule(row.uuid)
         note()
+        api.create_rule(values())
+        note()
         api.destroy_all_rules()
         note()
         self.assertEqual(sorted(set(seen)), seen)
 
         api.list_rules()
         self.assertEqual(seen[-1], api.get_revision())
+
+    def test_what_changes_nothing_makes_no_new_revision(self):
+        row = api.create_rule(values(priority=1))
+        before = api.get_revision()
+
+        same = api.update_rule(row.uuid, {'priority': 1}, row.revision)
+        api.change_rules(before, [], {row.uuid: {'priority': 1}}, [],
+                         rule_set.UNKNOWN)
+        api.change_rules(before, [], {}, [], rule_set.UNKNOWN)
+
+        self.assertEqual((before, None), (same.revision, same.updated_at))
+        self.assertEqual(before, api.get_revision())
+        self.assertEqual([before], revisions())
+        api.destroy_all_rules()
+        api.destroy_all_rules()
+        self.assertEqual(before + 1, api.get_revision())
+
+    def test_a_revision_says_who_changed_what(self):
+        origin = rule_set.Origin('jane', 'cloud', 'because')
+        given = values(description='one')
+        row = api.create_rule(given, origin)
+        api.update_rule(row.uuid, {'priority': 2}, row.revision)
+
+        newest, first = revision.list_revisions(2)
+
+        self.assertEqual(('jane', 'cloud', 'because'),
+                         (first.user_id, first.project_id, first.message))
+        self.assertEqual([{'uuid': row.uuid, 'description': 'one',
+                           'outcome': 'created'}], first.changes)
+        self.assertEqual((None, ['updated']),
+                         (newest.user_id, [each['outcome'] for each
+                                           in newest.changes]))
+
+    def test_the_rules_of_a_revision_are_as_they_were(self):
+        row = api.create_rule(values(priority=1))
+        other = api.create_rule(values())
+        before = api.get_revision()
+        api.update_rule(row.uuid, {'priority': 2}, row.revision)
+        api.destroy_rule(other.uuid)
+        api.create_rule(values())
+
+        _revision, rules = revision.get_rules(before)
+
+        self.assertEqual([(row.uuid, 1), (other.uuid, 0)],
+                         [(rule.uuid, rule.fields['priority'])
+                          for rule in rules])
+        self.assertEqual([before - 1, before],
+                         [rule.rule_revision for rule in rules])
+        self.assertEqual(
+            [(row.uuid, 2)],
+            [(rule.uuid, rule.fields['priority']) for rule
+             in revision.get_rules(before + 2)[1]])
+        self.assertRaises(exceptions.RevisionNotFound, revision.get_rules,
+                          before + 4)
+
+    def test_old_revisions_go(self):
+        origin = rule_set.Origin(keep_revisions=3)
+        row = api.create_rule(values(), origin)
+        for priority in range(1, 6):
+            row = api.update_rule(row.uuid, {'priority': priority},
+                                  row.revision, origin)
+
+        self.assertEqual([6, 5, 4], revisions())
+        with transaction.reader() as session:
+            versions = session.execute(sa.select(
+                models.RuleVersion.first_revision)).scalars().all()
+        self.assertEqual([4, 5, 6], sorted(versions))
+        self.assertEqual(3, revision.get_rules(4)[1][0].fields['priority'])
+
+    def test_what_older_services_changed_is_caught_up_with(self):
+        first = api.create_rule(values())
+        gone = api.create_rule(values())
+        unknown = values()
+        with transaction.writer() as session:
+            session.execute(sa.update(models.RulesRevision).values(
+                revision=5))
+            session.add(models.Rule(**unknown, revision=4))
+            session.execute(sa.delete(models.Rule).where(
+                models.Rule.uuid == gone.uuid))
+            session.execute(sa.update(models.Rule).where(
+                models.Rule.uuid == first.uuid).values(
+                    revision=5, priority=9))
+
+        last = api.create_rule(values())
+
+        self.assertEqual([6, 5, 2, 1], revisions())
+        self.assertEqual(
+            [(first.uuid, 9), (unknown['uuid'], 0)],
+            [(rule.uuid, rule.fields['priority'])
+             for rule in revision.get_rules(5)[1]])
+        self.assertEqual(
+            {first.uuid, unknown['uuid'], last.uuid},
+            {rule.uuid for rule in revision.get_rules(6)[1]})
+
+    def test_many_rules_change_in_one_revision(self):
+        kept, changed, gone = (api.create_rule(values()) for _ in range(3))
+        before = api.get_revision()
+        made = values(position=10.0)
+
+        after = api.change_rules(before, [made], {
+            changed.uuid: {'priority': 5}, kept.uuid: {'position': 9.5},
+        }, [gone.uuid], rule_set.UNKNOWN)
+
+        self.assertEqual(before + 1, after)
+        self.assertEqual(
+            [(changed.uuid, after), (kept.uuid, kept.revision),
+             (made['uuid'], after)],
+            [(row.uuid, row.revision) for row in api.list_rules()])
+        self.assertIsNone(api.get_rule_by_uuid(kept.uuid).updated_at)
+        self.assertEqual(
+            {changed.uuid: 'updated', kept.uuid: 'moved',
+             gone.uuid: 'deleted', made['uuid']: 'created'},
+            {each['uuid']: each['outcome'] for each
+             in revision.list_revisions(1)[0].changes})
+
+    def test_what_does_not_change_of_a_rule_stays(self):
+        fields = values(description='d', scope='s', sensitive=True,
+                        phase='early', conditions=[{'op': 'x'}])
+        changed, moved = (
+            api.create_rule({**fields, 'uuid': uuidutils.generate_uuid()})
+            for _ in range(2))
+        names = set(changed.keys()) - {'revision', 'updated_at'}
+
+        api.change_rules(api.get_revision(), [], {
+            changed.uuid: {'priority': 5}, moved.uuid: {'position': 0.5},
+        }, [], rule_set.UNKNOWN)
+
+        for before, new in ((changed, {'priority': 5}),
+                            (moved, {'position': 0.5})):
+            after = api.get_rule_by_uuid(before.uuid)
+            self.assertEqual({name: before[name] for name in names} | new,
+                             {name: after[name] for name in names})
+        self.assertIsNotNone(api.get_rule_by_uuid(changed.uuid).updated_at)
+
+    def test_a_value_of_another_type_is_a_change(self):
+        row = api.create_rule(values(actions=[{'op': 'x', 'args': [1]}]))
+
+        api.update_rule(row.uuid, {'actions': [{'op': 'x', 'args': [True]}]},
+                        row.revision)
+
+        self.assertIs(
+            True, api.get_rule_by_uuid(row.uuid).actions[0]['args'][0])
+
+    def test_many_rules_change_all_or_none(self):
+        row = api.create_rule(values())
+        before = api.get_revision()
+
+        self.assertRaises(
+            exceptions.RuleAlreadyExists, api.change_rules, before,
+            [values(), values(uuid=row.uuid)], {row.uuid: {'priority': 5}},
+            [], rule_set.UNKNOWN)
+
+        self.assertEqual([(row.uuid, 0)],
+                         [(each.uuid, each.priority)
+                          for each in api.list_rules()])
+        self.assertEqual([before], revisions())
+
+    def test_of_changes_at_once_on_one_revision_one_wins(self):
+        before = api.get_revision()
+
+        def change(number):
+            rules = [values(priority=number) for _ in range(3)]
+            try:
+                return api.change_rules(before, rules, {}, [],
+                                        rule_set.UNKNOWN) and rules
+            except exceptions.RuleSetChanged:
+                return None
+
+        with futures.ThreadPoolExecutor(8) as pool:
+            won = [rules for rules in pool.map(change, range(8)) if rules]
+
+        self.assertEqual(1, len(won))
+        self.assertEqual([rule['uuid'] for rule in won[0]],
+                         [row.uuid for row in api.list_rules()])
+        self.assertEqual([before + 1], revisions())
 
     def test_a_refused_change_makes_no_new_revision(self):
         row = api.create_rule(values())

@@ -24,6 +24,7 @@ import sqlalchemy as sa
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.db import models
+from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
 
@@ -55,6 +56,12 @@ class MigrationMixin:
                 })
             self.assertEqual([], autogenerate.compare_metadata(
                 context, models.Base.metadata))
+
+    def test_a_rule_of_the_database_has_the_fields_of_the_model(self):
+        columns = set(models.Rule.__table__.columns.keys())
+
+        self.assertEqual(set(),
+                         set(model.FIELDS) - columns - {'built_in'})
 
     def test_upgrade_may_be_repeated(self):
         migration.upgrade()
@@ -121,7 +128,7 @@ class CheckTestCase(base.TestCase):
                                      migration.check))
 
     def test_missing_tables_name_the_command_that_makes_them(self):
-        self.assertIn('ironic-inspection-rules-dbsync create_schema',
+        self.assertIn('ironic-inspection-rules-dbsync upgrade',
                       self.refusal())
 
     def test_old_tables_name_the_command_that_upgrades_them(self):

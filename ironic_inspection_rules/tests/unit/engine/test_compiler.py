@@ -17,7 +17,7 @@ from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import target as engine_target
+from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.tests.unit import base
 
 
@@ -174,8 +174,8 @@ class SpeedTestCase(base.TestCase):
         ops.conditions.clear()
         self.addCleanup(registry.installed.cache_clear)
 
-        target = engine_target.Target(
-            engine_target.Facts({}, {'a': 'abb'}))
+        target = working_copy.WorkingCopy(
+            working_copy.Facts({}, {'a': 'abb'}))
         roots = target.view(plan.masked)
         self.assertTrue(all(each.check(roots) for each in plan.conditions))
         plan.actions[0].apply(target, roots)

@@ -13,10 +13,11 @@
 """Secrets are hidden by the names they are kept under."""
 
 import hypothesis
+from oslo_utils import strutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import masking
-from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import tree
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import fuzz
 from ironic_inspection_rules.tests.unit.engine import test_path
@@ -25,7 +26,9 @@ SECRETS = (
     'password', 'ipmi_password', 'redfish_password', 'bmc_password',
     'auth_token', 'agent_secret_token', 'adminPass', 'snmp_community',
     'snmp_auth_key', 'snmp_priv_key', 'ipmi_hex_kg_key', 'PASSWORD',
-    'credentials', 'configdrive', 'image_url')
+    'credentials', 'configdrive', 'image_url', 'swift_temp_url', 'api_key',
+    'X-API-Key', 'apiKey', 'passwd', 'Authorization', 'Proxy-Authorization',
+    'Cookie', 'Set-Cookie')
 
 
 class IsSecretTestCase(base.TestCase):
@@ -33,6 +36,25 @@ class IsSecretTestCase(base.TestCase):
     def test_names_of_secrets(self):
         for name in SECRETS:
             self.assertTrue(masking.is_secret(name), name)
+
+    def test_what_was_found_once_stays(self):
+        for _time in range(2):
+            self.assertEqual(
+                [True, False, True], list(map(masking.is_secret, (
+                    'a_password', 'an_address', 'x' * 256))))
+
+    def test_only_so_many_names_are_remembered(self):
+        for number in range(20_000):
+            masking.is_secret(f'name-{number}')
+        self.assertLessEqual(len(masking._HARMLESS), 8192)
+
+    def test_all_names_of_oslo_utils(self):
+        for name in strutils._SANITIZE_KEYS:
+            self.assertTrue(masking.is_secret(f'my_{name}s'), name)
+
+    def test_what_nobody_would_name_a_thing_is_hidden(self):
+        self.assertFalse(masking.is_secret('x' * 255))
+        self.assertTrue(masking.is_secret('x' * 256))
 
     def test_other_names(self):
         for name in ('ipmi_username', 'redfish_address', 'mac_address',
@@ -80,13 +102,13 @@ class MaskTestCase(base.TestCase):
     def test_masking_along_a_path_is_masking_the_whole(self, data, path,
                                                        value):
         try:
-            whole = data_path.assign(data, path, value)
+            whole = tree.Tree().assign(data, path, value)
         except exceptions.OperationError:
             return
         self.assertEqual(
             repr(masking.mask(whole)),
-            repr(data_path.assign(masking.mask(data),
-                                  *masking.mask_along(path, value))))
+            repr(tree.Tree().assign(masking.mask(data),
+                                    *masking.mask_along(path, value))))
 
 
 class MaskUrlTestCase(base.TestCase):

@@ -31,6 +31,19 @@ class RuleTestCase(base.TestCase):
                          (rule.priority, rule.phase, rule.sensitive,
                           rule.scope))
 
+    def test_what_its_author_set_makes_the_same_rule(self):
+        rule = model.Rule(uuid='a', actions=({'op': 'log'},), mode='off',
+                          scope='rack', priority=3)
+
+        self.assertEqual(rule, model.Rule.from_mapping(rule.to_mapping()))
+        self.assertEqual([{'op': 'log'}], rule.to_mapping()['actions'])
+
+    def test_what_is_read_only_is_not_its_authors(self):
+        rule = model.Rule(uuid='a', actions=(), built_in=True, revision=7)
+
+        self.assertEqual({'built_in', 'revision'},
+                         set(model.FIELDS) - set(rule.to_mapping()))
+
     def test_it_cannot_be_changed(self):
         rule = model.Rule(uuid='a', actions=())
         self.assertRaises(dataclasses.FrozenInstanceError, setattr, rule,

@@ -13,6 +13,7 @@
 """The ops there are, and what is no op."""
 
 from importlib import metadata
+import typing
 
 import fixtures
 
@@ -66,6 +67,19 @@ class Broken(plugin.Action):
         pass
 
 
+class Specified:
+    """Has the form of spec 003's InspectionRuleActionBase."""
+
+    formatted_params: typing.ClassVar[list[str]] = ['value']
+    supports_early = True
+
+    def call_early(self, rule, *args, **kwargs):
+        pass
+
+    def __call__(self, task, rule, *args, **kwargs):
+        pass
+
+
 class RegistryTestCase(base.TestCase):
 
     def test_classes_and_instances_are_ops(self):
@@ -86,6 +100,13 @@ class RegistryTestCase(base.TestCase):
                 exceptions.PluginError, registry.Registry, conditions,
                 actions)
             self.assertIn('mine', str(error))
+
+    def test_an_action_of_the_form_of_the_specification_is_told_the_page(self):
+        error = self.assertRaises(
+            exceptions.PluginError, registry.Registry, {},
+            {'mine': Specified})
+        for text in ('"mine"', 'engine.plugin.Action', registry.PAGE):
+            self.assertIn(text, str(error))
 
 
 class InstalledTestCase(base.TestCase):
@@ -135,14 +156,3 @@ class InstalledTestCase(base.TestCase):
     def test_a_class_that_is_no_condition_is_named(self):
         self.install(nothing=[f'{HERE}:Nothing'])
         self.assertIn('"nothing"', self.failure())
-
-
-class UnknownOpTestCase(base.TestCase):
-
-    def test_the_nearest_is_told(self):
-        self.assertIn('did you mean "contains"',
-                      registry.unknown_op('contain', ['eq', 'contains']))
-
-    def test_or_else_all(self):
-        self.assertIn('eq, matches',
-                      registry.unknown_op('xyz', ['matches', 'eq']))

@@ -17,8 +17,8 @@ import copy
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine import target as engine_target
 from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.tests.unit import base
 
 MAC = '52:54:00:00:00:01'
@@ -35,8 +35,8 @@ class RevertTestCase(base.TestCase):
         plans = [compiler.compile_rule(
             validation.parse({'uuid': UUID % number, **rule},
                              registry.installed()), registry.installed())
-            for number, rule in enumerate(rules)]
-        target = engine_target.Target(engine_target.Facts(
+                 for number, rule in enumerate(rules)]
+        target = working_copy.WorkingCopy(working_copy.Facts(
             inventory={}, plugin_data={'p': {'q': 1}, 'l': [1]},
             node=copy.deepcopy(NODE),
             ports=({'address': MAC, 'extra': {'a': 1, 'l': [1]}},)))
@@ -50,6 +50,28 @@ class RevertTestCase(base.TestCase):
             'actions': [{'op': op, 'args': args, 'revert': True}
                         for op, args in actions]})
         return roots
+
+    def test_a_cleanup_value_is_enough(self):
+        actions = [
+            {'op': 'set-attribute', 'args': ['/extra/a', 5, 'clean']},
+            {'op': 'set-port-attribute', 'args': {
+                'port_id': MAC, 'path': '/extra/a', 'value': 5,
+                'cleanup': 'clean'}},
+            {'op': 'set-attribute', 'args': {
+                'path': '/extra/l', 'value': 5, 'cleanup': None}}]
+        roots, _traces = self.run_rules(
+            {'conditions': [NEVER], 'actions': actions})
+        self.assertEqual({'a': 'clean', 'l': ['x', 'y']},
+                         roots['node']['extra'])
+        self.assertEqual('clean', roots['ports'][0]['extra']['a'])
+
+    def test_a_cleanup_value_that_is_not_to_be_used_is_refused(self):
+        action = {'op': 'set-attribute', 'args': ['/extra/a', 5, 'clean'],
+                  'revert': False}
+        problems = validation.validate({'actions': [action]},
+                                       registry.installed())
+        self.assertEqual(['/actions/0/revert'],
+                         [problem.pointer for problem in problems])
 
     def test_attributes_go_or_take_the_cleanup_value(self):
         node = self.undone(

@@ -23,8 +23,8 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine import target as engine_target
 from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import fuzz
 
@@ -83,7 +83,7 @@ class AnyRuleTestCase(base.TestCase):
     def setUp(self):
         super().setUp()
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.conditions.text.TIME_LIMIT', 0.001))
+            'ironic_inspection_rules.engine.pattern.TIME_LIMIT', 0.001))
 
     @fuzz.settings
     @hypothesis.given(
@@ -96,7 +96,7 @@ class AnyRuleTestCase(base.TestCase):
             [{'conditions': conditions, 'actions': actions},
              {'conditions': [], 'actions': actions}], mask_secrets)
         for explain in (False, True):
-            target = engine_target.Target(engine_target.Facts(
+            target = working_copy.WorkingCopy(working_copy.Facts(
                 inventory=data, plugin_data={'a': value, **data},
                 node={'extra': {'a': value}, 'properties': {}, 'traits': []},
                 ports=({'address': MAC, 'extra': data},)))
@@ -135,7 +135,7 @@ class SmallStackTestCase(base.TestCase):
                 {'op': 'set-attribute', 'args': ['/extra/b', '{node}']},
                 {'op': 'extend-plugin-data', 'args': ['/c', '{plugin_data}']},
                 {'op': 'log', 'args': ['{plugin_data!r}']}]}], mask_secrets)
-        target = engine_target.Target(engine_target.Facts(
+        target = working_copy.WorkingCopy(working_copy.Facts(
             inventory={}, plugin_data=plugin_data, node={'extra': {}}))
         return runner.run(plans, target, explain=explain)
 
@@ -146,13 +146,22 @@ class SmallStackTestCase(base.TestCase):
             value = {'a': value} if level % 2 else [value]
         return value
 
-    def test_data_hundreds_of_levels_deep(self):
-        data = {'a': self.nested(250), 'b': self.nested(250)}
+    def test_data_as_deep_as_ironic_takes_it(self):
+        data = {'a': self.nested(18), 'b': self.nested(18)}
         for mask_secrets in ('always', 'never'):
             for explain in (False, True):
                 outcome = self.in_small_thread(self.run_rules, data,
                                                mask_secrets, explain)
                 self.assertIsNone(outcome.error)
+
+    def test_data_hundreds_of_levels_deep_is_not_copied(self):
+        data = {'a': self.nested(250), 'b': self.nested(250)}
+        for mask_secrets in ('always', 'never'):
+            for explain in (False, True):
+                outcome = self.in_small_thread(self.run_rules, data,
+                                               mask_secrets, explain)
+                self.assertIn('set-attribute: the value is nested deeper '
+                              'than 25 levels', str(outcome.error))
 
     def test_data_without_end_is_an_error(self):
         data = {'a': self.nested(3000), 'b': self.nested(3000)}
@@ -162,12 +171,12 @@ class SmallStackTestCase(base.TestCase):
 
     def test_a_regular_expression_gives_up(self):
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.conditions.text.TIME_LIMIT', 0.05))
+            'ironic_inspection_rules.engine.pattern.TIME_LIMIT', 0.05))
         plans = compile_rules([{
             'conditions': [{'op': 'matches', 'args': [
                 '{plugin_data.a}', '(a|aa)+']}],
             'actions': [{'op': 'log', 'args': ['a']}]}])
-        target = engine_target.Target(engine_target.Facts(
+        target = working_copy.WorkingCopy(working_copy.Facts(
             {}, {'a': 'a' * 1000 + 'b'}))
         before = time.monotonic()
         outcome = self.in_small_thread(runner.run, plans, target)
@@ -192,7 +201,7 @@ class HugeMachineTestCase(base.TestCase):
                 '{ports[52:54:00:00:0F:9F].pxe_enabled}']}],
              'actions': [{'op': 'set-attribute', 'args': [
                  '/extra/macs', '{plugin_data.macs}']}]}])
-        target = engine_target.Target(engine_target.Facts(
+        target = working_copy.WorkingCopy(working_copy.Facts(
             inventory={'interfaces': [
                 {'mac_address': mac, 'lldp': [[1, 'x' * 200]]}
                 for mac in macs]},
@@ -211,7 +220,7 @@ class HugeMachineTestCase(base.TestCase):
                 {'op': '!contains', 'args': ['{plugin_data.log}', 'x.*y$']}],
             'actions': [{'op': 'set-plugin-data', 'args': [
                 '/copy', '{plugin_data.log}.']}]}])
-        target = engine_target.Target(engine_target.Facts(
+        target = working_copy.WorkingCopy(working_copy.Facts(
             {}, {'log': 'line\n' * 200_000 + 'the end'}))
         outcome = runner.run(plans, target)
 

@@ -20,7 +20,7 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine import target as engine_target
+from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.tests.unit import base
 
 
@@ -50,8 +50,21 @@ class RunTestCase(base.TestCase):
                                 in known.conditions.items()}},
             {'crash': Crash, **{name: op.plugin for name, op
                                 in known.actions.items()}})
-        self.target = engine_target.Target(
-            engine_target.Facts({}, {}, {'extra': {}}))
+        self.target = working_copy.WorkingCopy(
+            working_copy.Facts({}, {}, {'extra': {}}))
+
+    def test_rules_of_one_uuid_are_decided_one_by_one(self):
+        action = {'op': 'set-attribute', 'args': ['/extra/a', 1]}
+        rules = [{'uuid': 'twin', 'conditions': [
+            {'op': 'first', 'args': [1]}, {'op': 'eq', 'args': [1, other]}],
+            'actions': [{**action, 'args': [f'/extra/a{other}', 1]}]}
+            for other in (1, 2)]
+        for explain in (False, True):
+            outcome = self.run_rules(*rules, explain=explain)
+            self.assertEqual({'a1': 1}, self.target.roots['node']['extra'])
+            self.assertEqual(
+                [True, False] if explain else [True],
+                [trace.matched for trace in outcome.traces])
 
     def run_rules(self, *rules, scope=None, explain=False):
         plans = [compiler.compile_rule(model.Rule.from_mapping(

@@ -51,6 +51,7 @@ rules = st.fixed_dictionaries(
         'scope': fuzz.json_values, 'sensitive': fuzz.json_values,
         'phase': st.one_of(st.sampled_from(['early', 'main']),
                            fuzz.json_values),
+        'mode': st.one_of(st.sampled_from(['off', False]), fuzz.json_values),
         'conditions': st.one_of(st.lists(operations, max_size=3),
                                 fuzz.json_values),
         'actions': st.one_of(st.lists(operations, max_size=3),

@@ -19,7 +19,7 @@ from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.engine import target as engine_target
+from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.legacy import translate
 
 NODE = {'driver': 'fake-hardware', 'driver_info': {}, 'extra': {},
@@ -55,7 +55,7 @@ def run(rules: typing.Iterable[model.Rule], data: dict[str, typing.Any],
              for rule in rules]
     plugin_data = dict(data)
     inventory = plugin_data.pop('inventory', {})
-    target = engine_target.Target(engine_target.Facts(
+    target = working_copy.WorkingCopy(working_copy.Facts(
         inventory, plugin_data, copy.deepcopy(node)))
     outcome = runner.run(plans, target,
                          node['properties'].get('inspection_scope'))

@@ -13,6 +13,7 @@
 """Fields of old rules find what they found in ironic-inspector."""
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.legacy import field
 from ironic_inspection_rules.tests.unit import base
 
@@ -54,6 +55,13 @@ class FieldTestCase(base.TestCase):
         self.assertRaisesRegex(exceptions.OperationError, 'scheme',
                                field.compile_field, 'file://etc')
 
+    def test_paths_whose_tree_would_be_too_deep_are_refused(self):
+        for path in ('a|' * 500 + 'a', 'a.' * 3000 + 'a', '(' * 500,
+                     'a[' * 500, 'a where ' * 500 + 'a', 'a & ' * 500 + 'a',
+                     'a,' * 500 + 'a'):
+            self.assertRaisesRegex(exceptions.OperationError, 'steps',
+                                   field.compile_field, path)
+
     def test_names_may_be_quoted_and_have_dashes(self):
         self.check({
             "vendor.'a-b'.'c.d'": [1],
@@ -83,6 +91,12 @@ class FieldTestCase(base.TestCase):
     def test_descendants_come_in_the_order_of_the_document(self):
         self.check({'inventory..size': [10, 20, 30],
                     '$..wwn': ['w']})
+
+    def test_descendants_are_paid_for(self):
+        roots = {**ROOTS, 'inventory': {'disks': [{}] * 200}}
+        find = field.compile_field('inventory..size')
+        with budget.in_force(budget.Budget(budget.Limits(operations=100))):
+            self.assertRaises(exceptions.BudgetExceeded, find, roots)
 
     def test_unions_conditions_and_parents(self):
         self.check({

@@ -14,10 +14,10 @@ from ironic.common import exception as ironic_exception
 from ironic.objects import base as object_base
 from oslo_utils import uuidutils
 
-from ironic_inspection_rules.ha import database_queue
-from ironic_inspection_rules.ha import queue
-from ironic_inspection_rules.ha import state
 from ironic_inspection_rules.objects import request
+from ironic_inspection_rules.queue import database_queue
+from ironic_inspection_rules.queue import request as queue_request
+from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
 
@@ -33,7 +33,8 @@ class InspectionRequestTestCase(base.IronicTestCase):
         self.queue = database_queue.DatabaseQueue(60)
 
     def put(self, node=NODE):
-        return self.queue.put(node, queue.CONTINUE, {'cpu': 1}, {'a': 1})
+        return self.queue.put(node, queue_request.CONTINUE, {
+                              'cpu': 1}, {'a': 1})
 
     def uuids(self, **kwargs):
         return [found.uuid for found in
@@ -42,9 +43,10 @@ class InspectionRequestTestCase(base.IronicTestCase):
     def test_a_request_is_shown_as_it_is_stored(self):
         put = self.put()
         found = request.InspectionRequest.get_by_uuid(None, put.uuid)
-        self.assertEqual((NODE, queue.CONTINUE, state.WAITING, 0, None),
-                         (found.node_uuid, found.event, found.state,
-                          found.attempts, found.worker))
+        self.assertEqual(
+            (NODE, queue_request.CONTINUE, state.WAITING, 0, None),
+            (found.node_uuid, found.event, found.state, found.attempts,
+             found.worker))
         self.assertIsNotNone(found.created_at)
         self.queue.begin(self.queue.get('w1'), state.PROCESSING)
         found = request.InspectionRequest.get_by_uuid(None, put.uuid)

@@ -21,16 +21,20 @@ from ironic.conductor import manager
 from ironic.objects import base as object_base
 import oslo_messaging
 from oslo_utils import uuidutils
+from oslo_versionedobjects import exception as object_exception
 from oslo_versionedobjects import fixture as object_fixture
 from testtools import matchers
 
+from ironic_inspection_rules.db import api as db_api
+from ironic_inspection_rules.objects import remote
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
 
 # Raise VERSION when the fields or the remotable methods change, then put the
 # new fingerprint here.
-FINGERPRINT = '1.0-db44add0d48a57a06d33bcd704ae46d2'
+FINGERPRINT = '1.2-c6721c067add5c7a374a0c6e466c2e16'
+UUID = '11111111-1111-4111-8111-111111111111'
 
 
 class FingerprintTestCase(base.TestCase):
@@ -133,12 +137,66 @@ class RuleTestCase(base.IronicTestCase):
     def test_a_pinned_release_stores_the_version_it_can_read(self):
         self.config(pin_release_version='35.0')
 
-        self.assertEqual('1.0', self.make().VERSION)
+        self.assertEqual('1.2', self.make().VERSION)
+
+    def test_the_mode_is_stored(self):
+        rule = self.make(mode='off')
+
+        self.assertEqual('off', self.get(rule.uuid).mode)
 
     def test_the_rule_of_ironic_is_another_one(self):
         self.assertNotIn(
             rule_object.Rule,
             object_base.IronicObjectRegistry.obj_classes()['InspectionRule'])
+
+
+class OlderServiceTestCase(base.IronicTestCase):
+    """Version 1.0 of the object, which knows no modes."""
+
+    def setUp(self):
+        super().setUp()
+        self.useFixture(database.Database())
+        self.context = context.get_admin_context()
+
+    def make(self, **fields):
+        rule = rule_object.Rule(self.context, conditions=[], actions=[],
+                                uuid=uuidutils.generate_uuid(), **fields)
+        rule.create()
+        return rule
+
+    def test_it_gets_a_rule_without_the_mode(self):
+        primitive = self.make(mode='enforce').obj_to_primitive('1.0')
+
+        self.assertEqual('1.0', primitive['ironic_object.version'])
+        self.assertNotIn('mode', primitive['ironic_object.data'])
+
+    def test_it_gets_no_rule_that_it_would_run_by_mistake(self):
+        self.assertRaises(object_exception.IncompatibleObjectVersion,
+                          self.make(mode='off').obj_to_primitive, '1.0')
+
+    def test_it_can_read_what_is_stored_unless_the_mode_matters(self):
+        enforced, off = self.make(), self.make(mode='off')
+
+        self.assertEqual(
+            ['1.0', '1.2'],
+            [db_api.get_rule_by_uuid(rule.uuid).version
+             for rule in (enforced, off)])
+
+    def test_what_it_has_stored_is_enforced(self):
+        db_api.create_rule({'uuid': UUID, 'version': '1.0', 'conditions': [],
+                            'actions': []})
+
+        found = rule_object.Rule.get_by_uuid(self.context, UUID)
+
+        self.assertEqual(('enforce', '1.2'), (found.mode, found.VERSION))
+
+    def test_what_it_sends_is_enforced(self):
+        primitive = rule_object.Rule(uuid=UUID).obj_to_primitive('1.0')
+
+        found = object_base.IronicObjectSerializer().deserialize_entity(
+            self.context, primitive)
+
+        self.assertEqual(('enforce', '1.2'), (found.mode, found.VERSION))
 
 
 class OverTheWire:
@@ -171,8 +229,9 @@ class OverTheWire:
             raise exc.exc_info[1]  # noqa: B904
         finally:
             # The conductor sets this in its own process.
-            if 'indirection_api' in vars(rule_object.Rule):
-                del rule_object.Rule.indirection_api
+            for kind in remote.CLASSES:
+                if 'indirection_api' in vars(kind):
+                    del kind.indirection_api
 
     def carry(self, context, value):
         return self.serializer.deserialize_entity(context, json.loads(
@@ -202,3 +261,23 @@ class RemoteRuleTestCase(RuleTestCase):
         self.assertEqual(
             ['create', 'save', 'get_by_uuid', 'list', 'list_values',
              'get_revision', 'destroy', 'destroy_all'], self.wire.calls)
+
+    def test_so_does_the_rule_set(self):
+        made = {'uuid': UUID, 'conditions': [], 'actions': [{'op': 'log'}]}
+        revision, _rules = rule_object.Rule.read_rule_set(self.context)
+
+        after = rule_object.Rule.change(self.context, revision, [made], {},
+                                        [], 'because')
+
+        [shown] = rule_object.Rule.list_revisions(self.context, 5)
+        self.assertEqual((revision + 1, 'because'),
+                         (after, shown['message']))
+        self.assertEqual(
+            [UUID],
+            [rule['uuid'] for rule in rule_object.Rule.get_rules_of_revision(
+                self.context, after)['rules']])
+        self.assertRaises(ironic_exception.Conflict, rule_object.Rule.change,
+                          self.context, revision, [], {}, [UUID])
+        self.assertRaises(ironic_exception.NotFound,
+                          rule_object.Rule.get_rules_of_revision,
+                          self.context, after + 1)

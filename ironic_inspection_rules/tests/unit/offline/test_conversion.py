@@ -59,15 +59,16 @@ class ConditionTestCase(base.TestCase):
                 ('$.inventory', '{inventory}'),
                 ('node://extra[a][b]', '{node.extra.a.b}'),
                 ('inventory.disks[1].size', '{inventory.disks[1].size}'),
-                ("'a b'.'c.d'", '{plugin_data[a b][c.d]}')):
-            self.check({'op': 'is-empty', 'args': [field]},
+                ("'a b'.'c.d'", '{plugin_data[a b][c.d]}'),
+                ("a.'b|c'", '{plugin_data.a[b|c]}')):
+            self.check({'op': 'is-empty', 'args': {'value': field}},
                        'is-empty', path)
 
     def test_wildcards_become_loops(self):
-        self.check({'op': 'gt', 'args': ['{item.size}', 4],
+        self.check({'op': 'gt', 'args': {'values': ['{item.size}', 4]},
                     'loop': '{inventory.disks}'},
                    'gt', 'inventory.disks[*].size', 4)
-        self.check({'op': '!eq', 'args': ['{item}', 'x'],
+        self.check({'op': '!eq', 'args': {'values': ['{item}', 'x']},
                     'loop': '{plugin_data.names}', 'multiple': 'all'},
                    'eq', 'names[*]', 'x', invert=True, multiple='all')
 
@@ -89,16 +90,17 @@ class ConditionTestCase(base.TestCase):
                              [problem.pointer for problem in made.lost])
 
     def test_text_that_reads_as_a_number_stays_text(self):
-        field = '{plugin_data.a}'
-        self.check({'op': 'one-of', 'args': [field, ['5']]}, 'eq', 'a', '5')
-        self.check({'op': '!one-of', 'args': [field, ['5']]}, 'ne', 'a', '5')
-        self.check({'op': 'one-of', 'args': [field, ['5']]}, 'ne', 'a', '5',
-                   invert=True)
+        args = {'values': ['{plugin_data.a!r}', "'5'"]}
+        self.check({'op': 'eq', 'args': args}, 'eq', 'a', '5')
+        self.check({'op': 'ne', 'args': args}, 'ne', 'a', '5')
+        self.check({'op': '!ne', 'args': args}, 'ne', 'a', '5', invert=True)
 
     def test_braces_are_literal(self):
-        self.check({'op': 'eq', 'args': ['{plugin_data.a}', '{{x}}']},
+        self.check({'op': 'eq',
+                    'args': {'values': ['{plugin_data.a}', '{{x}}']}},
                    'eq', 'a', '{x}')
-        self.check({'op': 'contains', 'args': ['{plugin_data.a}', 'x{2}']},
+        self.check({'op': 'contains', 'args': {'value': '{plugin_data.a}',
+                                          'regex': 'x{2}'}},
                    'contains', 'a', 'x{2}')
 
     def test_matches_keeps_its_alternatives(self):
@@ -109,11 +111,13 @@ class ConditionTestCase(base.TestCase):
                 (r'a\|b', 'matches', r'a\|b'),
                 ('a|b', 'contains', r'\A(?:a|b$)'),
                 ('(?i)a|b$', 'contains', r'(?i)\A(?:a|b$)')):
-            self.check({'op': op, 'args': [field, converted]},
+            self.check({'op': op,
+                        'args': {'value': field, 'regex': converted}},
                        'matches', 'a', regex)
 
     def test_older_names_are_replaced(self):
-        self.check({'op': 'in-net', 'args': ['{plugin_data.a}', '::/0']},
+        self.check({'op': 'in-net', 'args': {'address': '{plugin_data.a}',
+                                        'subnet': '::/0'}},
                    'net', 'a', '::/0')
 
     def test_what_only_ironic_inspector_made_is_hinted_at(self):
@@ -159,15 +163,15 @@ class ActionTestCase(base.TestCase):
         self.assertIsNone(made.rule)
 
     def test_every_action(self):
-        self.check({'op': 'set-capability', 'args': ['a', 1]},
+        self.check({'op': 'set-capability', 'args': {'name': 'a', 'value': 1}},
                    action='set-capability', name='a', value=1)
-        self.check({'op': 'unset-capability', 'args': ['a']},
+        self.check({'op': 'unset-capability', 'args': {'name': 'a'}},
                    action='set-capability', name='a')
-        self.check({'op': 'add-trait', 'args': ['CUSTOM_A']},
+        self.check({'op': 'add-trait', 'args': {'name': 'CUSTOM_A'}},
                    action='add-trait', name='CUSTOM_A')
-        self.check({'op': 'remove-trait', 'args': ['CUSTOM_A']},
+        self.check({'op': 'remove-trait', 'args': {'name': 'CUSTOM_A'}},
                    action='remove-trait', name='CUSTOM_A')
-        self.check({'op': 'fail', 'args': ['{{no}}']},
+        self.check({'op': 'fail', 'args': {'msg': '{{no}}'}},
                    action='fail', message='{no}')
         self.check({'op': 'fail', 'args': {'msg': 'no',
                                            'maintenance': True}},
@@ -216,6 +220,13 @@ class OrderTestCase(base.TestCase):
 
 class FileTestCase(files.FilesTestCase):
 
+    def test_what_is_no_rule_is_listed(self):
+        for text, count in (('5', 1), ('[1, [2]]', 2)):
+            converted = converted_file.convert(
+                self.write('rules.json', text), registry.installed())
+            self.assertEqual(count, len(converted.lost))
+            self.assertNotIn('- 5', converted.text)
+
     def convert(self, content):
         self.path = self.write('rules.json', content)
         return converted_file.convert(self.path, registry.installed())
@@ -244,8 +255,11 @@ class FileTestCase(files.FilesTestCase):
                 'rules-inspector/*')):
             text, _lost = converted_file.convert(str(path),
                                                  registry.installed())
-            found = lint.lint([self.write('converted.yaml', text)],
-                              registry.installed())
+            # That Ironic does not report what ironic-inspector did is the
+            # author's to mend.
+            found = [each for each in lint.lint(
+                [self.write('converted.yaml', text)], registry.installed())
+                if each.is_problem and each.check != lint.UNREPORTED]
             self.assertEqual([], found, path.name)
 
 

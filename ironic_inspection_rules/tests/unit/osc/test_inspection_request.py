@@ -10,10 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-import json
-
 from openstack import exceptions as sdk_exceptions
-import requests
 
 from ironic_inspection_rules.osc import inspection_request
 from ironic_inspection_rules.tests.unit import base
@@ -21,34 +18,18 @@ from ironic_inspection_rules.tests.unit.osc import fakes
 
 REQUEST = {'uuid': 'a-uuid', 'node_uuid': 'a-node', 'event': 'continue',
            'state': 'waiting', 'attempts': 0, 'worker': None,
-           'last_error': None, 'links': []}
-FIRST = ('a-uuid', 'a-node', 'waiting', 0, None, None)
-
-
-class FakeBaremetal:
-    """A bare metal proxy; gives the answers in order, notes the calls."""
-
-    def __init__(self):
-        self.answers = []
-        self.calls = []
-
-    def request(self, path, method, microversion, retriable_status_codes,
-                **arguments):
-        self.calls.append((method, path, arguments))
-        status, body = self.answers.pop(0)
-        answer = requests.Response()
-        answer.status_code = status
-        answer._content = b'' if body is None else json.dumps(body).encode()
-        answer.headers['content-type'] = 'application/json'
-        answer.url = path
-        return answer
+           'last_error': None, 'links': [],
+           'created_at': '2000-01-01T00:00:00+00:00', 'started_at': None,
+           'finished_at': None}
+NODES = (200, {'nodes': [{'uuid': 'a-node', 'name': 'rack1-07'},
+                         {'uuid': 'b-node', 'name': None}]})
 
 
 class CommandTestCase(base.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.baremetal = FakeBaremetal()
+        self.baremetal = fakes.Baremetal()
 
     def run_command(self, command, *arguments):
         instance = command(fakes.App(self.baremetal), None)
@@ -59,14 +40,35 @@ class CommandTestCase(base.TestCase):
         self.baremetal.answers = [
             (200, {'inspection_requests': [REQUEST],
                    'next': 'http://x/v1/inspection_requests?marker=a-uuid'}),
-            (200, {'inspection_requests': [REQUEST]})]
+            (200, {'inspection_requests': [REQUEST]}), NODES]
         columns, rows = self.run_command(
             inspection_request.ListInspectionRequests)
-        self.assertEqual('uuid', columns[0])
-        self.assertEqual([FIRST, FIRST], rows)
+        self.assertEqual('UUID', columns[0])
+        self.assertEqual(['a-uuid', 'a-uuid'], [row[0] for row in rows])
         self.assertEqual([{}, {'marker': 'a-uuid'}], [
             arguments['params']
-            for _method, _path, arguments in self.baremetal.calls])
+            for _method, _path, arguments in self.baremetal.calls[:2]])
+
+    def test_a_list_names_the_node_the_age_and_the_reason(self):
+        error = 'Failed. Reason: hooks: Failed. Reason: ' + 'no disk ' * 40
+        self.baremetal.answers = [(200, {'inspection_requests': [
+            {**REQUEST, 'last_error': error},
+            {**REQUEST, 'node_uuid': 'b-node'}]}), NODES]
+        columns, rows = self.run_command(
+            inspection_request.ListInspectionRequests)
+        first = dict(zip(columns, rows[0], strict=True))
+        self.assertEqual('rack1-07', first['Node'])
+        self.assertEqual('b-node', rows[1][1])
+        self.assertRegex(first['Age'], r'^\d+ d$')
+        self.assertTrue(first['Error'].startswith('no disk'))
+        self.assertLess(len(first['Error']), 70)
+
+    def test_a_long_list_has_all_there_is(self):
+        self.baremetal.answers = [(200, {'inspection_requests': [REQUEST]})]
+        columns, (row,) = self.run_command(
+            inspection_request.ListInspectionRequests, '--long')
+        self.assertEqual(REQUEST['created_at'],
+                         dict(zip(columns, row, strict=True))['created_at'])
 
     def test_a_list_can_be_of_a_node_and_a_state(self):
         self.baremetal.answers = [(200, {'inspection_requests': []})]

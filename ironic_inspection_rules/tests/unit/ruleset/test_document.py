@@ -51,6 +51,33 @@ class LoadTestCase(base.TestCase):
                   - actions: [3]
             """).entries)
 
+    def test_what_is_nested_too_deeply_is_refused(self):
+        for deep in ('[' * 100_000, '{"a":' * 100_000, '- ' * 5000,
+                     '[' * 101 + ']' * 101):
+            self.assertIn('nested too deeply', self.refused(deep))
+        self.load('[' * 99 + ']' * 99)
+
+    def test_aliases_that_stand_for_too_much_are_refused(self):
+        lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x, x]']
+        for number in range(1, 9):
+            items = ', '.join([f'*a{number - 1}'] * 10)
+            lines.append(f'a{number}: &a{number} [{items}]')
+
+        self.assertIn('aliases', self.refused('\n'.join(lines)))
+
+    def test_aliases_that_make_it_deep_are_refused(self):
+        lines = ['- &a0 []', *(f'- &a{number} [*a{number - 1}]'
+                               for number in range(1, 200))]
+
+        self.assertIn('nested too deeply', self.refused('\n'.join(lines)))
+        self.assertIn('nested too deeply', self.refused('- &a [*a]'))
+
+    def test_aliases_stand_for_what_they_name(self):
+        self.assertEqual(
+            ({'a': [1], 'b': [[1], [1]]},),
+            self.load('a: &a [1]\nb: [*a, *a]').entries)
+        self.assertIn('undefined alias', self.refused('a: *a'))
+
     def test_several_yaml_documents_are_one_list(self):
         self.assertEqual(({'a': 1}, {'b': 2}),
                          self.load('a: 1\n---\n- b: 2\n').entries)

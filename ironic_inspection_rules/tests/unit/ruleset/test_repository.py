@@ -59,6 +59,14 @@ class OrderTestCase(base.TestCase):
 
 class RepositoryTestCase(base.TestCase):
 
+    def test_rules_that_are_off_never_run(self):
+        rules = self.repository(
+            {'uuid': 'a', 'actions': ACTIONS, 'mode': 'off'},
+            {'uuid': 'b', 'actions': ACTIONS, 'mode': 'enforce'},
+            built_in=[make('c', built_in=True, mode='off')])
+
+        self.assertEqual(['b'], [rule.uuid for rule in self.in_force(rules)])
+
     def repository(self, *stored, built_in=(), **options):
         self.store = FakeStore(*stored)
         return repository.Repository(registry.installed(), built_in,

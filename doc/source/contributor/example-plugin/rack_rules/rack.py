@@ -17,7 +17,7 @@ import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.engine import target as engine_target
+from ironic_inspection_rules.engine import working_copy
 
 _NAME = re.compile(r'(r[0-9]+)-u([0-9]+)')
 
@@ -38,16 +38,16 @@ class SetRack(plugin.Action):
         if 'name' in arguments and not _NAME.fullmatch(arguments['name']):
             yield 'name', 'must be like r12-u07'
 
-    def __call__(self, target: engine_target.Target, name: str,
+    def __call__(self, target: working_copy.WorkingCopy, name: str,
                  with_unit: bool = True) -> None:
         match = _NAME.fullmatch(name)
         if match is None:
             raise exceptions.OperationError(f'"{name}" tells no rack')
-        target.set(engine_target.NODE, ('extra', 'rack'), match[1])
+        target.set(working_copy.NODE, ('extra', 'rack'), match[1])
         if with_unit:
-            target.set(engine_target.NODE, ('extra', 'unit'), int(match[2]))
+            target.set(working_copy.NODE, ('extra', 'unit'), int(match[2]))
 
-    def revert(self, target: engine_target.Target) -> None:
+    def revert(self, target: working_copy.WorkingCopy) -> None:
         """Forget where the machine is."""
         for name in ('rack', 'unit'):
-            target.unset(engine_target.NODE, ('extra', name))
+            target.unset(working_copy.NODE, ('extra', name))

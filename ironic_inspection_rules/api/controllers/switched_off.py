@@ -1,0 +1,44 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What answers where durable inspection would, were it switched on."""
+
+from typing import Any
+
+from ironic.api.controllers.v1 import node
+import pecan
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.api.controllers import base
+from ironic_inspection_rules.i18n import _
+
+
+class SwitchedOffController(base.RestController):
+    """Answers 404 to every request, and names the option."""
+
+    @pecan.expose()
+    def _route(self, args: list[str], request: Any = None) -> Any:
+        return self._refuse, []
+
+    @base.expose()
+    def _refuse(self) -> None:
+        raise exceptions.NotFound(
+            _('Durable inspection is switched off here: it needs '
+              '[inspection_queue]enabled = True in the configuration of the '
+              'API'))
+
+
+class NodeInventoryController(node.NodeInventoryController):
+    """Ironic's own, with nothing beneath it."""
+
+    reapply = SwitchedOffController()
+    unprocessed = SwitchedOffController()

@@ -1,0 +1,157 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which nodes a page of a fleet has, and who may see them."""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import inspect
+from typing import Any
+
+from ironic import api
+from ironic.api.controllers.v1 import node as ironic_node
+from ironic.api.controllers.v1 import utils as api_utils
+from oslo_utils import uuidutils
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.api.controllers import node as node_controller
+from ironic_inspection_rules.engine import suggestion
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.objects import machine as machine_object
+from ironic_inspection_rules.traits import filter as trait_filter
+
+MOST = 1000
+"""Nodes of a page."""
+
+_PRESENTATION = ('self', 'marker', 'limit', 'sort_key', 'sort_dir', 'fields',
+                 'detail')
+_OF_LISTS = (*trait_filter.PARAMETERS, 'shard')
+
+FILTERS = (*(name for name in inspect.signature(
+    ironic_node.NodesController.get_all).parameters
+    if name not in _PRESENTATION), *trait_filter.PARAMETERS)
+"""Those of ``GET /v1/nodes``, as this release of Ironic has them."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Page:
+    """Some nodes, by what they were asked for, in that order.
+
+    ``nodes`` are pairs of what was asked for and the UUID, None if there is
+    no such node. ``filters`` of Ironic's list of nodes keep those that the
+    caller may see, ``next`` is the marker of the next page.
+    """
+
+    nodes: Sequence[tuple[str, str | None]]
+    filters: Mapping[str, Any]
+    next: str | None = None
+
+
+def by_filters(filters: Mapping[str, Any], limit: int | None,
+               marker: str | None) -> Page:
+    """Find the nodes that ``GET /v1/nodes`` would show.
+
+    :param filters: of the request, checked here.
+    :raises: Invalid for a bad filter; what Ironic raises itself.
+    """
+    query = _query(filters)
+    conductor = query.pop('conductor', None)
+    where = limit or MOST, marker
+    uuids, more = node_controller.list_uuids(query, *where)
+    following = uuids[-1] if more else None
+    if conductor is not None:
+        # Ironic drops nodes of other conductors from a page that it has
+        # read, and then takes the shorter page for the last one.
+        uuids, _more = node_controller.list_uuids(
+            {**query, 'conductor': conductor}, *where)
+    return Page([(uuid, uuid) for uuid in uuids],
+                {'include_children': True}, following)
+
+
+def by_names(idents: Sequence[Any], limit: int | None = None,
+             marker: str | None = None) -> Page:
+    """Find nodes by their names and UUIDs.
+
+    :param marker: how many of them come before this page.
+    :raises: Invalid if they are not strings, or too many, or the marker is
+        no such number.
+    """
+    if len(idents) > MOST:
+        raise exceptions.Invalid(
+            _('"nodes" lists %(count)d nodes, more than %(most)d; ask for '
+              'them page by page') % {'count': len(idents), 'most': MOST})
+    if not all(isinstance(ident, str) for ident in idents):
+        raise exceptions.Invalid(
+            _('"nodes" must list UUIDs and names of nodes'))
+    start = 0
+    if marker is not None:
+        if marker not in map(str, range(len(idents))):
+            raise exceptions.Invalid(
+                _('"marker" must be the "next" of a page of this list'))
+        start = int(marker)
+    end = start + (limit or MOST)
+    following = str(end) if end < len(idents) else None
+    idents = idents[start:end]
+    filters: dict[str, Any] = {'include_children': True}
+    project = api_utils.check_list_policy('node')
+    if project:
+        filters['project'] = project
+    uuids = {ident: ident.lower() for ident in idents
+             if uuidutils.is_uuid_like(ident)}
+    names = [ident for ident in idents if ident not in uuids
+             and api_utils.is_valid_node_name(ident)]
+    found = machine_object.InspectedMachine.identify(
+        api.request.context, sorted(set(uuids.values())),
+        sorted(set(names))) if idents else []
+    known = {uuid for uuid, _name in found}
+    named = {name: uuid for uuid, name in found if name}
+    return Page([(ident, uuids[ident] if uuids.get(ident) in known
+                  else named.get(ident)) for ident in idents],
+                filters, following)
+
+
+def _query(filters: Mapping[str, Any]) -> dict[str, Any]:
+    """Turn filters into parameters, as a URL would have them."""
+    unknown = sorted(set(filters).difference(FILTERS))
+    if unknown:
+        raise exceptions.Invalid('; '.join(
+            suggestion.unknown(_('filter of nodes'), name, FILTERS)
+            for name in unknown))
+    return {name: _text(name, value) for name, value in filters.items()
+            if value is not None}
+
+
+def _text(name: str, value: Any) -> str:
+    listed = isinstance(value, list) and name in _OF_LISTS
+    texts = [_single(name, each) for each in (value if listed else [value])]
+    return ','.join(texts)
+
+
+def _single(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int):
+        return str(value)
+    if not isinstance(value, str):
+        raise exceptions.Invalid(
+            (_('The filter "%s" takes a string or a list of strings')
+             if name in _OF_LISTS else
+             _('The filter "%s" takes one string, number or boolean')) % name)
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        value = '\0'
+    if '\0' in value:
+        raise exceptions.Invalid(
+            _('The filter "%s" has a character that no text has') % name)
+    return value

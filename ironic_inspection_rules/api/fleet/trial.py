@@ -1,0 +1,164 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Trying rules on one machine of a fleet."""
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from oslo_log import log
+from oslo_utils import uuidutils
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.api import posted_rules
+from ironic_inspection_rules.api.fleet import machines
+from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import difference
+from ironic_inspection_rules.engine import evaluation
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.traits import deploy
+
+LOG = log.getLogger(__name__)
+
+OK, FAILED, ERROR = 'ok', 'failed', 'error'
+_FAIL = 'fail'
+
+Entry = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Trial:
+    """Rules that are tried, machine by machine.
+
+    :param plans: the rules of each phase.
+    :param phases: the phases to try.
+    :param limits: what each phase may take.
+    :param in_force: the rules to compare with, None to compare with none.
+    """
+
+    plans: posted_rules.Plans
+    phases: Iterable[str]
+    limits: Mapping[str, budget.Limits]
+    in_force: posted_rules.Plans | None = None
+
+    def of(self, machine: machines.Machine) -> Entry:
+        """Tell what the rules would do to a machine.
+
+        It never fails: what goes wrong is in the entry.
+        """
+        if machine.facts is None:
+            return _not_tried(machine, machine.problem)
+        try:
+            return self._tried(machine, machine.facts)
+        except Exception as exc:
+            LOG.exception('Rules cannot be tried on node %s',
+                          machine.node.uuid)
+            return _not_tried(machine, f'{type(exc).__name__}: {exc}')
+
+    def _tried(self, machine: machines.Machine,
+               facts: working_copy.Facts) -> Entry:
+        outcome = self._evaluate(self.plans, facts)
+        entry = {'uuid': machine.node.uuid, 'name': machine.node.name,
+                 **_told(self.plans, outcome),
+                 'changes': [each.as_dict() for each in outcome.changes]}
+        if outcome.audited:
+            entry['audit'] = [each.as_audit() for each in outcome.audited]
+        if machine.source:
+            entry['source'] = machine.source.source
+            if machine.source.run:
+                entry['run'] = machine.source.run
+        validated = _validates(facts)
+        if validated is not None:
+            entry['validates'] = _validates(outcome.facts) is not False
+            entry['validates_before'] = validated
+        if self.in_force is not None:
+            entry.update(self._compared(facts, outcome, self.in_force))
+        return entry
+
+    def _compared(self, facts: working_copy.Facts,
+                  outcome: evaluation.Evaluation,
+                  in_force: posted_rules.Plans) -> Entry:
+        other = self._evaluate(in_force, facts)
+        changes = difference.between(other.facts, outcome.facts, facts.ports,
+                                     outcome.hidden | other.hidden)
+        told: Entry = {
+            'changes': [{**each.as_dict(), 'before': each.before}
+                        for each in changes],
+            'differs': bool(changes) or (
+                _why_failed(outcome) != _why_failed(other))}
+        if told['differs']:
+            told['in_force'] = _told(in_force, other)
+            if _validates(facts) is not None:
+                told['in_force']['validates'] = (
+                    _validates(other.facts) is not False)
+        return told
+
+    def _evaluate(self, plans: posted_rules.Plans,
+                  facts: working_copy.Facts) -> evaluation.Evaluation:
+        return evaluation.evaluate(plans, facts, self.phases, explain=False,
+                                   limits=self.limits)
+
+
+def _told(plans: posted_rules.Plans,
+          outcome: evaluation.Evaluation) -> Entry:
+    told: Entry = {'result': FAILED if outcome.error else OK,
+                   'error': str(outcome.error) if outcome.error else None,
+                   'matched': _matched(plans, outcome)}
+    if outcome.error:
+        told['failed_by'] = {
+            'rule': outcome.error.rule_uuid, 'op': outcome.error.op,
+            'kind': (_FAIL if isinstance(outcome.error, exceptions.RuleFailed)
+                     else ERROR)}
+    return told
+
+
+def _matched(plans: posted_rules.Plans,
+             outcome: evaluation.Evaluation) -> list[str]:
+    """List the rules that match, in the order in which they run."""
+    matched = [each.rule.uuid for each in outcome.traces if each.matched]
+    audited = [each.rule.uuid for each in outcome.audited if each.matched]
+    if not audited:
+        return matched
+    both = {*matched, *audited}
+    return [plan.rule.uuid for phase in plans.values() for plan in phase
+            if plan.rule.uuid in both]
+
+
+def _why_failed(outcome: evaluation.Evaluation) -> Any:
+    """Return what tells failures apart, whatever their rules are called."""
+    error = outcome.error
+    return error and (type(error), error.op, error.reason)
+
+
+def _validates(facts: working_copy.Facts) -> bool | None:
+    """Tell whether a node has the traits of its instance, if it has any."""
+    node = facts.node or {}
+    wanted = data_path.get(node, ('instance_info', working_copy.TRAITS))
+    if wanted is None or wanted is data_path.ABSENT:
+        return None
+    return deploy.problem(wanted, node.get(working_copy.TRAITS) or ()) is None
+
+
+def _not_tried(machine: machines.Machine, problem: str | None) -> Entry:
+    if machine.node is not None:
+        uuid, name = machine.node.uuid, machine.node.name
+    elif uuidutils.is_uuid_like(machine.asked):
+        uuid, name = machine.asked, None
+    else:
+        uuid, name = None, machine.asked
+    return {'uuid': uuid, 'name': name, 'result': ERROR,
+            'error': problem or _('nothing is known of the machine'),
+            'matched': [], 'changes': []}

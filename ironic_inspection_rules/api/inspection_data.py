@@ -1,0 +1,174 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What is known of a machine: stored data, or those of a failed inspection."""
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+from concurrent import futures
+import dataclasses
+import datetime
+from typing import Any
+
+from ironic.common import exception as ironic_exception
+from ironic.conf import CONF
+from ironic.drivers.modules import inspect_utils
+from oslo_utils import timeutils
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.objects import machine as machine_object
+
+INVENTORY = 'inventory'
+RUN = 'inspection_run'
+
+_AT_A_TIME = 8
+"""How many objects are fetched from Swift together."""
+
+
+@dataclasses.dataclass(frozen=True)
+class InspectionData:
+    """Data of a machine, and where they are from.
+
+    ``source`` is :data:`INVENTORY`, what Ironic stores of the last
+    inspection that passed; or :data:`RUN`, what is kept of one that failed,
+    and then ``run`` is its UUID.
+    """
+
+    inventory: dict[str, Any]
+    plugin_data: dict[str, Any]
+    source: str
+    run: str | None = None
+
+
+Found = InspectionData | Exception
+"""What is known of a machine, or why nothing can be told of it."""
+
+
+def find(context: Any, node: Any) -> InspectionData:
+    """Find the newest data of a machine.
+
+    :raises: NotFound if there are none.
+    """
+    found = find_all(context, [node])[node.uuid]
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+def find_all(context: Any, nodes: Sequence[Any]) -> dict[str, Found]:
+    """Find the newest data of machines, with one look at what holds them.
+
+    :returns: by UUID of the node. A NotFound is for a machine of which
+        nothing is known; other exceptions are of what holds the data.
+    """
+    failed = {row['node_uuid']: row for row
+              in machine_object.InspectedMachine.list_failed(
+                  context, [node.uuid for node in nodes])}
+    stored = (_in_database(context, nodes)
+              if _is_in_database() else
+              _elsewhere(context, [node for node in nodes
+                                   if node.uuid not in failed]))
+    return {node.uuid: _newest(node, stored.get(node.uuid),
+                               failed.get(node.uuid)) for node in nodes}
+
+
+def portions(context: Any, nodes: Sequence[Any], most: int
+             ) -> Iterator[list[Any]]:
+    """Divide nodes into groups whose data are not too large together.
+
+    :param most: characters of the data of a group, as JSON. More has only a
+        node that is alone in its group.
+    :returns: lists of nodes, in the order of the nodes.
+    """
+    lengths = _lengths(context, nodes, most // _AT_A_TIME)
+    portion: list[Any] = []
+    length = 0
+    for node in nodes:
+        length += lengths[node.uuid]
+        if portion and length > most:
+            yield portion
+            portion, length = [], lengths[node.uuid]
+        portion.append(node)
+    if portion:
+        yield portion
+
+
+def _lengths(context: Any, nodes: Sequence[Any], unknown: int
+             ) -> dict[str, int]:
+    """Tell how large the data of nodes are, by UUID.
+
+    :param unknown: of what is not in the database.
+    """
+    uuids = {node.id: node.uuid for node in nodes}
+    lengths = dict.fromkeys(uuids.values(),
+                            0 if _is_in_database() else unknown)
+    stored, failed = machine_object.InspectedMachine.measure(
+        context, list(uuids) if _is_in_database() else [],
+        list(uuids.values()))
+    for node_id, length in stored:
+        lengths[uuids[node_id]] += length
+    for uuid, length in failed:
+        lengths[uuid] += length
+    return lengths
+
+
+def _is_in_database() -> bool:
+    return bool(CONF.inventory.data_backend == 'database')
+
+
+def _in_database(context: Any, nodes: Sequence[Any]) -> dict[str, Any]:
+    uuids = {node.id: node.uuid for node in nodes}
+    return {uuids[row['node_id']]: row for row
+            in machine_object.InspectedMachine.list_inventories(
+                context, list(uuids))}
+
+
+def _elsewhere(context: Any, nodes: Sequence[Any]) -> dict[str, Any]:
+    """Read data that have to be fetched one by one."""
+    def read(node: Any) -> Any:
+        try:
+            return inspect_utils.get_inspection_data(node, context)
+        except ironic_exception.NodeInventoryNotFound:
+            return None
+        except Exception as exc:
+            return exc
+
+    with futures.ThreadPoolExecutor(_AT_A_TIME) as pool:
+        return {node.uuid: data for node, data
+                in zip(nodes, pool.map(read, nodes), strict=True)}
+
+
+def _newest(node: Any, stored: Any, failed: dict[str, Any] | None) -> Found:
+    if failed and (stored is None
+                   or stored['stored_at'] is None
+                   or _time(stored['stored_at']).replace(microsecond=0)
+                   <= _time(failed['created_at'])):
+        return InspectionData(failed['inventory'], failed['plugin_data'],
+                              RUN, failed['uuid'])
+    if isinstance(stored, Exception):
+        return stored
+    if stored is None:
+        return exceptions.NotFound(
+            _('Node %s has no stored inventory, as no inspection of it has '
+              'passed, and none that failed is kept; give one as "inventory"')
+            % (node.name or node.uuid))
+    # What rules did the last time is no fact of the machine.
+    plugin_data = {name: value for name, value
+                   in (stored['plugin_data'] or {}).items()
+                   if name != trace.KEY}
+    return InspectionData(stored['inventory'] or {}, plugin_data, INVENTORY)
+
+
+def _time(text: str) -> datetime.datetime:
+    return timeutils.parse_isotime(text).replace(tzinfo=None)

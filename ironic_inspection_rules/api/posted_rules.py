@@ -1,0 +1,102 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rules of a request that are tried, not stored."""
+
+import collections
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
+import hashlib
+import json
+import threading
+from typing import Any
+import uuid
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.api import view
+from ironic_inspection_rules.engine import compiler
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.ruleset import repository
+
+Plans = Mapping[str, Sequence[compiler.CompiledRule]]
+
+_KEPT = 4
+_LARGEST = 1 << 20
+"""Characters of a rule set that is kept: more is slow to read anyway."""
+
+
+class PostedRules:
+    """Compiles rules, and keeps the last few sets of them.
+
+    A client that tries rules on a fleet posts them with every page.
+
+    :param rules: has the ops and the options to compile with.
+    """
+
+    def __init__(self, rules: repository.Repository) -> None:
+        self._rules = rules
+        self._lock = threading.Lock()
+        self._kept: collections.OrderedDict[bytes, Plans] = (
+            collections.OrderedDict())
+
+    def plans(self, posted: Sequence[Any],
+              hidden: Collection[int] = ()) -> Plans:
+        """Compile rules, by phase, in the order they run in.
+
+        One without a UUID gets one by its content and its place.
+
+        :param hidden: the places of rules whose operations the client does
+            not know: no error tells of them.
+        :raises: :class:`.exceptions.InvalidRule` with the place of a bad one
+            as ``/rules/<number>``.
+        """
+        text = json.dumps(posted, sort_keys=True)
+        if len(text) > _LARGEST:
+            return self._compile(posted, hidden)
+        key = hashlib.sha256(text.encode()).digest()
+        with self._lock:
+            found = self._kept.get(key)
+            if found is not None:
+                self._kept.move_to_end(key)
+                return found
+        found = self._compile(posted, hidden)
+        with self._lock:
+            self._kept[key] = found
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        return found
+
+    def _compile(self, posted: Sequence[Any],
+                 hidden: Collection[int]) -> Plans:
+        return self._rules.compile([
+            self._parse(position, rule, position in hidden)
+            for position, rule in enumerate(posted)])
+
+    def _parse(self, position: int, rule: Any, hidden: bool) -> model.Rule:
+        if isinstance(rule, dict) and rule.get('uuid') is None:
+            rule = {**rule, 'uuid': _uuid_of(position, rule)}
+        try:
+            return validation.parse(rule, self._rules.ops)
+        except exceptions.InvalidRule as exc:
+            raise exceptions.InvalidRule(
+                view.without_secrets(exc.problems) if hidden
+                else exc.problems, f'/rules/{position}') from (
+                    None if hidden else exc)
+
+
+def _uuid_of(position: int, rule: dict[str, Any]) -> str:
+    said = {name: value for name, value in rule.items() if name != 'uuid'}
+    text = f'{position} {json.dumps(said, sort_keys=True)}'
+    digest = hashlib.sha256(text.encode()).digest()
+    return str(uuid.UUID(bytes=digest[:16], version=4))

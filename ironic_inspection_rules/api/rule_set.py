@@ -1,0 +1,248 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Putting a rule set in the place of the stored one."""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import contextlib
+from typing import Any
+
+from ironic import api
+from ironic.api.controllers.v1 import utils as api_utils
+from ironic.common import exception as ironic_exception
+from oslo_utils import uuidutils
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.api import notification
+from ironic_inspection_rules.api import request
+from ironic_inspection_rules.api import view
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import path
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.objects import rule as rule_object
+from ironic_inspection_rules.ruleset import replacement
+
+# The policy that each outcome asks for, besides that of an update.
+_POLICIES = {replacement.CREATED: 'baremetal:inspection_rule:create',
+             replacement.DELETED: 'baremetal:inspection_rule:delete'}
+_ACTIONS = {replacement.CREATED: 'create', replacement.UPDATED: 'update',
+            replacement.DELETED: 'delete'}
+
+
+Fields = Mapping[str, Any]
+
+
+class RuleSet:
+    """The stored rules as one thing that is replaced whole.
+
+    :param ops: the conditions and actions there are.
+    :param built_in: UUIDs of the built-in rules, which are no part of it.
+    """
+
+    def __init__(self, ops: registry.Registry,
+                 built_in: frozenset[str]) -> None:
+        self._ops = ops
+        self._built_in = built_in
+
+    def replace(self, rules: Sequence[Any], revision: int | None,
+                message: str | None, dry_run: bool) -> dict[str, Any]:
+        """Make the stored rules exactly these.
+
+        :param rules: as they were posted, or as GET shows them.
+        :param revision: the revision that this was decided on; None for
+            whatever is there.
+        :param message: what the new revision says of it.
+        :param dry_run: whether only to tell what would be done.
+        :returns: the answer to the client.
+        :raises: Conflict if the rule set is at another revision.
+        """
+        return self._replace(
+            lambda present: self._decide(rules, present), revision, message,
+            dry_run)
+
+    def restore(self, rules: Sequence[Mapping[str, Any]],
+                message: str) -> dict[str, Any]:
+        """Put the rule set of a revision in force again.
+
+        A rule that has become sensitive since then stays so, also if it is
+        gone by now.
+
+        :param rules: of that revision, with their operations; ``secret``
+            tells that these are not for readers.
+        """
+        def decide(present: Sequence[Fields]) -> list[replacement.Step]:
+            closed = {rule['uuid'] for rule in present if rule['sensitive']}
+            return self._decide(
+                [{**{name: rule[name] for name in model.WRITABLE},
+                  'sensitive': (rule['sensitive'] or rule['secret']
+                                or rule['uuid'] in closed)}
+                 for rule in rules], present, restored=True)
+
+        created_at = {rule['uuid']: rule['created_at'] for rule in rules}
+        return self._replace(decide, None, message, False, created_at)
+
+    def _replace(self, decide: Callable[[Sequence[Fields]],
+                                        list[replacement.Step]],
+                 revision: int | None, message: str | None, dry_run: bool,
+                 created_at: Mapping[str, Any] | None = None
+                 ) -> dict[str, Any]:
+        while True:
+            before, present = rule_object.Rule.read_rule_set(
+                api.request.context)
+            if revision not in (None, before):
+                raise exceptions.RuleSetChanged(revision, before)
+            steps = decide(present)
+            for outcome in {step.outcome for step in steps}:
+                if outcome in _POLICIES:
+                    api_utils.check_policy(_POLICIES[outcome])
+            if dry_run:
+                return _represent(before, steps)
+            try:
+                after = _carry_out(steps, before, message, created_at or {})
+            except ironic_exception.Conflict:
+                if revision is not None:
+                    raise
+                # Somebody else was faster: decide anew on what they made.
+                continue
+            return _represent(after, steps)
+
+    def _decide(self, rules: Sequence[Any], present: Sequence[Fields],
+                restored: bool = False) -> list[replacement.Step]:
+        rules = [with_canonical_uuid(index, rule)
+                 for index, rule in enumerate(rules)]
+        matched = replacement.match(rules, present)
+        wanted = [self._parse(index, rule, pair[0] if pair else None,
+                              restored and rule['sensitive'])
+                  for index, (rule, pair)
+                  in enumerate(zip(rules, matched, strict=True))]
+        return replacement.decide(wanted, matched, present)
+
+    def _parse(self, index: int, rule: Any, before: Mapping[str, Any] | None,
+               secret: bool) -> dict[str, Any]:
+        """Read a rule.
+
+        :param before: the rule that it takes the place of, if any.
+        :param secret: whether the client has not seen what is in it.
+        """
+        hidden = False
+        if isinstance(rule, dict):
+            if rule.get('built_in'):
+                raise exceptions.Invalid(
+                    _('/rules/%d: a built-in rule is no part of the rule set')
+                    % index)
+            rule = {name: value for name, value in rule.items()
+                    if name == 'uuid' or name not in view.READ_ONLY}
+            if before:
+                rule['uuid'] = before['uuid']
+                hidden = before['sensitive'] and all(
+                    rule.get(name) is None for name in view.SECRET)
+            elif not rule.get('uuid'):
+                rule['uuid'] = uuidutils.generate_uuid()
+            if rule['uuid'] in self._built_in:
+                raise exceptions.Invalid(
+                    _('/rules/%(index)d: rule %(uuid)s is built-in')
+                    % {'index': index, 'uuid': rule['uuid']})
+            if before and hidden:
+                # What GET shows of a sensitive rule leaves it as it is.
+                rule.update({name: before[name] for name in view.SECRET})
+            if before and _is_as(rule, before):
+                return {name: before[name] for name in model.WRITABLE}
+        try:
+            parsed = validation.parse(rule, self._ops)
+        except exceptions.InvalidRule as exc:
+            # No cause: it would say what is left out of a sensitive rule.
+            raise exceptions.InvalidRule(
+                view.without_secrets(exc.problems) if hidden or secret
+                else exc.problems, f'/rules/{index}') from None
+        if before and before['sensitive'] and not parsed.sensitive:
+            raise exceptions.Invalid(
+                _('/rules/%d: a sensitive inspection rule stays sensitive')
+                % index)
+        return parsed.to_mapping()
+
+
+def _is_as(rule: Fields, before: Fields) -> bool:
+    """Tell whether a rule, as it was posted, is what is stored."""
+    return rule.keys() <= set(model.WRITABLE) and all(
+        path.same(rule.get(name, model.DEFAULTS.get(name)), before[name])
+        for name in model.WRITABLE)
+
+
+def with_canonical_uuid(index: int, rule: Any) -> Any:
+    """Return a posted rule with its UUID as it is stored.
+
+    :param index: of the rule in what was posted.
+    :raises: Invalid if that is no string.
+    """
+    uuid = rule.get('uuid') if isinstance(rule, dict) else None
+    if uuid is not None and not isinstance(uuid, str):
+        raise exceptions.Invalid(
+            _('/rules/%d/uuid: must be a UUID') % index)
+    if uuid and uuidutils.is_uuid_like(uuid):
+        return {**rule, 'uuid': request.rule_uuid(uuid)}
+    return rule
+
+
+def _carry_out(steps: Sequence[replacement.Step], revision: int,
+               message: str | None, created_at: Mapping[str, Any]) -> int:
+    context = api.request.context
+    created, updated, deleted = [], {}, []
+    for step in steps:
+        position = {} if step.position is None else {
+            'position': step.position}
+        if step.before is None and step.after is not None:
+            times = {'created_at': created_at[step.after['uuid']]} if (
+                step.after['uuid'] in created_at) else {}
+            created.append({**step.after, **position, **times})
+        elif step.after is None and step.before is not None:
+            deleted.append(step.before['uuid'])
+        elif step.before and step.after and (step.fields or position):
+            updated[step.before['uuid']] = {
+                **{name: step.after[name] for name in step.fields},
+                'mode': step.after['mode'], **position}
+    with contextlib.ExitStack() as stack:
+        if notification.enabled():
+            _notify(stack, steps)
+        return rule_object.Rule.change(context, revision, created, updated,
+                                       deleted, message)
+
+
+def _notify(stack: contextlib.ExitStack,
+            steps: Sequence[replacement.Step]) -> None:
+    context = api.request.context
+    present = {rule.uuid: rule for rule in rule_object.Rule.list(context)}
+    for step in steps:
+        action = _ACTIONS.get(step.outcome)
+        fields = step.after or step.before
+        if action is None or fields is None:
+            continue
+        rule = present.get(fields['uuid']) or rule_object.Rule(context)
+        rule.update(dict(fields))
+        stack.enter_context(notification.emitted(context, rule, action))
+
+
+def _represent(revision: int, steps: Sequence[replacement.Step]
+               ) -> dict[str, Any]:
+    """Tell a client what was done, or would be."""
+    shown = []
+    for step in steps:
+        fields = step.after or step.before or {}
+        shown.append({
+            'uuid': fields['uuid'], 'description': fields['description'],
+            'outcome': step.outcome, 'matched_by': step.matched_by,
+            'fields': step.fields if step.outcome == replacement.UPDATED
+            else []})
+    return {'revision': revision, 'rules': shown}

@@ -1,0 +1,72 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Answers that are sent while they are made.
+
+Ironic's hooks look at the body of every answer, and so would have it whole in
+memory. What a controller hands over here takes the place of the body outside
+of all of them.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from typing import Any
+
+from ironic import api
+import webob
+
+_KEY = 'ironic_inspection_rules.stream'
+
+
+class Parts:
+    """The parts of an answer; not an iterator, which Ironic would use up."""
+
+    def __init__(self, parts: Iterable[bytes]) -> None:
+        self._parts = parts
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._parts)
+
+
+class Streams:
+    """A layer that sends the bodies which controllers hand over.
+
+    :param app: the WSGI application below.
+    :param ending: how the paths end that have such answers.
+    """
+
+    def __init__(self, app: Callable, ending: str) -> None:
+        self._app = app
+        self._ending = ending
+
+    def __call__(self, environ: dict[str, Any],
+                 start_response: Callable) -> Any:
+        path = environ.get('PATH_INFO', '').rstrip('/')
+        if not path.endswith(self._ending):
+            return self._app(environ, start_response)
+        # A list, as a layer below may copy the environment.
+        given: list[Parts] = []
+        environ[_KEY] = given
+        response = webob.Request(environ).get_response(self._app)
+        if given and response.status_int == 200:
+            response.app_iter = given[0]
+        return response(environ, start_response)
+
+
+def send(parts: Iterable[bytes]) -> None:
+    """Have these be the body of the answer to the current request.
+
+    :param parts: made one after the other, while they are sent. There is no
+        request any more by then.
+    """
+    api.request.environ[_KEY].append(Parts(parts))

@@ -1,0 +1,65 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What openstacksdk lacks for runs of rules, and for statistics.
+
+Each function takes ``baremetal``, the bare metal proxy of an openstacksdk
+connection.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ironic_inspection_rules.client import http
+
+
+def inspection_runs(baremetal, node: str, details: bool = False,
+                    **query: Any) -> Iterator[dict[str, Any]]:
+    """List the runs kept of a node, newest first, page by page.
+
+    :param node: name or UUID of the node.
+    :param details: whether with what the rules did.
+    :param query: ``limit``, ``marker``, ``fields``.
+    """
+    if details:
+        query['detail'] = 'true'
+    return http.items(baremetal, _runs(node), 'inspection_runs', query)
+
+
+def get_inspection_run(baremetal, node: str, uuid: str) -> dict[str, Any]:
+    """Show a run, whole."""
+    return http.call(baremetal, 'GET', f'{_runs(node)}/{uuid}')
+
+
+def explain(baremetal, node: str, **query: Any) -> dict[str, Any]:
+    """Tell which rule last set a value, and why.
+
+    :param query: ``path``, ``trait``, ``port``; None counts as not given.
+    """
+    return http.call(baremetal, 'GET', f'{_runs(node)}/explain', params={
+        name: value for name, value in query.items() if value is not None})
+
+
+def rule_statistics(baremetal, **query: Any) -> list[dict[str, Any]]:
+    """Tell how often each rule ran, matched and failed.
+
+    :param query: ``fields``, ``sort_key``, ``sort_dir``; None counts as not
+        given.
+    """
+    return http.call(
+        baremetal, 'GET', '/inspection_rules/statistics', params={
+            name: value for name, value in query.items()
+            if value is not None})['statistics']
+
+
+def _runs(node: str) -> str:
+    return f'/nodes/{node}/inspection_runs'

@@ -1,0 +1,55 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What openstacksdk lacks for finding nodes, and for their inventories.
+
+Each function takes ``baremetal``, the bare metal proxy of an openstacksdk
+connection, of which several threads may ask.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+from ironic_inspection_rules.client import http
+
+
+def nodes(baremetal, filters: Mapping[str, str], fields: Sequence[str]
+          ) -> Iterator[dict[str, Any]]:
+    """List nodes, page by page.
+
+    :param filters: those of ``GET /v1/nodes``, with the ones by trait.
+    :param fields: what to tell of each node.
+    """
+    return http.items(baremetal, '/nodes', 'nodes',
+                      {**filters, 'fields': ','.join(fields)})
+
+
+def node(baremetal, name: str, fields: Sequence[str]) -> dict[str, Any]:
+    """Show one node.
+
+    :param name: its name or UUID.
+    :param fields: what to tell of it.
+    """
+    return http.call(baremetal, 'GET', f'/nodes/{name}',
+                     params={'fields': ','.join(fields)})
+
+
+def inventory(baremetal, name: str) -> dict[str, Any]:
+    """Return what Ironic stores of a machine.
+
+    :param name: name or UUID of the node.
+    :returns: ``inventory`` and ``plugin_data``.
+    :raises: NotFoundException of openstacksdk if there is nothing.
+    """
+    return http.call(baremetal, 'GET', f'/nodes/{name}/inventory')

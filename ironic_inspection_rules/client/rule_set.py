@@ -1,0 +1,160 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The rule set as one thing: planning, applying, history.
+
+Each function takes ``baremetal``, the bare metal proxy of an openstacksdk
+connection.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+from typing import Any
+import uuid
+
+from ironic_inspection_rules.client import http
+from ironic_inspection_rules.client import inspection_rule
+from ironic_inspection_rules.engine import model
+
+_RULES = '/inspection_rules'
+_REVISIONS = f'{_RULES}/revisions'
+
+Rule = Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What applying some rules would do.
+
+    :ivar rules: the whole rule set as it is to be put.
+    :ivar revision: the revision that this was decided on.
+    :ivar steps: the answer to a dry run; each with ``before`` and ``after``,
+        the rule as it is and as it would be, None where there is none.
+    """
+
+    rules: Sequence[Any]
+    revision: int
+    steps: Sequence[dict[str, Any]]
+
+    @property
+    def changes(self) -> list[dict[str, Any]]:
+        """The steps that do something."""
+        return [step for step in self.steps
+                if step['outcome'] != 'unchanged']
+
+
+def replace_inspection_rules(baremetal, rules: Sequence[Any],
+                             revision: int | None = None,
+                             message: str | None = None,
+                             dry_run: bool = False) -> dict[str, Any]:
+    """Make the stored rules exactly these, or tell what that would do.
+
+    :param revision: the revision of the rule set that this was decided on.
+    :param message: what the new revision says of it.
+    :raises: an exception of openstacksdk; ``ConflictException`` where the
+        rule set is at another revision.
+    """
+    return http.call(
+        baremetal, 'PUT', _RULES, params={'dry_run': dry_run},
+        json={'rules': list(rules), 'revision': revision,
+              'message': message})
+
+
+def inspection_rule_revisions(baremetal, **query: Any
+                              ) -> Iterator[dict[str, Any]]:
+    """List revisions, the newest first, page by page.
+
+    :param query: ``limit`` and ``marker``; None counts as not given.
+    """
+    return http.items(baremetal, _REVISIONS, 'revisions', query)
+
+
+def get_inspection_rule_revision(baremetal, revision: int
+                                 ) -> dict[str, Any]:
+    """Show the rule set as it was."""
+    return http.call(baremetal, 'GET', f'{_REVISIONS}/{revision}')
+
+
+def restore_inspection_rule_revision(baremetal, revision: int
+                                     ) -> dict[str, Any]:
+    """Put the rule set of a revision in force again."""
+    return http.call(baremetal, 'POST', f'{_REVISIONS}/{revision}/restore',
+                     json={})
+
+
+def plan(baremetal, rules: Sequence[Any], prune: bool) -> Plan:
+    """Find out what applying rules would do.
+
+    :param rules: as their author wrote them.
+    :param prune: whether to remove all rules that are not among these.
+    :raises: an exception of openstacksdk for bad rules, with the place of one
+        among them as ``/rules/<number>``.
+    """
+    answer = replace_inspection_rules(baremetal, rules, dry_run=True)
+    present = [rule for rule in inspection_rule.inspection_rules(
+        baremetal, details=True) if not rule['built_in']]
+    if not prune:
+        rules = _merged(rules, answer['rules'], present)
+        matched = {step['uuid']: step['matched_by']
+                   for step in answer['rules']}
+        answer = replace_inspection_rules(
+            baremetal, rules, answer['revision'], dry_run=True)
+        for step in answer['rules']:
+            step['matched_by'] = matched.get(step['uuid'])
+    before = {rule['uuid']: _written(rule) for rule in present}
+    after: list[Rule | None] = [_written(rule) for rule in rules]
+    after += [None] * (len(answer['rules']) - len(after))
+    steps = [{**step, 'before': before.get(step['uuid']),
+              'after': _completed(wanted, step, before.get(step['uuid']))}
+             for step, wanted in zip(answer['rules'], after, strict=True)]
+    return Plan(rules, answer['revision'], steps)
+
+
+def _merged(rules: Sequence[Any], steps: Sequence[Rule],
+            present: Sequence[Rule]) -> list[Rule]:
+    """Put rules into the place of those they change, new ones at the end."""
+    made = []
+    changed = {}
+    for rule, step in zip(rules, steps, strict=False):
+        if step['outcome'] == 'created':
+            # So that a description does not find another one now.
+            made.append({**rule, 'uuid': rule.get('uuid')
+                         or str(uuid.uuid4())})
+        else:
+            changed[step['uuid']] = {**rule, 'uuid': step['uuid']}
+    kept: list[Rule] = [
+        changed.get(rule['uuid'])
+        or {name: rule[name] for name in model.WRITABLE}
+        for rule in present]
+    return kept + made
+
+
+def _written(rule: Any) -> dict[str, Any]:
+    """Return the fields that the author of a rule sets."""
+    return {name: default if rule.get(name) is None
+            and not (rule.get('sensitive') and name in model.OPERATIONS)
+            else rule.get(name)
+            for name, default in ((name, model.DEFAULTS.get(name))
+                                  for name in model.WRITABLE)}
+
+
+def _completed(wanted: Rule | None, step: Rule,
+               before: Rule | None) -> dict[str, Any] | None:
+    """Return a rule as it would be: only what Ironic says changes does."""
+    if wanted is None:
+        return None
+    if before is None:
+        return {**wanted, 'uuid': step['uuid']}
+    return {name: wanted[name] if name in step['fields'] else before[name]
+            for name in model.WRITABLE}

@@ -1,0 +1,131 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Words of a command line, in whatever order they are written."""
+
+import argparse
+from collections.abc import Iterable
+from collections.abc import Sequence
+import dataclasses
+import os
+
+from ironic_inspection_rules.i18n import _
+
+_END = '--'
+
+
+@dataclasses.dataclass(frozen=True)
+class _Option:
+    """An option as it is written, with the words behind it.
+
+    ``place`` is the number of files before it.
+    """
+
+    words: list[str]
+    action: argparse.Action | None
+    place: int
+
+    def takes(self, word: str) -> bool:
+        """Whether a word that follows is of this option."""
+        if self.action is None or '=' in self.words[0] or (
+                self.action.nargs not in (None, '+')):
+            return False
+        if len(self.words) == 1:
+            return True
+        return self.action.nargs == '+' and _is_good(self.action, word)
+
+    @property
+    def spare(self) -> int:
+        """How many of its words it can do without."""
+        return max(0, len(self.words) - 2)
+
+
+def arranged(actions: Iterable[argparse.Action],
+             words: Sequence[str]) -> list[str]:
+    """Return the words with the files first and the options after them.
+
+    An option of several words would have all that follow it, those of files
+    too. It has those that its type takes, and the last of them are files
+    where files are missing. What nobody can know stays for the parser to
+    complain of.
+
+    :param actions: what the parser of the command knows.
+    """
+    known = list(actions)
+    options: list[_Option] = []
+    files: list[str] = []
+    left = list(words)
+    while left:
+        word = left.pop(0)
+        if word == _END:
+            files += left
+            break
+        if not word.startswith('-') or word == '-':
+            files.append(word)
+            continue
+        option = _Option([word], _find(known, word), len(files))
+        while left and not left[0].startswith('-') and option.takes(left[0]):
+            option.words.append(left.pop(0))
+        options.append(option)
+    missing = _needed(known) - len(files)
+    for option in reversed(options):
+        given = min(max(0, missing), option.spare)
+        kept = len(option.words) - given
+        files[option.place:option.place] = option.words[kept:]
+        del option.words[kept:]
+        missing -= given
+    written = [word for option in options for word in option.words]
+    if any(word.startswith('-') and word != '-' for word in files):
+        return [*written, _END, *files]
+    return [*files, *written]
+
+
+def new_file(path: str) -> str:
+    """Read the name of a file to write, before there is anything to write.
+
+    :raises: ArgumentTypeError where there is no directory for it.
+    """
+    if os.path.isdir(path) or not os.path.isdir(
+            os.path.dirname(path) or os.curdir):
+        raise argparse.ArgumentTypeError(
+            _('no file can be written there: %s') % path)
+    return path
+
+
+def _find(known: Iterable[argparse.Action],
+          word: str) -> argparse.Action | None:
+    """Return the option that a word is, or whose long name it begins."""
+    name = word.partition('=')[0]
+    found = {id(action): action for action in known
+             for option in action.option_strings
+             if option == name or (name.startswith(_END)
+                                   and option.startswith(name))}
+    exact = [action for action in found.values()
+             if name in action.option_strings]
+    if exact:
+        return exact[0]
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
+def _is_good(action: argparse.Action, word: str) -> bool:
+    if not callable(action.type):
+        return True
+    try:
+        action.type(word)
+    except (argparse.ArgumentTypeError, TypeError, ValueError):
+        return False
+    return True
+
+
+def _needed(known: Iterable[argparse.Action]) -> int:
+    return sum(not action.option_strings and action.nargs in (None, '+')
+               for action in known)

@@ -1,0 +1,189 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""ironic-inspection-rules diff: what a change of rules changes."""
+
+import argparse
+from collections.abc import Iterator
+import functools
+import json
+import os
+import typing
+
+from cliff import command
+from rich import console
+from rich import text
+import yaml
+
+from ironic_inspection_rules.command import arguments
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.offline import machine_diff
+from ironic_inspection_rules.offline import machine_test
+from ironic_inspection_rules.offline import progress
+from ironic_inspection_rules.offline import rule_diff
+from ironic_inspection_rules.pages import diff as diff_page
+
+EXIT_ERROR = 1
+EXIT_DIFFERENT = 2
+
+_SIGNS = {rule_diff.ADDED: '+', rule_diff.REMOVED: '-',
+          rule_diff.CHANGED: '~', rule_diff.MOVED: '>'}
+_STYLES = {'+': 'green', '-': 'red', '~': 'yellow', '>': 'cyan', '@': 'cyan'}
+_MOST_NAMES = 5
+
+
+class Diff(command.Command):
+    """Tell what a change of rules changes, on paper and on machines.
+
+    Needs neither Ironic nor a database. Returns 0 when nothing changes, 2
+    when something does, and 1 where a file cannot be read.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            'old', metavar='<old>',
+            help=_('YAML or JSON file with the rules as they were, or a '
+                   'directory with such files'))
+        parser.add_argument(
+            'new', metavar='<new>',
+            help=_('File or directory with the rules as they are to be'))
+        parser.add_argument(
+            '--inventory', metavar='<path>', nargs='+', action='extend',
+            default=[],
+            help=_('File with the inventory of a machine that both are tried '
+                   'on, or a directory with such files'))
+        parser.add_argument(
+            '--node', metavar='<path>',
+            help=_('File with the node that the machines are taken for, or a '
+                   'directory with one for each, called as its inventory is; '
+                   'a new node if not given'))
+        parser.add_argument(
+            '--html', metavar='<file>', type=arguments.new_file,
+            help=_('Write a page for a browser'))
+        parser.add_argument(
+            '-f', '--format', choices=('table', 'json', 'yaml'),
+            default='table', help=_('How to print what changes'))
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> int:
+        ops = registry.installed()
+        old, new = (rule_diff.RuleSet.load([path], ops)
+                    for path in (parsed_args.old, parsed_args.new))
+        changes, rules = rule_diff.compare(old, new)
+        paths = machine_test.find_inventories(parsed_args.inventory)
+        found = _Found(changes)
+        with progress.bar() as bar:
+            task = bar.add_task(_('Trying'), total=len(paths))
+            treated = machine_diff.compare(
+                old.rules, rules, machine_test.Nodes(parsed_args.node), paths,
+                functools.partial(bar.advance, task))
+            noted = found.note(treated)
+            if parsed_args.html:
+                with open(parsed_args.html, 'w', encoding='utf-8') as stream:
+                    stream.write(diff_page.render({
+                        'old': old.paths, 'new': new.paths,
+                        'rules': [each.as_dict() for each in changes],
+                        'machines': map(_machine, noted)}))
+            for _each in noted:
+                pass
+        self._print(found, parsed_args.format)
+        for problem in found.problems:
+            self.app.stderr.write(f'{problem}\n')
+        if found.problems:
+            return EXIT_ERROR
+        return EXIT_DIFFERENT if changes or found.groups else 0
+
+    def _print(self, found: '_Found', how: str) -> None:
+        if how == 'json':
+            self.app.stdout.write(json.dumps(found.as_dict(), indent=2)
+                                  + '\n')
+        elif how == 'yaml':
+            self.app.stdout.write(yaml.safe_dump(
+                found.as_dict(), sort_keys=False, allow_unicode=True))
+        else:
+            out = console.Console(file=self.app.stdout, highlight=False,
+                                  soft_wrap=True)
+            for line in found.lines():
+                out.print(text.Text(line, style=_STYLES.get(line[:1], '')))
+
+
+class _Found:
+    """What changes; machines that are treated alike are kept together."""
+
+    def __init__(self, changes: list[rule_diff.RuleChange]) -> None:
+        self.changes = changes
+        self.count = 0
+        self.problems: list[str] = []
+        self.groups: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+
+    def note(self, treated: typing.Iterable[machine_diff.Treatment]
+             ) -> Iterator[machine_diff.Treatment]:
+        """Take note of machines, and hand them on."""
+        for each in treated:
+            self.count += 1
+            if each.problem is not None:
+                self.problems.append(each.problem)
+            if each.differs:
+                self.groups.setdefault((each.old, each.new, each.lines),
+                                       []).append(each.path)
+            yield each
+
+    def as_dict(self) -> dict[str, typing.Any]:
+        """Return plain JSON data."""
+        return {
+            'rules': [each.as_dict() for each in self.changes],
+            'machines': [{'inventories': paths, 'old': old, 'new': new,
+                          'lines': list(lines)}
+                         for (old, new, lines), paths in self.groups.items()],
+            'inventories': self.count, 'different': self.different,
+            'problems': self.problems}
+
+    @property
+    def different(self) -> int:
+        """How many machines are treated differently."""
+        return sum(map(len, self.groups.values()))
+
+    def lines(self) -> Iterator[str]:
+        """Return all that changes, for people."""
+        for change in self.changes:
+            yield f'{_SIGNS[change.change]} {change.title}'
+            yield from change.lines
+            yield ''
+        for (_old, _new, lines), paths in self.groups.items():
+            yield _names(paths)
+            yield from lines
+            yield ''
+        count = {name: sum(each.change == name for each in self.changes)
+                 for name in _SIGNS}
+        yield _('Rules: %(added)d added, %(removed)d removed, %(changed)d '
+                'changed, %(moved)d moved') % count
+        if self.count:
+            yield _('Inventories: %(different)d of %(all)d are treated '
+                    'differently') % {'different': self.different,
+                                      'all': self.count}
+
+
+def _names(paths: list[str]) -> str:
+    if len(paths) <= _MOST_NAMES:
+        return ', '.join(paths)
+    return _('%(names)s and %(more)d more') % {
+        'names': ', '.join(paths[:_MOST_NAMES]),
+        'more': len(paths) - _MOST_NAMES}
+
+
+def _machine(each: machine_diff.Treatment) -> dict[str, typing.Any]:
+    return {'name': os.path.relpath(each.path), 'differs': each.differs,
+            'lines': each.lines if each.problem is None else (each.problem,),
+            'old': each.old, 'new': each.new}

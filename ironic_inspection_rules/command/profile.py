@@ -1,0 +1,98 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""ironic-inspection-rules profile: rules for machines like some good ones."""
+
+import argparse
+import math
+import re
+
+from cliff import command
+import yaml
+
+from ironic_inspection_rules.command import arguments
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.offline import machine_test
+from ironic_inspection_rules.offline.profile import component
+from ironic_inspection_rules.offline.profile import rules
+from ironic_inspection_rules.offline.profile import tolerance
+from ironic_inspection_rules.ruleset import machine
+
+
+class Profile(command.Command):
+    """Write rules that accept only machines like some good ones, as YAML.
+
+    Of any other machine the rules tell each difference by its component.
+    What is not known of one of the good machines is not compared.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            'inventories', metavar='<inventory>', nargs='+',
+            help=_('File with the inventory of a good machine, or a '
+                   'directory with such files; what several of them have '
+                   'makes ranges'))
+        parser.add_argument(
+            '--name', metavar='<name>',
+            help=_('What the rules call such machines; their product if not '
+                   'given'))
+        parser.add_argument(
+            '--tolerance', metavar='<component>=<number>[%]', nargs='+',
+            action='extend', default=[], type=_tolerance,
+            help=_('How far a machine may be from the good ones: '
+                   'memory=5%%, disks=1%% of their size, disks=1 more or '
+                   'less of each sort; may be repeated. Components: %s')
+            % ', '.join(tolerance.COMPONENTS))
+        parser.add_argument(
+            '--on-mismatch', choices=rules.ON_MISMATCH, default=rules.FAIL,
+            help=_('Fail inspection, set a trait, or only record what would '
+                   'have failed'))
+        parser.add_argument(
+            '-o', '--output', metavar='<file>', type=arguments.new_file,
+            help=_('File to write; standard output if not given'))
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> int:
+        tolerated = tolerance.parse(parsed_args.tolerance)
+        machines = [machine.load(path) for path in
+                    machine_test.find_inventories(parsed_args.inventories)]
+        name = parsed_args.name or _product(machines[0]) or _('good machines')
+        text = _header(name, len(machines)) + yaml.safe_dump(
+            rules.Profile(name, parsed_args.on_mismatch, tolerated
+                          ).rules(machines),
+            sort_keys=False, allow_unicode=True, width=math.inf)
+        if parsed_args.output:
+            with open(parsed_args.output, 'w', encoding='utf-8') as stream:
+                stream.write(text)
+        else:
+            self.app.stdout.write(text)
+        return 0
+
+
+def _tolerance(text: str) -> str:
+    if not re.match('[a-z-]+=', text):
+        raise argparse.ArgumentTypeError(
+            _('"%s" is no tolerance such as memory=5%%') % text)
+    return text
+
+
+def _product(first: machine.Machine) -> str | None:
+    product = component.find(first, 'inventory.system_vendor.product_name')
+    return product.strip() if isinstance(product, str) else None
+
+
+def _header(name: str, count: int) -> str:
+    return _('# Accepts machines like %(name)s. Made from %(count)d '
+             'inventories by ironic-inspection-rules profile.\n') % {
+        'name': ' '.join(name.split()), 'count': count}

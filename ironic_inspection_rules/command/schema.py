@@ -1,0 +1,43 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""ironic-inspection-rules schema: prints a JSON Schema of files of rules."""
+
+import argparse
+import json
+
+from cliff import command
+
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.offline.schema import document
+
+
+class Schema(command.Command):
+    """Print a JSON Schema of files of rules, for editors.
+
+    It has the ops of all packages that are installed here, and needs neither
+    Ironic nor a database.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            '--built-in', action='store_true',
+            help=_('Of files with built-in rules, which may have names for '
+                   'UUIDs and any priority'))
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> int:
+        schema = document.schema(registry.installed(), parsed_args.built_in)
+        self.app.stdout.write(json.dumps(schema, indent=1) + '\n')
+        return 0

@@ -1,0 +1,87 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Periodic tasks of which a cluster needs one round at a time."""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+import threading
+
+from oslo_db import exception as db_exc
+
+from ironic_inspection_rules.coordination import election
+from ironic_inspection_rules.coordination import outage
+
+_RETRIES = 10
+"""Failures in a row, of any tasks, after which one is an error in the log."""
+
+
+class LeaderTasks:
+    """Carries out tasks again and again while this process leads.
+
+    A task that is under way when leadership ends is finished, no other is
+    begun (spec 001 "HA singleton periodic task decomposition").
+
+    :param make_election: makes the election, told whom to call when this
+        process has become the leader and when it no longer is.
+    :param tasks: what to do in each round, in this order.
+    :param period: seconds between two rounds.
+    """
+
+    def __init__(self,
+                 make_election: Callable[..., election.Election],
+                 tasks: Iterable[Callable[[], None]],
+                 period: float) -> None:
+        self._election = make_election(on_gained=self._begin,
+                                       on_lost=self._end)
+        self._tasks = tuple(tasks)
+        self._period = period
+        self._trouble = outage.Outage('A periodic task of the leader',
+                                      _RETRIES)
+        self._reset = threading.Event()
+
+    def run(self, stop: threading.Event) -> None:
+        """Take part in the election, and work when elected, until stopped.
+
+        :param stop: set to end.
+        """
+        self._election.run(stop)
+
+    def _begin(self) -> None:
+        self._reset = threading.Event()
+        threading.Thread(target=self._work, args=(self._reset,),
+                         name='leader-tasks', daemon=True).start()
+
+    def _end(self) -> None:
+        self._reset.set()
+
+    def _work(self, reset: threading.Event) -> None:
+        while not reset.is_set():
+            failures = [self._carry_out(task) for task in self._tasks
+                        if self._election.is_leader and not reset.is_set()]
+            if not any(failures):
+                self._trouble.over()
+            reset.wait(self._period)
+
+    def _carry_out(self, task: Callable[[], None]) -> bool:
+        """Carry out one task.
+
+        :returns: whether it failed; the others get their turn all the same.
+        """
+        try:
+            task()
+        # Whatever it is may be better in the next round.
+        except Exception as exc:
+            is_database = isinstance(exc, db_exc.DBError)
+            self._trouble.failed(exc, traceback=not is_database)
+            return True
+        return False

@@ -1,0 +1,108 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A lock of the coordinator, and every difference between its drivers."""
+
+import pathlib
+import types
+import typing
+import urllib.parse
+
+from oslo_log import log
+import tooz
+from tooz import coordination
+from tooz import locking
+
+from ironic_inspection_rules.coordination import lock_directory
+from ironic_inspection_rules.i18n import _
+
+LOG = log.getLogger(__name__)
+
+
+class LockLost(Exception):
+    """The coordinator says that the lock is ours no longer."""
+
+
+class LeasedLock:
+    """One connection to the coordinator, and the lock while it is held.
+
+    A context manager: it connects on entry, on exit it frees the lock and
+    leaves; then it is used up.
+
+    :param url: tooz URL of the coordinator.
+    :param member: who wants the lock.
+    :param name: of the lock.
+    :param lease: seconds after the last question that the lock is kept for
+        us; also how long any answer may take.
+    """
+
+    def __init__(self, url: str, member: str, name: str,
+                 lease: float) -> None:
+        self._coordinator = coordination.get_coordinator(
+            url, member.encode(), timeout=lease, lock_timeout=lease,
+            membership_timeout=lease)
+        self._name = name
+        self._lock: locking.Lock | None = None
+        self._file: pathlib.Path | None = None
+        self._inode = 0
+        parsed = urllib.parse.urlsplit(url)
+        if parsed.scheme == 'file':
+            self._file = pathlib.Path(parsed.path, name)
+
+    def __enter__(self) -> typing.Self:
+        if self._file is not None:
+            lock_directory.prepare(str(self._file.parent))
+            lock_directory.prepare_file(self._file)
+        self._coordinator.start()
+        return self
+
+    def __exit__(self, exc_type: type[BaseException] | None,
+                 exc: BaseException | None,
+                 traceback: types.TracebackType | None) -> None:
+        try:
+            if self._lock is not None:
+                self._lock.release()
+            self._coordinator.stop()
+        # The connection is given up: the lock then runs out by itself.
+        except Exception as failure:
+            LOG.debug('Leaving %(name)s: %(reason)s',
+                      {'name': self._name, 'reason': failure})
+
+    def hold(self) -> bool:
+        """Get the lock, or keep it.
+
+        :returns: whether it is ours now.
+        :raises: LockLost when it was ours; and anything, when the
+            coordinator cannot be asked. The connection is then to be given
+            up.
+        """
+        self._coordinator.heartbeat()
+        if self._lock is None:
+            lock = self._coordinator.get_lock(self._name.encode())
+            if not lock.acquire(blocking=False):
+                return False
+            self._lock = lock
+            if self._file is not None:
+                self._inode = self._file.stat().st_ino
+        elif not self._is_ours(self._lock):
+            self._lock = None
+            raise LockLost(_('the lock was taken away'))
+        return True
+
+    def _is_ours(self, lock: locking.Lock) -> bool:
+        if self._file is not None and self._file.stat().st_ino != self._inode:
+            return False
+        try:
+            return lock.is_still_owner()
+        except tooz.NotImplemented:
+            # The heartbeat came in time, or the lease would have lapsed.
+            return True

@@ -1,0 +1,79 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Add the runs of rules and the statistics of each rule
+
+Revision ID: b3d91e6a7c25
+Revises: b41d6e83f092
+"""
+
+from alembic import op
+from oslo_db.sqlalchemy import types as db_types
+import sqlalchemy as sa
+
+revision = 'b3d91e6a7c25'
+down_revision = 'b41d6e83f092'
+
+TABLE_ARGS = {
+    'mysql_engine': 'InnoDB',
+    'mysql_charset': 'utf8mb4',
+    'mysql_collate': 'utf8mb4_bin',
+}
+
+
+def upgrade():
+    op.create_table(
+        'ir_runs',
+        sa.Column('created_at', sa.DateTime(), nullable=True),
+        sa.Column('updated_at', sa.DateTime(), nullable=True),
+        sa.Column('id', sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column('uuid', sa.String(36), nullable=False),
+        sa.Column('version', sa.String(15), nullable=True),
+        sa.Column('node_uuid', sa.String(36), nullable=False),
+        sa.Column('event', sa.String(16), nullable=False),
+        sa.Column('inspect_interface', sa.String(255), nullable=True),
+        sa.Column('result', sa.String(16), nullable=False),
+        sa.Column('error', sa.Text(), nullable=True),
+        sa.Column('revision', sa.Integer(), nullable=True),
+        sa.Column('started_at', sa.DateTime(), nullable=True),
+        sa.Column('phases', db_types.JsonEncodedDict(mysql_as_long=True),
+                  nullable=False),
+        sa.Column('inventory', db_types.JsonEncodedDict(mysql_as_long=True),
+                  nullable=True),
+        sa.Column('plugin_data', db_types.JsonEncodedDict(mysql_as_long=True),
+                  nullable=True),
+        sa.PrimaryKeyConstraint('id'),
+        sa.UniqueConstraint('uuid', name='uniq_ir_runs0uuid'),
+        if_not_exists=True,
+        **TABLE_ARGS,
+    )
+    op.create_table(
+        'ir_rule_statistics',
+        sa.Column('rule_uuid', sa.String(36), nullable=False),
+        sa.Column('since', sa.DateTime(), nullable=False),
+        sa.Column('runs', sa.BigInteger(), nullable=False),
+        sa.Column('matched', sa.BigInteger(), nullable=False),
+        sa.Column('failed', sa.BigInteger(), nullable=False),
+        sa.Column('audited', sa.BigInteger(), nullable=False),
+        sa.Column('seconds', sa.Double(), nullable=False),
+        sa.Column('last_matched_at', sa.DateTime(), nullable=True),
+        sa.Column('last_matched_node', sa.String(36), nullable=True),
+        sa.PrimaryKeyConstraint('rule_uuid'),
+        if_not_exists=True,
+        **TABLE_ARGS,
+    )
+    # MySQL commits every statement at once, so an interrupted run may have
+    # made the index.
+    name = 'ir_runs_node_uuid_idx'
+    if not any(index['name'] == name for index
+               in sa.inspect(op.get_bind()).get_indexes('ir_runs')):
+        op.create_index(name, 'ir_runs', ['node_uuid'])

@@ -1,0 +1,45 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Add lock failures and senders to the inspection requests
+
+What rules set is not kept in requests that are done.
+
+Revision ID: b7d2e4f60a15
+Revises: 2f7b90c4e1d8
+"""
+
+from alembic import op
+import sqlalchemy as sa
+
+revision = 'b7d2e4f60a15'
+down_revision = '2f7b90c4e1d8'
+
+TABLE = 'ir_requests'
+
+
+def upgrade():
+    # MySQL commits every statement at once, so an interrupted run may have
+    # added some of the columns.
+    present = {column['name']
+               for column in sa.inspect(op.get_bind()).get_columns(TABLE)}
+    for column in (
+            sa.Column('lock_failures', sa.Integer(), nullable=False,
+                      server_default='0'),
+            sa.Column('sender', sa.String(255), nullable=True)):
+        if column.name not in present:
+            op.add_column(TABLE, column)
+    requests = sa.table(TABLE, sa.column('open_node_uuid'),
+                        sa.column('progress'))
+    op.execute(sa.update(requests)
+               .where(requests.c.open_node_uuid.is_(None))
+               .values(progress='{}'))

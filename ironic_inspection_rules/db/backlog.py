@@ -1,0 +1,47 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""How much the queue of inspection requests holds up."""
+
+import typing
+
+import sqlalchemy as sa
+
+from ironic_inspection_rules.db import clock
+from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import transaction
+
+
+class Backlog(typing.NamedTuple):
+    """The open requests of the whole cluster.
+
+    ``waiting``: how many no worker has. ``processing``: how many one has.
+    ``delay``: seconds since the first of those that wait became due.
+    """
+
+    waiting: int
+    processing: int
+    delay: float
+
+
+@transaction.retried
+def read() -> Backlog:
+    """Read the backlog; the delay is by the clock of the database."""
+    request = models.Request
+    with transaction.reader() as session:
+        count, processing, due_at, now = session.execute(sa.select(
+            sa.func.count(), sa.func.count(request.worker),
+            sa.func.min(sa.case((request.worker.is_(None), request.due_at))),
+            clock.now(),
+        ).where(request.open_node_uuid.is_not(None))).one()
+    return Backlog(count - processing, processing,
+                   max(now - due_at, 0.0) if due_at is not None else 0.0)

@@ -1,0 +1,86 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Transactions that commit only while a delivery is the last one.
+
+A worker that was stalled for longer than its lease does not know that another
+one has taken over. So it is the database that refuses what it writes.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+import contextvars
+from typing import Any
+
+import sqlalchemy as sa
+
+from ironic_inspection_rules.db import models
+
+_NODES = sa.table('nodes', sa.column('uuid'), sa.column('reservation'))
+
+_FENCE: contextvars.ContextVar[Callable[[sa.Connection], None] | None] = (
+    contextvars.ContextVar('fence', default=None))
+
+
+@contextlib.contextmanager
+def while_locked(node_uuid: str, holder: str, request_uuid: str, token: int,
+                 lost: Callable[[], BaseException]) -> Iterator[None]:
+    """Let this thread commit only as the delivery that has locked a node.
+
+    Who claims a request anew has not locked its node at once: meanwhile it
+    is the token that tells.
+
+    :param holder: in whose name the node has to be locked.
+    :param token: that of the last delivery of the request, still.
+    :param lost: makes what is raised instead of a commit otherwise.
+    """
+    # The rows stay as they are until the commit is done.
+    query = sa.select(_NODES.c.uuid).join(
+        models.Request, models.Request.node_uuid == _NODES.c.uuid
+    ).where(
+        _NODES.c.uuid == node_uuid, _NODES.c.reservation == holder,
+        models.Request.uuid == request_uuid,
+        models.Request.token == token).with_for_update(read=True)
+
+    def check(connection: sa.Connection) -> None:
+        if connection.execute(query).first() is None:
+            raise lost()
+    outer = _FENCE.set(check)
+    try:
+        yield
+    finally:
+        _FENCE.reset(outer)
+
+
+@contextlib.contextmanager
+def suspended() -> Iterator[None]:
+    """Let this thread commit what asks for the token by itself."""
+    outer = _FENCE.set(None)
+    try:
+        yield
+    finally:
+        _FENCE.reset(outer)
+
+
+@sa.event.listens_for(sa.Engine, 'commit')
+def _check_fence(connection: Any) -> None:
+    check = _FENCE.get()
+    if check is None:
+        return
+    try:
+        check(connection)
+    except BaseException:
+        # Else it would stay open in the pool, where the next one commits it:
+        # a session rolls back for an Exception only.
+        connection.engine.dialect.do_rollback(connection.connection)
+        raise

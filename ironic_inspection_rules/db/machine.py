@@ -1,0 +1,121 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Reading what Ironic knows of many machines, with one query for each kind."""
+
+from collections.abc import Collection
+from collections.abc import Iterable
+from typing import Any
+
+from ironic.db.sqlalchemy import models
+import sqlalchemy as sa
+
+from ironic_inspection_rules.db import models as own_models
+from ironic_inspection_rules.db import transaction
+
+Row = dict[str, Any]
+
+
+def identify(uuids: Collection[str], names: Collection[str]
+             ) -> list[tuple[str, str | None]]:
+    """Find nodes by UUID or by name.
+
+    :returns: UUID and name of those that there are.
+    """
+    rows = _rows(sa.select(models.Node.uuid, models.Node.name).where(
+        sa.or_(models.Node.uuid.in_(uuids), models.Node.name.in_(names))))
+    return [(row['uuid'], row['name']) for row in rows]
+
+
+def list_ports(node_ids: Iterable[int]) -> list[Row]:
+    """Read the ports of nodes, each with its columns."""
+    return _of_nodes(models.Port, node_ids)
+
+
+def list_port_groups(node_ids: Iterable[int]) -> list[Row]:
+    """Read the port groups of nodes, each with its columns."""
+    return _of_nodes(models.Portgroup, node_ids)
+
+
+def list_inventories(node_ids: Iterable[int]) -> list[Row]:
+    """Read what is stored of inspections that passed.
+
+    :returns: rows with ``node_id``, ``inventory_data``, ``plugin_data``,
+        ``created_at`` and ``updated_at``.
+    """
+    return _of_nodes(models.NodeInventory, node_ids)
+
+
+def measure_inventories(node_ids: Collection[int]) -> list[tuple[int, int]]:
+    """Tell how large the data are that inspections stored which passed.
+
+    :returns: pairs of the ``id`` of a node and the characters of its data as
+        JSON.
+    """
+    columns = models.NodeInventory.__table__.c
+    return _pairs(sa.select(columns.node_id, _length(
+        columns.inventory_data, columns.plugin_data)).where(
+            columns.node_id.in_(node_ids)))
+
+
+def measure_failed(node_uuids: Collection[str]) -> list[tuple[str, int]]:
+    """Tell how large what :func:`list_failed` would read is.
+
+    :returns: pairs of the UUID of a node and the characters of what its
+        machine sent, as JSON.
+    """
+    runs = own_models.Run.__table__.c
+    return _pairs(sa.select(runs.node_uuid, _length(
+        runs.inventory, runs.plugin_data)).where(*_last_failed(node_uuids)))
+
+
+def _length(*columns: Any) -> Any:
+    """Add up how long some columns are that may be null."""
+    lengths = [sa.func.coalesce(sa.func.length(
+        column, type_=sa.Integer), 0) for column in columns]
+    return sum(lengths[1:], lengths[0]).label('length')
+
+
+def list_failed(node_uuids: Collection[str]) -> list[Row]:
+    """Read what machines sent in the last runs of nodes, where these failed.
+
+    :returns: rows with ``node_uuid``, ``uuid``, ``created_at``,
+        ``inventory`` and ``plugin_data``.
+    """
+    runs = own_models.Run.__table__.c
+    return _rows(sa.select(
+        runs.node_uuid, runs.uuid, runs.created_at, runs.inventory,
+        runs.plugin_data).where(*_last_failed(node_uuids)))
+
+
+def _last_failed(node_uuids: Collection[str]) -> list[sa.ColumnElement[Any]]:
+    """Return what holds of the last runs of nodes, where these failed."""
+    runs = own_models.Run.__table__.c
+    last = sa.select(sa.func.max(runs.id)).where(
+        runs.node_uuid.in_(node_uuids)).group_by(runs.node_uuid)
+    return [runs.id.in_(last), runs.inventory.is_not(None)]
+
+
+def _of_nodes(model: Any, node_ids: Iterable[int]) -> list[Row]:
+    columns = model.__table__.c
+    return _rows(sa.select(*columns).where(
+        columns.node_id.in_(list(node_ids))).order_by(columns.id))
+
+
+def _pairs(query: sa.Select[Any]) -> list[tuple[Any, int]]:
+    return [tuple(row.values()) for row in _rows(query)]
+
+
+@transaction.retried
+def _rows(query: sa.Select[Any]) -> list[Row]:
+    with transaction.reader() as session:
+        return [dict(row._mapping) for row in session.execute(query)]

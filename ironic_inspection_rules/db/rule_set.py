@@ -1,0 +1,294 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Changing the stored rules: the one way, which makes one revision."""
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import contextlib
+import dataclasses
+from typing import Any
+
+from oslo_db import exception as db_exc
+from oslo_utils import timeutils
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import rule_statistics
+from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import path
+from ironic_inspection_rules.i18n import _
+
+CREATED = 'created'
+UPDATED = 'updated'
+MOVED = 'moved'
+DELETED = 'deleted'
+
+_RULES = models.Rule.__table__
+
+# As many values as every database takes in one statement.
+_CHUNK = 500
+
+
+@dataclasses.dataclass(frozen=True)
+class Origin:
+    """Where a change comes from.
+
+    ``keep_revisions`` is the number of revisions that are kept after it.
+    """
+
+    user_id: str | None = None
+    project_id: str | None = None
+    message: str | None = None
+    keep_revisions: int = 100
+
+
+UNKNOWN = Origin()
+
+
+class Change:
+    """A change of the rule set in an open transaction.
+
+    :param session: of the transaction.
+    :param revision: the revision that the change makes.
+    """
+
+    def __init__(self, session: orm.Session, revision: int) -> None:
+        self.session = session
+        self.revision = revision
+        self.outcomes: list[dict[str, Any]] = []
+        self._ended: list[str] = []
+        self._begun: list[Mapping[str, Any]] = []
+
+    def create(self, values: Sequence[Mapping[str, Any]]) -> None:
+        """Store new rules, after the others where they have no position.
+
+        :param values: column values of each; ``uuid``, ``conditions`` and
+            ``actions`` are required.
+        :raises: RuleAlreadyExists if a UUID is taken.
+        """
+        if not values:
+            return
+        last = self.session.execute(
+            sa.select(sa.func.max(_RULES.c.position))).scalar() or 0
+        rows: list[dict[str, Any]] = [
+            {**_defaults(), 'position': last + 1 + index, **each,
+             'revision': self.revision}
+            for index, each in enumerate(values)]
+        taken = self._taken([row['uuid'] for row in rows])
+        if taken:
+            raise exceptions.RuleAlreadyExists(taken)
+        self.session.execute(sa.insert(_RULES), rows)
+        for row in rows:
+            self._note(CREATED, row)
+
+    def update(self, values: Mapping[str, Mapping[str, Any]]) -> None:
+        """Change stored rules; nothing happens where one is so already.
+
+        :param values: the column values to change, by UUID of the rule.
+        """
+        rows = []
+        for before in _read(self.session, list(values)):
+            wanted = values[before['uuid']]
+            changed = {name for name, value in wanted.items()
+                       if not path.same(before[name], value)} - {'version'}
+            if not changed:
+                continue
+            row = {**before, **wanted}
+            if changed == {'position'}:
+                self._note(MOVED, row)
+            else:
+                row.update(revision=self.revision,
+                           updated_at=timeutils.utcnow())
+                self._note(UPDATED, row)
+            rows.append(row)
+        if rows:
+            # A statement for each row would take many times as long.
+            self._remove([row['uuid'] for row in rows])
+            self.session.execute(sa.insert(_RULES), rows)
+
+    def delete(self, uuids: Sequence[str]) -> None:
+        """Remove stored rules."""
+        for row in _read(self.session, uuids):
+            self._note(DELETED, row)
+        self._remove(uuids)
+        rule_statistics.forget(self.session, uuids)
+
+    def record(self, origin: Origin) -> None:
+        """Write the revision, or take it back where nothing was changed."""
+        if not self.outcomes:
+            self.session.execute(sa.update(models.RulesRevision).values(
+                revision=models.RulesRevision.revision - 1))
+            return
+        _end_versions(self.session, self._ended, self.revision)
+        _begin_versions(self.session, self._begun, self.revision)
+        _write_revision(self.session, self.revision, origin, self.outcomes)
+        _forget(self.session, self.revision - origin.keep_revisions + 1)
+
+    def _note(self, outcome: str, row: Mapping[str, Any]) -> None:
+        self.outcomes.append({'uuid': row['uuid'], 'outcome': outcome,
+                              'description': row['description']})
+        if outcome != CREATED:
+            self._ended.append(row['uuid'])
+        if outcome != DELETED:
+            self._begun.append(row)
+
+    def _remove(self, uuids: Sequence[str]) -> None:
+        for part in _chunks(uuids):
+            self.session.execute(
+                sa.delete(_RULES).where(_RULES.c.uuid.in_(part)))
+
+    def _taken(self, uuids: Sequence[str]) -> str | None:
+        if len(set(uuids)) < len(uuids):
+            return next(uuid for uuid in uuids if uuids.count(uuid) > 1)
+        for part in _chunks(uuids):
+            found = self.session.execute(
+                sa.select(models.Rule.uuid)
+                .where(models.Rule.uuid.in_(part)).limit(1)).scalar()
+            if found:
+                return found
+        return None
+
+
+def _defaults() -> dict[str, Any]:
+    """Return what the columns of a new row are where nothing is said."""
+    defaults: dict[str, Any] = {}
+    for column in _RULES.c:
+        default: Any = column.default
+        if default is not None:
+            default = (default.arg(None) if default.is_callable
+                       else default.arg)
+        defaults[column.name] = default
+    del defaults['id']
+    return defaults
+
+
+@contextlib.contextmanager
+def change(origin: Origin) -> Iterator[Change]:
+    """Open a transaction that changes the rule set.
+
+    It starts with the next revision, for which all writers wait: who waits
+    there holds nothing yet that another one could wait for.
+
+    :param origin: what the revision says of it.
+    :raises: Invalid if the database cannot store a value.
+    """
+    try:
+        with transaction.writer() as session:
+            session.execute(sa.update(models.RulesRevision).values(
+                revision=models.RulesRevision.revision + 1))
+            revision = read_revision(session)
+            _catch_up(session, revision - 1, origin.keep_revisions)
+            opened = Change(session, revision)
+            yield opened
+            opened.record(origin)
+    except db_exc.DBError as exc:
+        # Such as an emoji, when [database]connection lacks charset=utf8mb4.
+        if isinstance(exc.inner_exception, sa.exc.DataError):
+            raise exceptions.Invalid(
+                _('The database cannot store this inspection rule: %s')
+                % exc.inner_exception.orig) from exc
+        raise
+
+
+def read_revision(session: orm.Session) -> int:
+    """Tell the present revision of the rule set."""
+    return session.execute(
+        sa.select(models.RulesRevision.revision)).scalar_one()
+
+
+def in_order(query: sa.Select) -> sa.Select:
+    """Sort stored rules as they run at equal priority."""
+    return query.order_by(models.Rule.position.is_(None),
+                          models.Rule.position, models.Rule.id)
+
+
+def _catch_up(session: orm.Session, revision: int, keep: int) -> None:
+    """Record what services that know no revisions have changed.
+
+    So are the rules that were there before revisions were.
+
+    :param revision: the present one.
+    """
+    known = session.execute(
+        sa.select(sa.func.max(models.Revision.revision))).scalar()
+    if (known or 0) >= revision:
+        return
+    present: dict[str, int] = dict(session.execute(
+        sa.select(models.Rule.uuid, models.Rule.revision)).tuples().all())
+    recorded: dict[str, int] = dict(session.execute(
+        sa.select(models.RuleVersion.uuid, models.RuleVersion.rule_revision)
+        .where(models.RuleVersion.end_revision.is_(None))).tuples().all())
+    _end_versions(session, [uuid for uuid, version in recorded.items()
+                            if present.get(uuid) != version], revision)
+    _begin_versions(session, _read(session, [
+        uuid for uuid, version in present.items()
+        if recorded.get(uuid) != version]), revision)
+    _write_revision(session, revision, Origin(keep_revisions=keep), [])
+
+
+def _read(session: orm.Session, uuids: Sequence[str]
+          ) -> Iterator[Mapping[str, Any]]:
+    for part in _chunks(uuids):
+        yield from [dict(row) for row in session.execute(
+            sa.select(_RULES).where(_RULES.c.uuid.in_(part))).mappings()]
+
+
+def _end_versions(session: orm.Session, uuids: Sequence[str],
+                  revision: int) -> None:
+    for part in _chunks(uuids):
+        session.execute(
+            sa.update(models.RuleVersion)
+            .where(models.RuleVersion.uuid.in_(part),
+                   models.RuleVersion.end_revision.is_(None))
+            .values(end_revision=revision),
+            execution_options={'synchronize_session': False})
+
+
+def _begin_versions(session: orm.Session,
+                    rows: Iterable[Mapping[str, Any]],
+                    revision: int) -> None:
+    versions = [{
+        'uuid': row['uuid'], 'first_revision': revision,
+        'rule_revision': row['revision'],
+        'rule_created_at': row['created_at'], 'sensitive': row['sensitive'],
+        'position': row['position'],
+        'fields': {name: row[name] for name in model.WRITABLE},
+    } for row in rows]
+    if versions:
+        session.execute(sa.insert(models.RuleVersion.__table__), versions)
+
+
+def _write_revision(session: orm.Session, revision: int, origin: Origin,
+                    changes: list[dict[str, Any]]) -> None:
+    session.execute(sa.insert(models.Revision).values(
+        revision=revision, created_at=timeutils.utcnow(),
+        user_id=origin.user_id, project_id=origin.project_id,
+        message=origin.message, changes=changes))
+
+
+def _forget(session: orm.Session, oldest: int) -> None:
+    """Remove revisions before the oldest one that is kept."""
+    session.execute(sa.delete(models.Revision).where(
+        models.Revision.__table__.c.revision < oldest))
+    session.execute(sa.delete(models.RuleVersion).where(
+        models.RuleVersion.__table__.c.end_revision <= oldest))
+
+
+def _chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(values), _CHUNK):
+        yield values[start:start + _CHUNK]

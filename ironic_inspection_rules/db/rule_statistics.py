@@ -1,0 +1,93 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What is counted of each rule, over all processes."""
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+from sqlalchemy.dialects import mysql
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects import sqlite
+
+from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import transaction
+
+SUMMED = ('runs', 'matched', 'failed', 'audited', 'seconds')
+"""Columns to which new numbers are added."""
+
+REPLACED = ('last_matched_at', 'last_matched_node')
+"""Columns that take the last value there is."""
+
+_CHUNK = 2000
+"""How many rules one statement counts: SQLite takes 32,766 values."""
+
+
+@transaction.retried
+def add_statistics(rows: Iterable[Mapping[str, Any]]) -> None:
+    """Add numbers to those that are stored: all of them, or none.
+
+    :param rows: values of all columns; ``since`` counts for a rule of which
+        nothing was stored.
+    """
+    # In one order, so that no two processes wait for each other.
+    remaining = sorted(rows, key=lambda row: row['rule_uuid'])
+    with transaction.writer() as session:
+        while remaining:
+            chunk, remaining = remaining[:_CHUNK], remaining[_CHUNK:]
+            session.execute(_statement(session, chunk))
+
+
+def _statement(session: orm.Session, rows: list[Mapping[str, Any]]) -> Any:
+    table = models.RuleStatistics
+    if session.get_bind().dialect.name == 'mysql':
+        inserted = mysql.insert(table).values(rows)
+        return inserted.on_duplicate_key_update(
+            _sums(table, inserted.inserted))
+    kind = (postgresql if session.get_bind().dialect.name == 'postgresql'
+            else sqlite)
+    upsert = kind.insert(table).values(rows)
+    return upsert.on_conflict_do_update(
+        index_elements=[table.rule_uuid], set_=_sums(table, upsert.excluded))
+
+
+def _sums(table: Any, new: Any) -> dict[str, Any]:
+    return {**{name: getattr(table, name) + getattr(new, name)
+               for name in SUMMED},
+            **{name: sa.func.coalesce(getattr(new, name),
+                                      getattr(table, name))
+               for name in REPLACED}}
+
+
+@transaction.retried
+def list_statistics() -> list[models.RuleStatistics]:
+    """Read what was counted of every rule."""
+    with transaction.reader() as session:
+        return list(session.execute(
+            sa.select(models.RuleStatistics)).scalars())
+
+
+def forget(session: orm.Session, rule_uuids: Sequence[str]) -> None:
+    """Remove what was counted of rules that are removed.
+
+    :param session: the transaction that removes them.
+    """
+    for start in range(0, len(rule_uuids), _CHUNK):
+        session.execute(
+            sa.delete(models.RuleStatistics)
+            .where(models.RuleStatistics.rule_uuid.in_(
+                rule_uuids[start:start + _CHUNK]))
+            .execution_options(synchronize_session=False))

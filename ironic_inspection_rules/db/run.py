@@ -1,0 +1,145 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Reading and writing the runs of rules."""
+
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import text
+from ironic_inspection_rules.db import transaction
+
+VERSION = '1.0'
+"""That of the versioned object which can show the rows written here."""
+
+
+_RUNS: Any = models.Run.__table__
+_KEPT = (sa.select(_RUNS.c.id, _RUNS.c.uuid)
+         .where(_RUNS.c.node_uuid == sa.bindparam('node_uuid'))
+         .order_by(_RUNS.c.id.desc()))
+_INSERT = sa.insert(_RUNS)
+_DELETE = sa.delete(_RUNS).where(
+    _RUNS.c.id.in_(sa.bindparam('ids', expanding=True)))
+
+
+@transaction.retried
+def record_run(values: Mapping[str, Any], keep: int) -> None:
+    """Store a run in the place of the node's oldest one.
+
+    A run that has been stored before is replaced: of an inspection that is
+    tried again the last attempt counts.
+
+    :param values: column values; ``uuid``, ``node_uuid``, ``event``,
+        ``result`` and ``phases`` are required.
+    :param keep: how many runs the node has afterwards, at most.
+    """
+    if values.get('error'):
+        values = {**values, 'error': text.storable(values['error'])}
+    with transaction.plain_writer() as connection:
+        kept = connection.execute(
+            _KEPT, {'node_uuid': values['node_uuid']}).all()
+        others = [row.id for row in kept if row.uuid != values['uuid']]
+        remaining = set(others[:max(keep - 1, 0)])
+        _destroy(connection,
+                 [row.id for row in kept if row.id not in remaining])
+        if keep > 0:
+            connection.execute(_INSERT, {**values, 'version': VERSION})
+
+
+@transaction.retried
+def list_runs(node_uuid: str, limit: int | None = None,
+              before: int | None = None, whole: bool = False
+              ) -> list[models.Run]:
+    """Read runs of a node, newest first; never what the machine sent.
+
+    :param limit: the most to read, None for all.
+    :param before: the ``id`` that they are all older than.
+    :param whole: whether with what rules did in each phase.
+    """
+    query = sa.select(models.Run).where(models.Run.node_uuid == node_uuid)
+    if before is not None:
+        older: Any = models.Run.id < before
+        query = query.where(older)
+    if whole:
+        query = query.options(orm.undefer(models.Run.phases))
+    with transaction.reader() as session:
+        return list(session.execute(
+            query.order_by(models.Run.id.desc()).limit(limit)).scalars())
+
+
+@transaction.retried
+def get_run(node_uuid: str, uuid: str) -> models.Run:
+    """Read one run of a node whole, but not what the machine sent.
+
+    :raises: RunNotFound if the node has no such run.
+    """
+    with transaction.reader() as session:
+        row = session.execute(
+            sa.select(models.Run).options(orm.undefer(models.Run.phases))
+            .where(models.Run.uuid == uuid,
+                   models.Run.node_uuid == node_uuid)).scalar_one_or_none()
+    if row is None:
+        raise exceptions.RunNotFound(uuid)
+    return row
+
+
+@transaction.retried
+def get_data(node_uuid: str) -> models.Run | None:
+    """Read what the machine sent in the node's last run, if it failed.
+
+    :returns: the run with its data, None if the last one has none.
+    """
+    with transaction.reader() as session:
+        row = session.execute(
+            sa.select(models.Run)
+            .options(orm.undefer(models.Run.inventory),
+                     orm.undefer(models.Run.plugin_data))
+            .where(models.Run.node_uuid == node_uuid)
+            .order_by(models.Run.id.desc()).limit(1)).scalar_one_or_none()
+    return row if row is not None and row.inventory is not None else None
+
+
+@transaction.retried
+def list_nodes(after: str, limit: int) -> list[str]:
+    """Read the UUIDs of nodes with runs, in their order.
+
+    :param after: UUID before the first one, '' to begin.
+    :param limit: the most to read.
+    """
+    with transaction.reader() as session:
+        return list(session.execute(
+            sa.select(models.Run.node_uuid).distinct()
+            .where(sa.literal(after) < models.Run.node_uuid)
+            .order_by(models.Run.node_uuid).limit(limit)).scalars())
+
+
+@transaction.retried
+def destroy_runs(node_uuids: Collection[str]) -> None:
+    """Remove all runs of nodes."""
+    with transaction.plain_writer() as connection:
+        _destroy(connection, connection.execute(
+            sa.select(_RUNS.c.id)
+            .where(_RUNS.c.node_uuid.in_(node_uuids))).scalars().all())
+
+
+def _destroy(connection: sa.Connection, ids: Sequence[int]) -> None:
+    # By primary key, and only if there are any: deleting by node would lock
+    # the gap in the index that runs of other nodes are inserted into.
+    if ids:
+        connection.execute(_DELETE, {'ids': list(ids)})

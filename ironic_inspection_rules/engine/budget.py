@@ -1,0 +1,221 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""What a phase may take: time, operations, and what it makes.
+
+The data come from machines that nobody has authenticated. So everything that
+grows with them is paid for here: the items of loops, the text that is made,
+the values that are written, the time of regular expressions. The budget in
+force is that of the thread's phase; outside of a phase nothing is limited.
+"""
+
+import collections.abc
+import contextvars
+import dataclasses
+import math
+import time
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.i18n import _
+
+_LOOK_EVERY = 64
+"""After how many operations the clock is looked at."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Limits:
+    """What one phase may take.
+
+    ``time`` is in seconds. ``operations`` counts conditions, actions, items
+    of loops, and what is read and written by size. ``loop`` is the largest
+    number of items of one loop. ``depth`` and ``size`` bound what is made:
+    levels of nesting, as Ironic counts those of posted JSON, and characters.
+    """
+
+    time: float = 10.0
+    operations: float = 1_000_000
+    loop: float = 100_000
+    depth: float = 25
+    size: float = 16 * 2 ** 20
+
+
+MAIN = Limits()
+EARLY = Limits(time=2.0, operations=100_000)
+
+BY_PHASE: typing.Mapping[str, Limits] = {
+    phase: EARLY if phase == model.EARLY else MAIN for phase in model.PHASES}
+"""The limits of each phase, unless options say otherwise."""
+
+
+class Budget:
+    """What is left for a phase.
+
+    :param limits: what there is at the start, which is now.
+    """
+
+    __slots__ = ('_deadline', '_left', '_look_below', '_room', 'limits')
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._left = limits.operations
+        self._look_below = self._left - _LOOK_EVERY
+        self._room = limits.size
+        self._deadline = time.monotonic() + limits.time
+
+    def spend(self, operations: int = 1) -> None:
+        """Pay for operations.
+
+        :raises: :class:`.exceptions.BudgetExceeded` where too little is left.
+        """
+        self._left -= operations
+        if self._left < self._look_below:
+            self._look()
+
+    def _look(self) -> None:
+        if self._left < 0:
+            raise exceptions.BudgetExceeded(
+                _('the phase does more than %d operations')
+                % self.limits.operations)
+        self._look_below = (self._left - _LOOK_EVERY
+                            if self._left > _LOOK_EVERY else 0)
+        self.check_time()
+
+    def check_time(self) -> None:
+        """Look at the clock.
+
+        :raises: :class:`.exceptions.BudgetExceeded` where time is up.
+        """
+        if time.monotonic() > self._deadline:
+            raise exceptions.BudgetExceeded(
+                _('the phase runs longer than %g seconds')
+                % self.limits.time)
+
+    def remaining(self) -> float:
+        """Return how many seconds are left.
+
+        :raises: :class:`.exceptions.BudgetExceeded` where time is up.
+        """
+        self.check_time()
+        return max(self._deadline - time.monotonic(), 0.001)
+
+    def enter_loop(self, items: int) -> None:
+        """Let a loop begin.
+
+        :param items: how many it has.
+        :raises: :class:`.exceptions.BudgetExceeded` where it is too long.
+        """
+        if items > self.limits.loop:
+            raise exceptions.BudgetExceeded(
+                _('the loop has %(items)d items, more than %(most)d')
+                % {'items': items, 'most': self.limits.loop})
+
+    def make_text(self, length: int) -> None:
+        """Pay for text of so many characters.
+
+        :raises: :class:`.exceptions.BudgetExceeded` where it is too long.
+        """
+        if length > self.limits.size:
+            raise exceptions.BudgetExceeded(
+                _('the text is longer than %d characters') % self.limits.size)
+        self.spend(length >> 8)
+
+    def write(self, value: typing.Any, depth: int,
+              before: typing.Any = None) -> None:
+        """Pay for a value that is written.
+
+        :param depth: how deep in the data it is written.
+        :param before: what it takes the place of.
+        :raises: :class:`.exceptions.BudgetExceeded` where it is too much, or
+            nested too deep.
+        """
+        size = self._measure(value, depth)
+        if before.__class__ in (str, dict, list):
+            size -= self._measure(before, 0)
+        self._room -= size
+        if self._room < 0:
+            raise exceptions.BudgetExceeded(
+                _('the phase writes more than %d characters')
+                % self.limits.size)
+
+    def _measure(self, value: typing.Any, depth: int) -> int:
+        """Return about how many characters a value has as JSON."""
+        if depth > self.limits.depth:
+            raise self._too_deep()
+        if value.__class__ is str:
+            return len(value)
+        if value.__class__ not in (dict, list):
+            return 8
+        size = 0
+        level = [value]
+        while level:
+            depth += 1
+            if depth > self.limits.depth:
+                raise self._too_deep()
+            inner: list[typing.Any] = []
+            for container in level:
+                # Paid first: the same container may be in many places.
+                self.spend(1 + (len(container) >> 2))
+                size += _measure_container(container, inner)
+            level = inner
+        return size
+
+    def _too_deep(self) -> exceptions.BudgetExceeded:
+        return exceptions.BudgetExceeded(
+            _('the value is nested deeper than %d levels')
+            % self.limits.depth)
+
+
+def _measure_container(container: typing.Any,
+                       inner: list[typing.Any]) -> int:
+    """Return the size of what is directly in a container.
+
+    :param inner: takes the containers in it.
+    """
+    items: collections.abc.Iterable[typing.Any] = container
+    size = 2 + 2 * len(container)
+    if container.__class__ is dict:
+        size += sum(len(str(key)) for key in container)
+        items = container.values()
+    for item in items:
+        if item.__class__ is str:
+            size += len(item)
+        elif item.__class__ in (dict, list):
+            inner.append(item)
+        else:
+            size += 4
+    return size
+
+
+UNLIMITED = Budget(Limits(math.inf, math.inf, math.inf, math.inf, math.inf))
+
+_IN_FORCE: contextvars.ContextVar[Budget] = contextvars.ContextVar(
+    'budget', default=UNLIMITED)
+
+current = _IN_FORCE.get
+"""Return the budget of the phase that this thread is in."""
+
+
+class in_force:
+    """Let a budget be the current one while the context lasts."""
+
+    __slots__ = ('_budget', '_token')
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+
+    def __enter__(self) -> Budget:
+        self._token = _IN_FORCE.set(self._budget)
+        return self._budget
+
+    def __exit__(self, *_exc: object) -> None:
+        _IN_FORCE.reset(self._token)

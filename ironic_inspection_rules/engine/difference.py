@@ -1,0 +1,120 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""How a machine as some rules leave it differs from how others leave it."""
+
+import typing
+
+from ironic_inspection_rules.engine import hiding
+from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.engine import working_copy
+
+Hidden = typing.Collection[hiding.Place]
+_Values = tuple[data_path.Path, typing.Any, typing.Any]
+
+
+def between(one: working_copy.Facts, other: working_copy.Facts,
+            ports: typing.Iterable[dict[str, typing.Any]],
+            hidden: Hidden) -> list[working_copy.Change]:
+    """Tell what makes one state of a machine the other.
+
+    A list counts as one value. What rules note of themselves in plugin data
+    is left out.
+
+    :param one: the state to begin with, which is in ``before`` of a change.
+    :param other: the state to get to.
+    :param ports: the ports by the addresses that they are known by.
+    :param hidden: places whose values must not show. Secrets never do.
+    """
+    found = _compare(working_copy.NODE, _without(one.node, 'traits'),
+                     _without(other.node, 'traits'), hidden)
+    found += _compare_traits(one, other, hidden)
+    for index, port in enumerate(ports):
+        found += _compare(working_copy.PORTS, one.ports[index],
+                          other.ports[index], hidden, (str(index),),
+                          f'port {port.get("address")}')
+    return found + _compare(
+        working_copy.PLUGIN_DATA, _without(one.plugin_data, trace.KEY),
+        _without(other.plugin_data, trace.KEY), hidden)
+
+
+def _without(data: dict[str, typing.Any] | None, name: str
+             ) -> dict[str, typing.Any]:
+    return {key: value for key, value in (data or {}).items() if key != name}
+
+
+def _compare_traits(one: working_copy.Facts, other: working_copy.Facts,
+                    hidden: Hidden) -> list[working_copy.Change]:
+    before, after = (list((facts.node or {}).get(working_copy.TRAITS) or ())
+                     for facts in (one, other))
+    changes = []
+    for op, some, others in (('remove', before, after),
+                             ('add', after, before)):
+        for name in sorted(set(some).difference(others)):
+            place = (working_copy.TRAITS, name)
+            if hiding.is_hidden(hidden, working_copy.NODE, place):
+                name = masking.MASK
+            changes.append(working_copy.Change(
+                working_copy.TRAITS, op, data_path.pointer([name]),
+                value=name if op == 'add' else None,
+                before=name if op == 'remove' else None))
+    return changes
+
+
+def _compare(root: str, one: dict[str, typing.Any],
+             other: dict[str, typing.Any], hidden: Hidden,
+             start: data_path.Path = (), name: str | None = None
+             ) -> list[working_copy.Change]:
+    """Compare two objects.
+
+    :param start: where they are in the root.
+    :param name: what a change calls the root, if it is another name.
+    """
+    changes = []
+    for path, before, after in _different(root, one, other, start, hidden):
+        op = ('add' if before is data_path.ABSENT
+              else 'remove' if after is data_path.ABSENT else 'replace')
+        shown = [_shown(root, path, value, hidden)
+                 for value in (after, before)]
+        changes.append(working_copy.Change(
+            name or root, op, data_path.pointer(path[len(start):]), *shown))
+    return changes
+
+
+def _different(root: str, one: dict[str, typing.Any],
+               other: dict[str, typing.Any], start: data_path.Path,
+               hidden: Hidden) -> typing.Iterator[_Values]:
+    """Find the smallest values that differ, in the order of their paths."""
+    ahead: list[_Values] = [(start, one, other)]
+    while ahead:
+        path, before, after = ahead.pop()
+        if before is after:
+            continue
+        if (isinstance(before, dict) and isinstance(after, dict)
+                and (root, path) not in hidden):
+            ahead += [((*path, key), before.get(key, data_path.ABSENT),
+                       after.get(key, data_path.ABSENT))
+                      for key in sorted(before.keys() | after.keys(),
+                                        key=str, reverse=True)]
+        elif not data_path.same(before, after):
+            yield path, before, after
+
+
+def _shown(root: str, path: data_path.Path, value: typing.Any,
+           hidden: Hidden) -> typing.Any:
+    if value is data_path.ABSENT:
+        return None
+    if hiding.is_hidden(hidden, root, path):
+        return masking.MASK
+    return masking.mask_along(path, value)[1]

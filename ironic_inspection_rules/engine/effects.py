@@ -1,0 +1,51 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What actions do to the world outside while rules run."""
+
+import dataclasses
+import typing
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Request:
+    """A GET request; ``timeout`` and ``backoff_factor`` are seconds."""
+
+    url: str
+    headers: dict[str, str] | None = None
+    proxies: dict[str, str] | None = None
+    timeout: float = 5.0
+    retries: int = 3
+    backoff_factor: float = 0.3
+
+
+class Effects(typing.Protocol):
+    """What an action does to the world outside while rules run."""
+
+    def log(self, level: str, message: str) -> None:
+        """Write a line to the log of the service."""
+
+    def call(self, request: Request) -> None:
+        """Send a GET request.
+
+        :raises: :class:`.exceptions.OperationError` where it fails.
+        """
+
+
+class NoEffects:
+    """Effects of a dry run: there are none."""
+
+    def log(self, level: str, message: str) -> None:
+        """Write nothing."""
+
+    def call(self, request: Request) -> None:
+        """Send nothing."""

@@ -1,0 +1,114 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A whole inspection without a machine: what rules would do to it."""
+
+import dataclasses
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import compiler
+from ironic_inspection_rules.engine import hiding
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import runner
+from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.engine import working_copy
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What rules would do.
+
+    ``traces`` are of the rules that match or, where an explanation was asked
+    for, of all that were looked at. ``changes`` are those that would be
+    saved, ``error`` says why inspection would fail. ``audited`` are the
+    traces of the rules in mode ``audit``: what they would do if they were
+    enforced. ``facts`` are the machine as the rules leave it, and ``hidden``
+    the places in them that sensitive rules have set.
+    """
+
+    traces: tuple[trace.RuleTrace, ...]
+    changes: tuple[working_copy.Change, ...]
+    facts: working_copy.Facts
+    error: exceptions.RuleError | None = None
+    audited: tuple[trace.RuleTrace, ...] = ()
+    hidden: frozenset[hiding.Place] = frozenset()
+
+    def as_dict(self) -> dict[str, typing.Any]:
+        """Return the full explanation as plain JSON data."""
+        return {
+            'result': 'failed' if self.error else 'ok',
+            'error': str(self.error) if self.error else None,
+            'rules': [each.as_dict() for each in self.traces],
+            'changes': [each.as_dict() for each in self.changes],
+            'audit': [each.as_audit() for each in self.audited],
+        }
+
+
+def evaluate(
+        plans: typing.Mapping[str, typing.Iterable[compiler.CompiledRule]],
+        facts: working_copy.Facts,
+        phases: typing.Iterable[str] = model.PHASES,
+        explain: bool = True,
+        limits: typing.Mapping[str, budget.Limits] = budget.BY_PHASE
+        ) -> Evaluation:
+    """Run phases one after another; nothing is saved, logged or called.
+
+    Each phase finds the data as the one before it left them.
+
+    :param plans: the rules of each phase, in the order they run in.
+    :param facts: the machine as the first phase finds it, which is not
+        changed. Its node may be empty, but not None.
+    :param explain: trace also rules that do not match, with a reason for
+        each condition.
+    :param limits: what each phase may take.
+    """
+    traces: list[trace.RuleTrace] = []
+    changes: list[working_copy.Change] = []
+    audited: list[trace.RuleTrace] = []
+    hidden: frozenset[hiding.Place] = frozenset()
+    error = None
+    for phase in phases:
+        target = working_copy.WorkingCopy(
+            dataclasses.replace(facts, node=None) if phase == model.EARLY
+            else facts, hidden=hidden)
+        outcome = runner.run(plans.get(phase, ()), target, _scope(facts),
+                             explain, limits=limits[phase])
+        traces += outcome.traces
+        audited += outcome.audited
+        if outcome.keeps_changes:
+            changes += target.changes
+            hidden |= target.hidden
+            facts = _after(facts, target, outcome, phase)
+        error = outcome.error
+        if error:
+            break
+    return Evaluation(tuple(traces), tuple(changes), facts, error,
+                      tuple(audited), hidden)
+
+
+def _scope(facts: working_copy.Facts) -> str | None:
+    properties = (facts.node or {}).get('properties')
+    return properties.get(model.SCOPE_PROPERTY) if isinstance(
+        properties, dict) else None
+
+
+def _after(facts: working_copy.Facts, target: working_copy.WorkingCopy,
+           outcome: runner.Outcome, phase: str) -> working_copy.Facts:
+    roots = target.roots
+    plugin_data = dict(roots[working_copy.PLUGIN_DATA])
+    outcome.record(plugin_data, phase)
+    return dataclasses.replace(
+        facts, plugin_data=plugin_data,
+        node=roots.get(working_copy.NODE, facts.node),
+        ports=tuple(roots.get(working_copy.PORTS, facts.ports)))

@@ -1,0 +1,217 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Filters in a replacement field, ready to be applied.
+
+Names and arguments are checked when a rule is compiled. A field that does not
+exist passes a filter as it is, unless the filter takes it.
+"""
+
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import arguments
+from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import filter_syntax
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import pattern
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import rendering
+from ironic_inspection_rules.engine import suggestion
+from ironic_inspection_rules.i18n import _
+
+Missing = rendering.Missing
+Template = rendering.Template
+
+_MOST_BITS = 14_000
+"""Of a whole number: Python writes none as text with some more."""
+
+CompilePath = typing.Callable[[typing.Any], Template]
+
+
+def compile_filter(call: filter_syntax.Call, value: Template,
+                   missing: Missing, compile_path: CompilePath) -> Template:
+    """Make a template of a value that goes through a filter.
+
+    :param call: the filter as it is written.
+    :param value: what it is applied to.
+    :param missing: what the field is where it does not exist.
+    :param compile_path: makes a template of a path in an argument.
+    :raises: :class:`.exceptions.OperationError` where there is no such
+        filter, or the arguments do not fit.
+    """
+    known = registry.filters()
+    op = known.get(call.name)
+    if op is None:
+        raise exceptions.OperationError(
+            suggestion.unknown(_('filter'), call.name, known))
+    given = _bind(op, call)
+    literals: dict[str, typing.Any] = {}
+    varying: dict[str, Template] = {}
+    for name, written in given.items():
+        compiled = _compile(written, compile_path)
+        if isinstance(compiled, Template):
+            if name in op.plugin.LITERAL or (
+                    op.signature.by_name[name].type is pattern.Pattern):
+                raise _error(op, _('%s must be written out in the rule')
+                             % name)
+            varying[name] = compiled
+        else:
+            literals[name] = _convert(op, name, compiled)
+    for name, problem in op.plugin.problems(literals):
+        raise _error(op, f'{name} {problem}')
+    return Filtered(op, value, literals, varying, missing)
+
+
+def find(value: typing.Any) -> list['Filtered']:
+    """Return all fields with filters in a value, from left to right."""
+    if isinstance(value, Filtered):
+        return [value]
+    parts = value.parts if isinstance(value, Template) else ()
+    return [each for part in parts for each in find(part)]
+
+
+def _bind(op: registry.Op, call: filter_syntax.Call
+          ) -> dict[str, typing.Any]:
+    by_name = {name: value for name, value in call.arguments if name}
+    by_place = [value for name, value in call.arguments if not name]
+    if len(by_name) + len(by_place) < len(call.arguments):
+        raise _error(op, _('an argument is given twice'))
+    bound, problems = op.signature.bind(
+        {**dict(zip(op.signature.by_name, by_place, strict=False)),
+         **by_name})
+    if len(by_place) > len(op.signature.by_name):
+        problems.append(exceptions.Problem(
+            '', _('too many arguments; expected: %s') % op.signature))
+    for name in list(op.signature.by_name)[:len(by_place)]:
+        if name in by_name:
+            problems.append(exceptions.Problem(
+                '', _('argument "%s" is given twice') % name))
+    if problems:
+        raise _error(op, problems[0].message)
+    return bound
+
+
+def _convert(op: registry.Op, name: str, value: typing.Any) -> typing.Any:
+    """Read an argument as the type it has; null is a value of any type."""
+    argument = op.signature.by_name[name]
+    if argument.type is typing.Any:
+        return value
+    return arguments.convert(value, argument)
+
+
+def _error(op: registry.Op, problem: str) -> exceptions.OperationError:
+    return exceptions.OperationError(
+        _('filter %(name)s: %(problem)s')
+        % {'name': op.name, 'problem': problem})
+
+
+def _compile(written: typing.Any, compile_path: CompilePath) -> typing.Any:
+    if isinstance(written, tuple):
+        return compile_path(written)
+    if isinstance(written, list):
+        items = [_compile(item, compile_path) for item in written]
+        return _Items(items, None) if _varies(items) else items
+    if isinstance(written, dict):
+        items = [_compile(item, compile_path) for item in written.values()]
+        return (_Items(items, tuple(written)) if _varies(items)
+                else dict(zip(written, items, strict=True)))
+    return written
+
+
+def _varies(items: list[typing.Any]) -> bool:
+    return any(isinstance(item, Template) for item in items)
+
+
+class _Items(Template):
+    """A list or a mapping in an argument, with paths in it."""
+
+    __slots__ = ('_items', '_keys')
+
+    def __init__(self, items: list[typing.Any],
+                 keys: tuple[str, ...] | None) -> None:
+        self._items = items
+        self._keys = keys
+
+    def render(self, roots: rendering.Roots) -> typing.Any:
+        values = []
+        for item in self._items:
+            value = item.render(roots) if isinstance(item, Template) else item
+            if isinstance(value, Missing):
+                return value
+            values.append(value)
+        if self._keys is None:
+            return values
+        return dict(zip(self._keys, values, strict=True))
+
+
+class Filtered(Template):
+    """A value that goes through a filter.
+
+    ``source`` is what goes through the first of several, ``field`` the text
+    of the whole field.
+    """
+
+    __slots__ = ('_literals', '_missing', '_op', '_value', '_varying',
+                 'field', 'source')
+
+    def __init__(self, op: registry.Op, value: Template,
+                 literals: dict[str, typing.Any],
+                 varying: dict[str, Template], missing: Missing) -> None:
+        self._op = op
+        self._value = value
+        self._literals = literals
+        self._varying = varying
+        self._missing = missing
+        self.field = missing.field
+        self.source: Template = (value.source if isinstance(value, Filtered)
+                                 else value)
+
+    def render(self, roots: rendering.Roots) -> typing.Any:
+        value = self._value.render(roots)
+        if value.__class__ is Missing:
+            if not self._op.plugin.ACCEPTS_MISSING:
+                return value
+            value = data_path.ABSENT
+        given = self._literals
+        if self._varying:
+            given = dict(given)
+            for name, template in self._varying.items():
+                argument = template.render(roots)
+                if isinstance(argument, Missing):
+                    return argument
+                read = _convert(self._op, name, argument)
+                if isinstance(read, pattern.Replacement):
+                    read = read._replace(expands=False)
+                given[name] = read
+        return self._apply(value, given)
+
+    def _apply(self, value: typing.Any,
+               given: dict[str, typing.Any]) -> typing.Any:
+        allowance = budget.current()
+        try:
+            if value.__class__ in (str, list, dict):
+                allowance.spend(1 + (len(value) >> 6))
+            result = self._op.plugin(value, **given)
+            if result.__class__ is str:
+                allowance.make_text(len(result))
+            elif result.__class__ is int and (
+                    result.bit_length() > _MOST_BITS):
+                raise exceptions.OperationError(
+                    _('the number has too many digits'))
+        except exceptions.BudgetExceeded:
+            raise
+        except (exceptions.OperationError, TypeError, ValueError,
+                ArithmeticError, LookupError) as exc:
+            raise _error(self._op, str(exc)) from exc
+        return self._missing if result is data_path.ABSENT else result

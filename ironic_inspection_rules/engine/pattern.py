@@ -1,0 +1,215 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Regular expressions that end in time.
+
+The language is that of Python's ``re``. The text comes from machines nobody
+has authenticated, so a match that might take long has a time limit, which
+only the ``regex`` library knows. Others are left to ``re``: the limit alone
+costs ten times as much as such a match.
+"""
+
+import functools
+import re
+import typing
+
+import regex as regex_library
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import text_cache
+from ironic_inspection_rules.i18n import _
+
+TIME_LIMIT = 1.0
+"""Seconds that one match may take, of those that the phase has left."""
+
+_MOST_STEPS = 1_000_000
+"""How many ways to match may be tried without a time limit."""
+
+_SHORT = 64
+"""For how many characters a quick match needs no look at the clock."""
+
+_BRACES = re.compile(
+    r'\\N\{[^}]*\}|\\.|\{(?:[0-9]+(?:,[0-9]*)?|,[0-9]*)\}|(?P<lone>\{)',
+    re.DOTALL)
+
+_CHOICES = re.compile(
+    r'\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?'
+    r'|(?P<nested>\)[*+?{])|(?P<repeat>[*+?{])|(?P<branch>\|)', re.DOTALL)
+
+# Where blanks say nothing, or there are comments, the text of an expression
+# does not tell how its parts belong together.
+_VERBOSE = re.compile(r'\(\?(?:[a-zA-Z]*x|#)')
+
+
+class Replacement(typing.NamedTuple):
+    """What takes the place of a match.
+
+    ``expands`` tells whether a backslash in it has a meaning: it has in a
+    rule, and none in what a machine sent.
+    """
+
+    text: str
+    expands: bool = True
+
+
+class Pattern:
+    """A regular expression.
+
+    :param text: how it is written.
+    :param from_data: whether a part of it comes from a machine. Then it is
+        not kept by the libraries, and always has a time limit.
+    :raises: :class:`.exceptions.OperationError` where it is none.
+    """
+
+    __slots__ = ('_compiled', '_limited', '_quick', 'text')
+
+    def __init__(self, text: str, from_data: bool = False) -> None:
+        self.text = text
+        if from_data:
+            self._limited = functools.partial(_compile_with_limit, text)
+            self._quick = -1
+            return
+        try:
+            self._compiled = re.compile(text)
+        except (re.error, OverflowError, RecursionError) as exc:
+            raise exceptions.OperationError(
+                _('invalid regular expression: %s') % exc) from exc
+        self._limited = functools.partial(_compile_known, text)
+        self._quick = _longest_quick_text(self._compiled)
+
+    def __repr__(self) -> str:
+        return repr(self.text)
+
+    def find(self, method: str, text: str) -> typing.Any:
+        """Match a text.
+
+        :param method: of a compiled pattern: ``search``, ``match``,
+            ``fullmatch``.
+        :returns: a match of ``re`` or ``regex``, or None.
+        :raises: :class:`.exceptions.OperationError` where it takes too long.
+        """
+        length = len(text)
+        if length <= self._quick:
+            if length > _SHORT:
+                budget.current().check_time()
+            return getattr(self._compiled, method)(text)
+        return self._in_time(method, text)
+
+    def replace(self, replacement: Replacement, text: str) -> str:
+        """Replace each match in a text, as ``re.sub`` does.
+
+        What comes of a match is measured before it is made.
+
+        :raises: :class:`.exceptions.OperationError` where it takes too long,
+            or the replacement fits no match.
+        """
+        allowance = budget.current()
+        length = 0
+
+        def expand(match: typing.Any) -> str:
+            nonlocal length
+            longest = max(len(group or '') for group
+                          in (match[0], *match.groups()))
+            length += len(replacement.text)
+            if replacement.expands:
+                length += longest * replacement.text.count('\\')
+            if length > allowance.limits.size:
+                allowance.make_text(length)
+            if not replacement.expands:
+                return replacement.text
+            return typing.cast(str, match.expand(replacement.text))
+
+        try:
+            if len(text) <= min(self._quick, _SHORT):
+                return self._compiled.sub(expand, text)
+            return typing.cast(str, self._in_time('sub', expand, text))
+        except (re.error, regex_library.error, IndexError) as exc:
+            raise exceptions.OperationError(
+                _('invalid replacement: %s') % exc) from exc
+
+    def check_replacement(self, replacement: Replacement) -> None:
+        """See that a replacement may take the place of a match.
+
+        :raises: :class:`.exceptions.OperationError` where it may not.
+        """
+        try:
+            re.sub(f'{self.text}|', replacement.text, '')
+        except (re.error, IndexError) as exc:
+            raise exceptions.OperationError(
+                _('invalid replacement: %s') % exc) from exc
+
+    def has_group(self, group: typing.Any) -> bool:
+        """Tell whether it has a group of this number or name."""
+        if isinstance(group, str):
+            return group in self._compiled.groupindex
+        return isinstance(group, int) and 0 <= group <= self._compiled.groups
+
+    def matcher(self, method: str) -> typing.Callable[[typing.Any], bool]:
+        """Make a function that tells whether a value matches, as text."""
+        longest = min(self._quick, _SHORT)
+        match: typing.Any = None
+        if longest >= 0:
+            match = getattr(self._compiled, method)
+
+        def holds(value: typing.Any) -> bool:
+            if value is None:
+                return False
+            text = value if value.__class__ is str else str(value)
+            if len(text) <= longest:
+                return match(text) is not None
+            return self.find(method, text) is not None
+
+        return holds
+
+    def _in_time(self, method: str, *args: typing.Any) -> typing.Any:
+        most = min(TIME_LIMIT, budget.current().remaining())
+        try:
+            return getattr(self._limited(), method)(*args, timeout=most)
+        except TimeoutError as exc:
+            budget.current().check_time()
+            raise exceptions.OperationError(
+                _('the regular expression takes longer than %s seconds on '
+                  'this value') % TIME_LIMIT) from exc
+
+
+def _longest_quick_text(compiled: re.Pattern[str]) -> int:
+    """Return up to how many characters the pattern needs no time limit.
+
+    Each repetition can begin and end anywhere in the text, and each branch
+    doubles the ways there are; one repetition inside another has no bound
+    worth waiting for.
+    """
+    if compiled.flags & re.VERBOSE or _VERBOSE.search(compiled.pattern):
+        return -1
+    found = [match.lastgroup for match in _CHOICES.finditer(compiled.pattern)]
+    if 'nested' in found:
+        return -1
+    steps = _MOST_STEPS >> found.count('branch')
+    return int(steps ** (1 / (1 + found.count('repeat')))) - 1
+
+
+def _compile_with_limit(pattern: str) -> typing.Any:
+    """Compile a pattern of ``re`` for ``regex``, which knows more syntax.
+
+    A lone brace is no fuzzy matching, and ``[[:`` no POSIX class.
+    """
+    escaped = _BRACES.sub(_escape, pattern).replace('[:', r'[\:')
+    return regex_library.compile(escaped, cache_pattern=False)
+
+
+# Patterns of rules, which somebody with a password wrote.
+_compile_known = text_cache.for_short(maxsize=1024, longest=4096)(
+    _compile_with_limit)
+
+
+def _escape(match: re.Match[str]) -> str:
+    return rf'\{match[0]}' if match['lone'] else match[0]

@@ -1,0 +1,56 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""What a value with replacement fields is, and what it may be without data."""
+
+import abc
+import typing
+
+Roots = typing.Mapping[str, typing.Any]
+
+
+class Missing:
+    """A field that does not exist; ``field`` is its text without braces."""
+
+    __slots__ = ('field',)
+
+    def __init__(self, field: str) -> None:
+        self.field = field
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Missing) and other.field == self.field
+
+    def __hash__(self) -> int:
+        return hash(self.field)
+
+    def __repr__(self) -> str:
+        return f'Missing({self.field!r})'
+
+
+class Template(abc.ABC):
+    """A value with replacement fields somewhere in it."""
+
+    __slots__ = ()
+
+    @property
+    def parts(self) -> typing.Iterable[typing.Any]:
+        """What it is made of: templates among other values."""
+        return ()
+
+    @abc.abstractmethod
+    def render(self, roots: Roots) -> typing.Any:
+        """Return the value with the types it has in the data.
+
+        :param roots: the data by root name.
+        :returns: the value, or :class:`Missing`.
+        """

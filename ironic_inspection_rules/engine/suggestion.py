@@ -1,0 +1,170 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What to say of a name that nothing has: which one was perhaps meant.
+
+One voice for rules, files, requests, options and plugins alike.
+"""
+
+import difflib
+import json
+import os.path
+import re
+import typing
+
+from ironic_inspection_rules.i18n import _
+
+_MOST_LISTED = 40
+"""How many known names fit into a message."""
+
+_LONGEST = 80
+"""How many characters of a wrong name are worth showing."""
+
+_ELSEWHERE = {
+    'eq': ('=', '==', 'equal', 'equals', 'is', 'same'),
+    'ne': ('!=', '<>', 'not-equal', 'differs'),
+    'lt': ('<', 'less', 'less-than', 'below'),
+    'le': ('<=', 'at-most', 'less-or-equal'),
+    'gt': ('>', 'greater', 'greater-than', 'above', 'more-than'),
+    'ge': ('>=', 'at-least', 'greater-or-equal'),
+    'one-of': ('in', 'is-in', 'in-list'),
+    'contains': ('search', 'has', 'includes', 'like'),
+    'matches': ('regex', 'regexp', 'match', 'full-match'),
+    'is-none': ('null', 'none', 'is-null', 'missing', 'undefined'),
+    'is-empty': ('empty',),
+    'is-true': ('true',),
+    'is-false': ('false', 'not'),
+    'in-net': ('in-network', 'in-subnet', 'cidr'),
+    'any-of': ('or', 'any'),
+    'all-of': ('and', 'all'),
+    'none-of': ('nor', 'none'),
+    'fail': ('error', 'abort', 'reject', 'raise'),
+    'log': ('print', 'debug', 'message'),
+    'set-attribute': ('set', 'set-node-attribute', 'set-node-property'),
+    'add-trait': ('trait', 'set-trait'),
+    'remove-trait': ('del-trait', 'delete-trait', 'unset-trait'),
+    'conditions': ('if', 'when', 'match'),
+    'actions': ('then', 'do'),
+    'description': ('name', 'title', 'comment'),
+    'op': ('action', 'operator', 'operation', 'type'),
+    'args': ('arguments', 'parameters', 'params', 'with'),
+    'loop': ('with-items', 'for-each', 'items'),
+    'main': ('default', 'normal'),
+}
+"""Names here, and what the same thing is called elsewhere."""
+
+_MEANINGS = {other: name for name, others in _ELSEWHERE.items()
+             for other in others}
+
+
+def nearest(name: str, known: typing.Iterable[str],
+            cutoff: float = 0.6) -> str | None:
+    """Find the known name that was perhaps meant.
+
+    Case and punctuation do not count, other tongues' words for the same
+    thing do.
+
+    :param name: what was written.
+    :param known: the names there are.
+    :param cutoff: how much of them must be alike, 0 to 1.
+    """
+    by_form = {_form(each): each for each in sorted(known, reverse=True)}
+    form = _form(name)[:_LONGEST]
+    if form in by_form:
+        return by_form[form]
+    for word in (name.strip().lower(), form):
+        if _MEANINGS.get(word) in by_form.values():
+            return _MEANINGS[word]
+    one_off = [each for each in by_form if _one_letter_off(form, each)]
+    if len(one_off) == 1:
+        return by_form[one_off[0]]
+    near = difflib.get_close_matches(form, by_form, n=1, cutoff=cutoff)
+    return by_form[near[0]] if near else None
+
+
+def slip(name: str, known: typing.Iterable[str]) -> str | None:
+    """Find the one known name that differs by a slip of the finger.
+
+    That is one letter left out, put in, swapped with the next, or another
+    one; or case and punctuation.
+
+    :returns: None where there is none, or more than one.
+    """
+    form = _form(name)
+    known = list(known)
+    found = [each for each in known if _form(each) == form] or [
+        each for each in known if _one_letter_off(name, each)]
+    return found[0] if len(found) == 1 and name not in known else None
+
+
+def _one_letter_off(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    if len(long) - len(short) > 1:
+        return False
+    same = len(os.path.commonprefix([short, long]))
+    head, tail = short[same:], long[same:]
+    return head == tail[1:] or head[1:] == tail[1:] or (
+        head[:2] == tail[1::-1] and head[2:] == tail[2:])
+
+
+def hint(name: str, known: typing.Iterable[str]) -> str:
+    """Ask whether another name was meant, or list those there are.
+
+    :returns: a phrase without a full stop, empty where too many are known.
+    """
+    known = sorted(known)
+    near = nearest(name, known)
+    if near is not None:
+        return _('did you mean "%s"?') % near
+    if not 0 < len(known) <= _MOST_LISTED:
+        return ''
+    return _('known: %s') % ', '.join(known)
+
+
+def unknown(kind: str, name: str, known: typing.Iterable[str]) -> str:
+    """Say that there is no such name, and which one was perhaps meant.
+
+    :param kind: what the name is of: a field, an op, an argument.
+    """
+    return _with_hint(_('unknown %(kind)s "%(name)s"') % {
+        'kind': kind, 'name': shown(name)}, name, known)
+
+
+def not_one_of(value: object, known: typing.Sequence[str]) -> str:
+    """Say that a value is none of those there are."""
+    text = _('must be one of %(known)s, not %(value)s') % {
+        'known': ', '.join(known), 'value': quoted(value)}
+    near = nearest(value, known) if isinstance(value, str) else None
+    return f'{text}; ' + _('did you mean "%s"?') % near if near else text
+
+
+def quoted(value: object) -> str:
+    """Show a value that is wrong: text in quotes, others by their type."""
+    if isinstance(value, str):
+        return f'"{shown(value)}"'
+    if value is None or isinstance(value, bool | int | float):
+        return json.dumps(value)
+    return _('a value of type %s') % type(value).__name__
+
+
+def shown(text: str) -> str:
+    """Cut a text that is too long to be read."""
+    return text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'
+
+
+def _with_hint(text: str, name: str, known: typing.Iterable[str]) -> str:
+    followed = hint(name, known)
+    return f'{text}; {followed}' if followed else text
+
+
+def _form(name: str) -> str:
+    return re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')

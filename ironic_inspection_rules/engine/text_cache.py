@@ -1,0 +1,42 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What is known of a text is kept for short texts only.
+
+Machines and users choose texts, so what a cache holds needs a bound in bytes,
+not only in entries.
+"""
+
+import functools
+import typing
+
+_Known = typing.TypeVar('_Known')
+
+
+def for_short(maxsize: int, longest: int) -> typing.Callable[
+        [typing.Callable[[str], _Known]], typing.Callable[[str], _Known]]:
+    """Make a decorator that keeps the results of a function of a text.
+
+    :param maxsize: how many results are kept.
+    :param longest: how many characters a text may have for that.
+    """
+    def decorate(function: typing.Callable[[str], _Known]
+                 ) -> typing.Callable[[str], _Known]:
+        known = functools.lru_cache(maxsize=maxsize)(function)
+
+        @functools.wraps(function)
+        def call(text: str) -> _Known:
+            return known(text) if len(text) <= longest else function(text)
+
+        return call
+
+    return decorate

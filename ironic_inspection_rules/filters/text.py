@@ -1,0 +1,130 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Filters on text."""
+
+import re
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import pattern
+from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.i18n import _
+
+
+def read(value: typing.Any) -> str:
+    """Return the value as text, which numbers are too.
+
+    :raises: :class:`.exceptions.OperationError` where it is none.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    raise exceptions.OperationError(
+        _('takes text, not a value of type %s') % type(value).__name__)
+
+
+class Lower(plugin.Filter):
+    """``lower``: all letters in lower case."""
+
+    def __call__(self, value: typing.Any) -> str:
+        return read(value).lower()
+
+
+class Upper(plugin.Filter):
+    """``upper``: all letters in upper case."""
+
+    def __call__(self, value: typing.Any) -> str:
+        return read(value).upper()
+
+
+class Trim(plugin.Filter):
+    """``trim``: without blanks, or other characters, at both ends."""
+
+    def __call__(self, value: typing.Any, chars: str | None = None) -> str:
+        return read(value).strip(chars)
+
+
+class Replace(plugin.Filter):
+    """``replace``: with one text in the place of another."""
+
+    def __call__(self, value: typing.Any, old: str, new: str,
+                 count: int = -1) -> str:
+        text = read(value)
+        times = text.count(old) if count < 0 else count
+        budget.current().make_text(len(text) + times * len(new))
+        return text.replace(old, new, count)
+
+
+class Split(plugin.Filter):
+    """``split``: the list of the parts between a separator, or blanks."""
+
+    def __call__(self, value: typing.Any, sep: str | None = None
+                 ) -> list[str]:
+        text = read(value)
+        # Paid first: each part takes more memory than it has text.
+        budget.current().spend(
+            (len(text) >> 1 if sep is None else text.count(sep)) >> 2)
+        return text.split(sep)
+
+
+def _group(written: typing.Any) -> typing.Any:
+    """Return the number or name of a group."""
+    if not isinstance(written, str):
+        return written
+    group = re.sub(r'^\\(?:g<(\w+)>|(\d+))$',
+                   lambda match: match[1] or match[2], written)
+    return int(group) if group.isdecimal() else group
+
+
+class RegexSearch(plugin.Filter):
+    """``regex_search``: what matches, or a group of it; missing if nothing.
+
+    The group is a number or a name, as it is or as ``\\1`` or ``\\g<name>``.
+    """
+
+    LITERAL = frozenset({'group'})
+
+    def problems(self, arguments: typing.Mapping[str, typing.Any]
+                 ) -> typing.Iterator[tuple[str, str]]:
+        group = _group(arguments.get('group', 0))
+        if not arguments['regex'].has_group(group):
+            yield 'group', _('"%s" is no group of the regular expression'
+                             ) % (group,)
+
+    def __call__(self, value: typing.Any, regex: pattern.Pattern,
+                 group: typing.Any = 0) -> typing.Any:
+        match = regex.find('search', read(value))
+        found = None if match is None else match[_group(group)]
+        return data_path.ABSENT if found is None else found
+
+
+class RegexReplace(plugin.Filter):
+    """``regex_replace``: with a replacement for each match."""
+
+    def problems(self, arguments: typing.Mapping[str, typing.Any]
+                 ) -> typing.Iterator[tuple[str, str]]:
+        regex = arguments.get('regex')
+        replacement = arguments.get('replacement')
+        if isinstance(regex, pattern.Pattern) and replacement is not None:
+            try:
+                regex.check_replacement(replacement)
+            except exceptions.OperationError as exc:
+                yield 'replacement', str(exc)
+
+    def __call__(self, value: typing.Any, regex: pattern.Pattern,
+                 replacement: pattern.Replacement) -> str:
+        return regex.replace(replacement, read(value))

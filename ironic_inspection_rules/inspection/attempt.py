@@ -1,0 +1,211 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the inspection hook knows of the request that it works for.
+
+A worker delivers a request at least once, and what the rules of a phase do
+is to happen once. So their outcome is saved with the request as a checkpoint,
+in the same transaction as their changes, and further attempts repeat the
+outcome instead of running the rules again.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+import contextlib
+import contextvars
+from typing import Any
+
+from ironic.common import exception as ironic_exception
+from oslo_db import exception as db_exc
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.inspection import saving
+from ironic_inspection_rules.queue import checkpoints
+from ironic_inspection_rules.runs import recorder
+
+Difference = Mapping[str, Any]
+"""What makes one plugin data of another: ``set`` and ``unset`` names."""
+
+
+class Abandoned(BaseException):
+    """The attempt ends here, and Ironic is told nothing.
+
+    Not an ``Exception``: Ironic takes those as an inspection that failed.
+    """
+
+
+class NullAttempt:
+    """Inspection without a request, which happens once or not at all."""
+
+    def has_checkpoint(self, phase: str) -> bool:
+        """Whether an earlier attempt saved the outcome of a phase."""
+        return False
+
+    def replay(self, phase: str, task, target: working_copy.WorkingCopy,
+               plugin_data: dict) -> None:
+        """Repeat the outcome of a phase."""
+
+    def checkpoint(self, phase: str, target: working_copy.WorkingCopy,
+                   difference: Difference, more: Mapping[str, Any],
+                   error: Exception | None) -> saving.Checkpoint | None:
+        """Prepare the checkpoint of a phase."""
+        return None
+
+    @contextlib.contextmanager
+    def guard(self) -> Iterator[None]:
+        """Leave what goes wrong with the database to Ironic."""
+        yield
+
+
+class Attempt(NullAttempt):
+    """One attempt at a request.
+
+    :param saved: the checkpoints of the request.
+    """
+
+    def __init__(self, saved: checkpoints.Checkpoints) -> None:
+        self._saved = saved
+
+    def has_checkpoint(self, phase: str) -> bool:
+        """Whether an earlier attempt saved the outcome of a phase."""
+        return self._saved.read(phase) is not None
+
+    def replay(self, phase: str, task, target: working_copy.WorkingCopy,
+               plugin_data: dict) -> None:
+        """Repeat the outcome of a phase.
+
+        What the phase changed is set again where something else has set it
+        since: other hooks run once more in each attempt.
+
+        :param target: over the facts of now.
+        :param plugin_data: is changed in place.
+        :raises: HardwareInspectionFailure where a rule had inspection fail.
+        """
+        outcome = self._saved.read(phase)
+        recorder.current_or_new().take_up(phase, outcome.get('run'))
+        for root, path, *value in outcome['changes']:
+            _repeat(target, root, tuple(path), value)
+        saving.save(task, target, (), outcome['more'],
+                    self._checkpoint(phase, outcome))
+        apply(outcome['plugin_data'], plugin_data)
+        if outcome['error']:
+            raise ironic_exception.HardwareInspectionFailure(
+                error=outcome['error'])
+
+    def checkpoint(self, phase: str, target: working_copy.WorkingCopy,
+                   difference: Difference, more: Mapping[str, Any],
+                   error: Exception | None) -> saving.Checkpoint | None:
+        """Prepare the checkpoint of a phase.
+
+        :param target: holds the changes.
+        :param difference: what the phase did to plugin data.
+        :param more: further attributes of the node that were changed.
+        :param error: what a rule had inspection fail with.
+        :returns: saves it; raises Abandoned if the request has been
+            delivered anew.
+        """
+        return self._checkpoint(phase, {
+            'changes': _final_values(target),
+            'plugin_data': difference,
+            'more': more,
+            'error': str(error) if error else None,
+            'run': recorder.current_or_new().checkpoint(phase)})
+
+    def _checkpoint(self, phase: str, outcome: Mapping[str, Any]
+                    ) -> saving.Checkpoint:
+        def save(transaction: Any) -> None:
+            try:
+                self._saved.save(phase, outcome, transaction)
+            except exceptions.LeaseLost as exc:
+                raise Abandoned() from exc
+        return save
+
+    @contextlib.contextmanager
+    def guard(self) -> Iterator[None]:
+        """Abandon the attempt when the database goes away."""
+        try:
+            yield
+        except db_exc.DBConnectionError as exc:
+            raise Abandoned() from exc
+
+
+_NULL_ATTEMPT = NullAttempt()
+_CURRENT: contextvars.ContextVar[NullAttempt] = contextvars.ContextVar(
+    'attempt', default=_NULL_ATTEMPT)
+
+
+def current() -> NullAttempt:
+    """Tell which attempt this thread makes."""
+    return _CURRENT.get()
+
+
+@contextlib.contextmanager
+def attempt_scope(saved: checkpoints.Checkpoints) -> Iterator[None]:
+    """Have this thread attempt a request while the context lasts.
+
+    :raises: LeaseLost or TemporaryFailure where the attempt is abandoned.
+    """
+    token = _CURRENT.set(Attempt(saved))
+    try:
+        yield
+    except Abandoned as exc:
+        if isinstance(exc.__cause__, exceptions.LeaseLost):
+            raise exc.__cause__ from exc
+        raise exceptions.TemporaryFailure(str(exc.__cause__)) from exc
+    finally:
+        _CURRENT.reset(token)
+
+
+def difference(before: Mapping[str, Any],
+               after: Mapping[str, Any]) -> Difference:
+    """Tell what makes one plugin data of another, name by name."""
+    return {'set': {name: value for name, value in after.items()
+                    if name not in before
+                    or not data_path.same(before[name], value)},
+            'unset': [name for name in before if name not in after]}
+
+
+def apply(changes: Difference, plugin_data: dict) -> None:
+    """Change plugin data, in place."""
+    plugin_data.update(changes['set'])
+    for name in changes['unset']:
+        plugin_data.pop(name, None)
+
+
+def _final_values(target: working_copy.WorkingCopy) -> list[list[Any]]:
+    """List what became of the node and its ports, ports by their UUID."""
+    found: list[list[Any]] = []
+    for root, path, value in target.final_values():
+        if root == working_copy.PLUGIN_DATA:
+            continue
+        if root == working_copy.PORTS:
+            port = target.get(root, path[:1])
+            path = (port['uuid'], *path[1:])
+        found.append([root, path] if value is data_path.ABSENT
+                     else [root, path, value])
+    return found
+
+
+def _repeat(target: working_copy.WorkingCopy, root: str, path: data_path.Path,
+            value: list[Any]) -> None:
+    if root == working_copy.PORTS:
+        try:
+            path = (*target.port(path[0]), *path[1:])
+        except exceptions.OperationError:
+            # Removed meanwhile.
+            return
+    if value:
+        target.set(root, path, *value)
+    else:
+        target.unset(root, path)

@@ -1,0 +1,121 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What actions do beyond the data of the machine."""
+
+import logging
+import math
+import queue
+import threading
+from urllib import parse as urlparse
+
+from ironic.conf import CONF
+from oslo_log import log
+from oslo_utils import strutils
+import requests
+from urllib3.util import retry as urllib3_retry
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import effects as engine_effects
+from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.patches import http_adapter
+
+LOG = log.getLogger(__name__)
+
+_RETRIED = (429, 500, 502, 503, 504)
+
+
+class ServiceEffects:
+    """Effects of a rule that runs in a service of Ironic."""
+
+    def log(self, level: str, message: str) -> None:
+        """Write a line to the log of the service."""
+        LOG.log(getattr(logging, level.upper()), '%s', message)
+
+    def call(self, request: engine_effects.Request) -> None:
+        """Send a GET request, verified as ``[DEFAULT]webserver_verify_ca``.
+
+        :raises: :class:`.exceptions.OperationError` where it fails.
+        """
+        done: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        threading.Thread(target=lambda: done.put(_get(request)),
+                         daemon=True).start()
+        remaining = budget.current().remaining()
+        try:
+            problem = done.get(
+                timeout=None if remaining == math.inf else remaining)
+        except queue.Empty:
+            problem = _('no answer before the end of the phase')
+        if problem:
+            raise exceptions.OperationError(
+                _('GET %(url)s failed: %(error)s')
+                % {'url': masking.mask_url(request.url), 'error': problem})
+
+
+def _get(request: engine_effects.Request) -> str | None:
+    """Send a GET request, and tell what went wrong, if anything.
+
+    The answer is not read. Errors of the libraries hold the URL with the
+    values of its query, so nobody gets to see them.
+    """
+    try:
+        retry = urllib3_retry.Retry(
+            total=request.retries, backoff_factor=request.backoff_factor,
+            status_forcelist=_RETRIED, allowed_methods=['GET'],
+            raise_on_status=False)
+        with _Session(request) as session:
+            for scheme in ('http://', 'https://'):
+                session.mount(scheme, http_adapter.make(max_retries=retry))
+            with session.get(
+                    request.url, headers=request.headers,
+                    proxies=request.proxies, timeout=request.timeout,
+                    verify=_verify(), stream=True) as response:
+                return None if response.ok else (
+                    f'{response.status_code} {response.reason}')
+    except Exception as exc:
+        return type(exc).__name__
+
+
+class _Session(requests.Session):
+    """A session that follows no redirect to another scheme.
+
+    Another host does not get to see the headers of the rule.
+    """
+
+    def __init__(self, request: engine_effects.Request) -> None:
+        super().__init__()
+        self._scheme = urlparse.urlsplit(request.url).scheme
+        self._own_headers = tuple(request.headers or ())
+
+    def get_redirect_target(self, resp):
+        target = super().get_redirect_target(resp)
+        scheme = urlparse.urlsplit(target or '').scheme
+        if scheme and scheme != self._scheme:
+            raise requests.exceptions.InvalidSchema(scheme)
+        return target
+
+    def rebuild_auth(self, prepared_request, response):
+        super().rebuild_auth(prepared_request, response)
+        if self.should_strip_auth(response.request.url,
+                                  prepared_request.url):
+            for name in self._own_headers:
+                prepared_request.headers.pop(name, None)
+
+
+def _verify() -> bool | str:
+    try:
+        return strutils.bool_from_string(CONF.webserver_verify_ca,
+                                         strict=True)
+    except ValueError:
+        return CONF.webserver_verify_ca

@@ -1,0 +1,71 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Facts of a machine, from Ironic's objects."""
+
+import datetime
+
+from ironic.common import states
+from ironic.drivers.modules import inspect_utils
+
+from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.ruleset import machine
+
+
+def of_task(task, inventory: dict, plugin_data: dict) -> working_copy.Facts:
+    """Gather what rules may see of the node of a task.
+
+    :param task: a TaskManager instance.
+    :param inventory: as the ramdisk sent it.
+    :param plugin_data: as it is at present.
+    """
+    return of_node(task.node, task.ports, task.portgroups, inventory,
+                   plugin_data)
+
+
+def of_node(node, ports, portgroups, inventory: dict,
+            plugin_data: dict) -> working_copy.Facts:
+    """Gather what rules may see of a node and its ports."""
+    fields = as_dict(node)
+    fields['traits'] = node.traits.get_trait_names()
+    fields['auto_discovered'] = is_auto_discovered(node, plugin_data)
+    return working_copy.Facts(
+        inventory=inventory,
+        plugin_data=machine.seen_plugin_data(inventory, plugin_data),
+        node=fields,
+        ports=tuple(map(as_dict, ports)),
+        port_groups=tuple(map(as_dict, portgroups)))
+
+
+def is_auto_discovered(node, plugin_data: dict) -> bool:
+    """Tell whether auto-discovery has just enrolled this node."""
+    return (node.provision_state == states.ENROLL
+            and bool(plugin_data.get(inspect_utils.AUTO_DISCOVERED_FLAG)))
+
+
+def as_dict(ironic_object) -> dict:
+    """Return the plain fields of an object as JSON data."""
+    values: dict = {}
+    for name in ironic_object.fields:
+        try:
+            value = getattr(ironic_object, name)
+        except NotImplementedError:
+            # Not set: a check in advance takes longer than all the rest.
+            continue
+        if isinstance(value, datetime.datetime):
+            values[name] = value.isoformat()
+        elif value is None or isinstance(value, _PLAIN):
+            values[name] = value
+    return values
+
+
+_PLAIN = (str, int, float, bool, dict, list)

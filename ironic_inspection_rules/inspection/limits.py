@@ -1,0 +1,41 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""What the rules of a phase may take, as the options say."""
+
+from ironic.conf import CONF
+
+from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.patches import body_limit
+
+_KIB_WITHOUT_OPTION = 16384
+"""Ironic 35.0 and 36 do not limit what is posted."""
+
+
+def of(phase: str) -> budget.Limits:
+    """Return the limits of a phase."""
+    options = CONF.inspection_rules
+    early = phase == model.EARLY
+    return budget.Limits(
+        time=(options.early_phase_time_limit if early
+              else options.phase_time_limit),
+        operations=(options.early_phase_operation_limit if early
+                    else options.phase_operation_limit),
+        loop=options.loop_limit,
+        depth=body_limit.depth(),
+        size=1024 * getattr(CONF.api, 'max_json_body_size_inspection',
+                            _KIB_WITHOUT_OPTION))
+
+
+def by_phase() -> dict[str, budget.Limits]:
+    """Return the limits of each phase."""
+    return {phase: of(phase) for phase in model.PHASES}

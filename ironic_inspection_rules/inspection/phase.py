@@ -1,0 +1,160 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A phase of rules on the node of a task."""
+
+import time
+
+from ironic.common import exception as ironic_exception
+from ironic.conf import CONF
+from oslo_log import log
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import hiding
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import runner
+from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.inspection import applicability
+from ironic_inspection_rules.inspection import attempt
+from ironic_inspection_rules.inspection import effects
+from ironic_inspection_rules.inspection import facts
+from ironic_inspection_rules.inspection import keeping
+from ironic_inspection_rules.inspection import limits
+from ironic_inspection_rules.inspection import saving
+from ironic_inspection_rules.patches import redfish
+from ironic_inspection_rules.ruleset import repository
+from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import recorder
+
+LOG = log.getLogger(__name__)
+
+
+class PhaseRunner:
+    """Runs phases of rules where Ironic inspects nodes.
+
+    :param rules: the rules in force.
+    """
+
+    def __init__(self, rules: repository.Repository) -> None:
+        self._rules = rules
+
+    def preprocess(self, task, inventory: dict, plugin_data: dict) -> None:
+        """Run the rules of the preprocess phase.
+
+        A node that was just discovered gets its scope first.
+
+        :param plugin_data: is changed in place.
+        :raises: HardwareInspectionFailure where a rule fails.
+        """
+        with attempt.current().guard():
+            if facts.is_auto_discovered(task.node, plugin_data):
+                _set_scope(task.node)
+        self._run(task, inventory, plugin_data, model.PREPROCESS)
+
+    def apply(self, task, inventory: dict, plugin_data: dict,
+              phase: str) -> None:
+        """Run rules where Ironic would apply its own.
+
+        :param phase: as Ironic calls it. Nothing happens in any but the
+            main one: the others have places of their own.
+        :raises: HardwareInspectionFailure where a rule fails.
+        """
+        if phase == model.MAIN:
+            before = dict(plugin_data)
+            self._run(task, inventory, plugin_data, phase)
+            if plugin_data != before:
+                redfish.store_again(task, inventory, plugin_data)
+
+    def _run(self, task, inventory: dict, plugin_data: dict,
+             phase: str) -> None:
+        current = attempt.current()
+        with current.guard():
+            self._rules.refresh(task.context)
+            plans = self._rules.plans(phase)
+            saved = current.has_checkpoint(phase)
+            run = recorder.current_or_new()
+            run.begin(inventory, plugin_data)
+            supported = applicability.is_supported(task.node)
+            if supported:
+                run.run_rules(self._rules.revision)
+            if not saved and not (plans and supported):
+                return
+            # Hooks make ports, and the task would show those of before.
+            task.ports = task.portgroups = None
+            redfish.reconcile_properties(task)
+            machine = facts.of_task(task, inventory, plugin_data)
+            target = working_copy.WorkingCopy(
+                machine, effects.ServiceEffects(),
+                hiding.located(run.hidden, machine.ports))
+            before = dict(plugin_data)
+            try:
+                if saved:
+                    current.replay(phase, task, target, plugin_data)
+                else:
+                    _apply(plans, phase, task, target, plugin_data)
+            finally:
+                run.set_aside(before, plugin_data)
+                redfish.reconcile_properties(task)
+
+
+def _apply(plans, phase: str, task, target: working_copy.WorkingCopy,
+           plugin_data: dict) -> None:
+    run = recorder.current_or_new()
+    started = time.perf_counter()
+    outcome = runner.run(
+        plans, target, task.node.properties.get(model.SCOPE_PROPERTY),
+        keep=True, limits=limits.of(phase))
+    seconds = time.perf_counter() - started
+    LOG.debug('%(count)d inspection rules of phase %(phase)s matched '
+              'node %(node)s', {'count': len(outcome.traces),
+                                'phase': phase, 'node': task.node.uuid})
+    run.add(phase, record.of_phase(outcome, seconds))
+    run.hide(hiding.lasting(target.hidden,
+                            target.roots[working_copy.PORTS]))
+    error = outcome.error
+    try:
+        if outcome.keeps_changes:
+            _save(outcome, phase, task, target, plugin_data)
+    except exceptions.RuleError as exc:
+        error = exc
+        run.add(phase, record.of_phase(outcome, seconds, saved=False))
+    keeping.phase_ended(phase, outcome, seconds, task.node.uuid, error)
+    if error:
+        raise ironic_exception.HardwareInspectionFailure(
+            error=str(error)) from error
+
+
+def _save(outcome: runner.Outcome, phase: str, task,
+          target: working_copy.WorkingCopy, plugin_data: dict) -> None:
+    before, maintenance = dict(plugin_data), _maintenance(outcome.error)
+    saving.update_plugin_data(target, plugin_data)
+    outcome.record(plugin_data, phase)
+    checkpoint = attempt.current().checkpoint(
+        phase, target, attempt.difference(before, plugin_data), maintenance,
+        outcome.error) if outcome.traces else None
+    saving.save(task, target, outcome.traces, maintenance, checkpoint)
+
+
+def _maintenance(error: exceptions.RuleError | None) -> dict:
+    """Return what the node gets if a rule wants it in maintenance."""
+    if isinstance(error, exceptions.RuleFailed) and error.maintenance:
+        return {'maintenance': True,
+                'maintenance_reason': error.reason or str(error)}
+    return {}
+
+
+def _set_scope(node) -> None:
+    """Give a node that was just discovered its inspection scope."""
+    scope = CONF.auto_discovery.inspection_scope
+    if scope and model.SCOPE_PROPERTY not in node.properties:
+        node.properties = {**node.properties, model.SCOPE_PROPERTY: scope}
+        node.save()

@@ -1,0 +1,186 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Saving what the rules of a phase changed, each object once."""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+import contextlib
+import copy
+from typing import Any
+
+from ironic import objects
+from ironic.common import driver_factory
+from ironic.common import exception as ironic_exception
+from ironic.common import utils
+from ironic.drivers import base as driver_base
+from oslo_utils import uuidutils
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.patches import database
+
+Checkpoint = Callable[[Any], None]
+"""Called with a session of the database, within its transaction."""
+
+Traces = tuple[trace.RuleTrace, ...]
+
+_INTERFACES = tuple(f'{name}_interface'
+                    for name in sorted(driver_base.ALL_INTERFACES))
+
+
+@transaction.retried
+def save(task, target: working_copy.WorkingCopy, traces: Traces,
+         more: Mapping[str, Any] | None = None,
+         checkpoint: Checkpoint | None = None) -> None:
+    """Save a phase's changes of the node, its ports and traits.
+
+    Each object is saved once, and all of them or none. What loses against
+    another transaction is read and changed anew.
+
+    :param task: a TaskManager instance with an exclusive lock.
+    :param target: holds the changes.
+    :param traces: what the rules did, to name the one at fault.
+    :param more: further attributes of the node to save with them.
+    :param checkpoint: does the rest of what the transaction is to do.
+    :raises: :class:`.exceptions.RuleError` where Ironic refuses a change.
+    """
+    try:
+        _write(task, target, traces, more or {}, checkpoint)
+    except Exception:
+        for saved in [task.node, *task.ports]:
+            saved.refresh()
+        raise
+
+
+def update_plugin_data(target: working_copy.WorkingCopy,
+                       plugin_data: dict) -> None:
+    """Take a phase's changes over into plugin data, in place."""
+    for name, value in target.changed(working_copy.PLUGIN_DATA).items():
+        if value is data_path.ABSENT:
+            plugin_data.pop(name, None)
+        else:
+            plugin_data[name] = copy.deepcopy(value)
+
+
+def _write(task, target: working_copy.WorkingCopy, traces: Traces,
+           more: Mapping[str, Any], checkpoint: Checkpoint | None) -> None:
+    attributes = target.changed(working_copy.NODE)
+    traits = attributes.pop(working_copy.TRAITS, None)
+    with database.transaction() as session:
+        if checkpoint is not None:
+            checkpoint(session)
+        if attributes or more:
+            with _blaming(traces, working_copy.NODE):
+                _update_node(task, {**attributes, **more})
+        _write_ports(task, target, traces)
+        if traits is not None:
+            with _blaming(traces, working_copy.TRAITS):
+                task.node.traits = objects.TraitList.create(
+                    task.context, task.node.id, traits)
+                task.node.obj_reset_changes(['traits'])
+
+
+def _write_ports(task, target: working_copy.WorkingCopy,
+                 traces: Traces) -> None:
+    changed = [(port, values) for index, port in enumerate(task.ports)
+               if (values := target.changed(working_copy.PORTS, str(index)))]
+    names = {values.get('name'): port for port, values in changed}
+    for port, values in changed:
+        if 'name' in values and names.get(port.name, port) is not port:
+            # No two ports have one name, also while they exchange theirs.
+            port.name = None
+            port.save()
+    for port, values in changed:
+        with _blaming(traces, f'port {port.address}'):
+            _update(port, values, _PORT_REFERENCES, task.context)
+            port.save()
+
+
+@contextlib.contextmanager
+def _blaming(traces: Traces, name: str) -> Iterator[None]:
+    """Lay an error of Ironic on the rule that changed the object last."""
+    try:
+        yield
+    except (ironic_exception.IronicException, ValueError) as exc:
+        done = [(rule.rule, action) for rule in traces
+                for action in rule.actions
+                if any(change.object == name for change in action.changes)]
+        if not done:
+            raise
+        rule, action = done[-1]
+        cause = None if rule.sensitive else exc
+        raise exceptions.RuleError(
+            rule.label, action.op,
+            None if cause is None else str(cause)) from cause
+
+
+def _update_node(task, attributes: Mapping[str, Any]) -> None:
+    node = task.node
+    name = attributes.get('name')
+    if name is not None and (not utils.is_valid_logical_name(name)
+                             or uuidutils.is_uuid_like(name)):
+        raise ValueError(_('"%s" is not a valid name of a node') % name)
+    _update(node, attributes, _NODE_REFERENCES, task.context)
+    if 'driver' in attributes or set(attributes) & set(_INTERFACES):
+        _fit_interfaces(node, attributes)
+    node.save()
+
+
+def _find_chassis(context, uuid: str) -> Any:
+    return objects.Chassis.get_by_uuid(context, uuid)
+
+
+def _find_portgroup(context, uuid: str) -> Any:
+    return objects.Portgroup.get_by_uuid(context, uuid)
+
+
+_NODE_REFERENCES: dict[str, tuple[str, Callable[..., Any]]] = {
+    'chassis_uuid': ('chassis_id', _find_chassis),
+}
+_PORT_REFERENCES: dict[str, tuple[str, Callable[..., Any]]] = {
+    'portgroup_uuid': ('portgroup_id', _find_portgroup),
+}
+
+
+def _update(saved, values: Mapping[str, Any],
+            references: Mapping[str, tuple[str, Callable[..., Any]]],
+            context) -> None:
+    for name, value in values.items():
+        if name in references:
+            field, find = references[name]
+            setattr(saved, field, value and find(context, value).id)
+        else:
+            setattr(saved, name, copy.deepcopy(value))
+
+
+def _fit_interfaces(node, chosen: Mapping[str, Any]) -> None:
+    """Let interfaces that the driver lacks fall back to its defaults.
+
+    Those that a rule chose itself have to be right.
+    """
+    hardware_type = driver_factory.get_hardware_type(node.driver)
+    for field in _INTERFACES:
+        name = getattr(node, field)
+        if name is not None and not chosen.get(field):
+            try:
+                driver_factory.get_interface(
+                    hardware_type, field.removesuffix('_interface'), name)
+            except (ironic_exception.IncompatibleInterface,
+                    ironic_exception.InterfaceNotFoundInEntrypoint):
+                setattr(node, field, None)
+    driver_factory.check_and_update_node_interfaces(node, hardware_type)

@@ -1,0 +1,161 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a service of Ironic needs before it can run rules."""
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+import contextlib
+import functools
+import os
+import signal
+
+from ironic.common import context as ironic_context
+from ironic.conf import CONF
+from oslo_log import log
+import psutil
+
+from ironic_inspection_rules import conf
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.conf import validation
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.inspection import keeping
+from ironic_inspection_rules.inspection import phase
+from ironic_inspection_rules.objects import remote
+from ironic_inspection_rules.objects import rule as rule_object
+from ironic_inspection_rules.objects import tables
+from ironic_inspection_rules.patches import deploy as deploy_patch
+from ironic_inspection_rules.patches import name
+from ironic_inspection_rules.patches import names
+from ironic_inspection_rules.patches import redfish
+from ironic_inspection_rules.patches import rule_engine
+from ironic_inspection_rules.ruleset import builtin
+from ironic_inspection_rules.ruleset import repository
+from ironic_inspection_rules.traits import deploy
+
+LOG = log.getLogger(__name__)
+
+
+class ObjectStore:
+    """Stored rules, through the versioned object."""
+
+    def revision(self, context) -> int:
+        """Return a number that is another one after each change."""
+        return rule_object.Rule.get_revision(context)
+
+    def rules(self, context) -> list[dict]:
+        """Return all stored rules in creation order."""
+        return [rule.as_dict() for rule in rule_object.Rule.list(context)]
+
+
+@functools.cache
+def rules() -> repository.Repository:
+    """Return the rules in force in this process; made at its start.
+
+    What makes that impossible is logged in one clear line, and stops the
+    service.
+
+    :raises: :class:`.exceptions.Invalid` for a bad option,
+        :class:`.exceptions.DatabaseNotReady`,
+        :class:`.exceptions.InvalidBuiltInRules` or
+        :class:`.exceptions.PluginError`.
+    """
+    conf.register_opts(CONF)
+    with required():
+        validation.check(CONF)
+        tables.check()
+        return _repository()
+
+
+@contextlib.contextmanager
+def required() -> Iterator[None]:
+    """Stop the service when what it needs at its start fails.
+
+    The log then says why, in one clear line.
+
+    :raises: what is raised inside.
+    """
+    try:
+        yield
+    except exceptions.InspectionRulesError as exc:
+        LOG.critical('%s', exc)
+        _stop_master()
+        raise
+
+
+def is_all_in_one() -> bool:
+    """Whether API and conductor are one process."""
+    return CONF.rpc_transport in ('none', 'local')
+
+
+def conductor() -> phase.PhaseRunner:
+    """Have rules run in the conductor of this process.
+
+    :returns: what runs them.
+    :raises: as :func:`rules`.
+    """
+    with required():
+        name.check(names.OF_CONDUCTOR)
+    LOG.debug('Answers for %s', [each.obj_name() for each in remote.CLASSES])
+    runner = phase.PhaseRunner(rules())
+    rule_engine.replace(runner.apply)
+    redfish.install()
+    keeping.install()
+    deploy_patch.check(deploy.node_problem)
+    if CONF.inspection_queue.enabled:
+        # What is switched off is not even loaded.
+        from ironic_inspection_rules.coordination import power_on
+        with required():
+            power_on.install()
+    return runner
+
+
+def _stop_master() -> None:
+    """Stop the process that would start this one again and again.
+
+    Ironic's launcher restarts a worker that does not come up, for ever. A
+    launcher that is asked to end does so with 0, as if all was well, and one
+    that is interrupted with 1.
+    """
+    parent = psutil.Process(os.getppid())
+    if ': master process [' in ' '.join(parent.cmdline()):
+        parent.send_signal(signal.SIGINT)
+
+
+def _repository() -> repository.Repository:
+    options = CONF.inspection_rules
+    ops = registry.installed()
+    built_in = builtin.load(options.built_in, ops) if options.built_in else ()
+    _refuse_twins(built_in)
+    return repository.Repository(
+        ops, built_in, ObjectStore(), options.default_scope,
+        options.mask_secrets)
+
+
+def _refuse_twins(built_in: Sequence[model.Rule]) -> None:
+    """Have no built-in rule carry the UUID of a stored one.
+
+    :raises: :class:`.exceptions.InvalidBuiltInRules` that names both.
+    """
+    if not built_in or not tables.are_here():
+        return
+    stored = {uuid for uuid, _value in rule_object.Rule.list_values(
+        ironic_context.get_admin_context(), 'uuid', {})}
+    for rule in built_in:
+        if rule.uuid in stored:
+            raise exceptions.InvalidBuiltInRules(
+                CONF.inspection_rules.built_in,
+                _('rule %(name)s has the UUID %(uuid)s of a stored one') % {
+                    'name': rule.description or rule.uuid,
+                    'uuid': rule.uuid})

@@ -1,0 +1,106 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What is known of many machines, read together."""
+
+from ironic.objects import base
+from oslo_utils import timeutils
+from oslo_versionedobjects import base as object_base
+
+from ironic_inspection_rules.db import machine
+
+
+@base.IronicObjectRegistry.register
+class InspectedMachine(base.IronicObject):
+    """Machines; there is never an instance of one.
+
+    Methods take the context that Ironic's RPC hands to the conductor as
+    their first argument, and return plain data.
+    """
+
+    # Version 1.0: Initial version
+    VERSION = '1.0'
+
+    @classmethod
+    @object_base.remotable
+    def identify(cls, context, uuids, names):
+        """Find nodes by UUID or by name.
+
+        :returns: pairs of UUID and name of those that there are.
+        """
+        return machine.identify(uuids, names)
+
+    @classmethod
+    @object_base.remotable
+    def list_ports(cls, context, node_ids):
+        """Read the ports of nodes.
+
+        :returns: a list of the fields of each port, times as ISO 8601 text.
+        """
+        return _plain(machine.list_ports(node_ids))
+
+    @classmethod
+    @object_base.remotable
+    def list_port_groups(cls, context, node_ids):
+        """Read the port groups of nodes.
+
+        :returns: as for :meth:`list_ports`.
+        """
+        return _plain(machine.list_port_groups(node_ids))
+
+    @classmethod
+    @object_base.remotable
+    def measure(cls, context, node_ids, node_uuids):
+        """Tell how large the data are that the next two methods read.
+
+        :param node_ids: whose stored data to measure.
+        :param node_uuids: whose failed runs to measure.
+        :returns: two lists, of pairs of the ``id`` or the UUID of a node and
+            the characters of its data as JSON.
+        """
+        return [list(map(list, pairs)) for pairs in (
+            machine.measure_inventories(node_ids),
+            machine.measure_failed(node_uuids))]
+
+    @classmethod
+    @object_base.remotable
+    def list_inventories(cls, context, node_ids):
+        """Read what is stored in the database of inspections that passed.
+
+        :returns: a list of dicts with ``node_id``, ``stored_at`` (ISO 8601),
+            ``inventory`` and ``plugin_data``.
+        """
+        return [{'node_id': row['node_id'],
+                 'stored_at': _iso(row['updated_at'] or row['created_at']),
+                 'inventory': row['inventory_data'],
+                 'plugin_data': row['plugin_data']}
+                for row in machine.list_inventories(node_ids)]
+
+    @classmethod
+    @object_base.remotable
+    def list_failed(cls, context, node_uuids):
+        """Read what machines sent in their last runs, where these failed.
+
+        :returns: a list of dicts with ``node_uuid``, ``uuid`` (of the run),
+            ``created_at`` (ISO 8601), ``inventory`` and ``plugin_data``.
+        """
+        return [{**row, 'created_at': _iso(row['created_at'])}
+                for row in machine.list_failed(node_uuids)]
+
+
+def _plain(rows):
+    return [{**row, 'created_at': _iso(row['created_at']),
+             'updated_at': _iso(row['updated_at'])} for row in rows]
+
+
+def _iso(time):
+    return time and timeutils.normalize_time(time).isoformat()

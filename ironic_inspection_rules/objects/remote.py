@@ -1,0 +1,22 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The objects that an API without a database asks a conductor for."""
+
+from ironic_inspection_rules.objects import machine
+from ironic_inspection_rules.objects import request
+from ironic_inspection_rules.objects import rule
+from ironic_inspection_rules.objects import rule_statistics
+from ironic_inspection_rules.objects import run
+
+CLASSES = (machine.InspectedMachine, request.InspectionRequest, rule.Rule,
+           rule_statistics.RuleStatistics, run.InspectionRun)
+"""To import them is to register them."""

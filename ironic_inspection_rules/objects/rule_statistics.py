@@ -1,0 +1,64 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What is counted of each rule, as the API and the conductor reach it."""
+
+from ironic.objects import base
+from oslo_utils import timeutils
+from oslo_versionedobjects import base as object_base
+
+from ironic_inspection_rules.db import rule_statistics as db_statistics
+
+_TIMES = ('since', 'last_matched_at')
+
+
+@base.IronicObjectRegistry.register
+class RuleStatistics(base.IronicObject,
+                     object_base.VersionedObjectDictCompat):
+    """What was counted of the rules, over all processes.
+
+    Methods take the context that Ironic's RPC hands to the conductor as
+    their first argument. Rows are plain mappings, a value for each column;
+    times are ISO 8601 text, which JSON-RPC can carry.
+    """
+
+    # Version 1.0: Initial version
+    VERSION = '1.0'
+
+    @classmethod
+    @object_base.remotable
+    def add(cls, context, rows):
+        """Add numbers to those that are stored.
+
+        :param rows: list of mappings, one for each rule.
+        """
+        db_statistics.add_statistics([
+            {**row, **{name: _parse(row[name]) for name in _TIMES}}
+            for row in rows])
+
+    @classmethod
+    @object_base.remotable
+    def list(cls, context):
+        """Find what was counted of every rule.
+
+        :returns: list of mappings, one for each rule.
+        """
+        return [{**row, **{name: _format(row[name]) for name in _TIMES}}
+                for row in map(dict, db_statistics.list_statistics())]
+
+
+def _parse(text):
+    return text and timeutils.normalize_time(timeutils.parse_isotime(text))
+
+
+def _format(time):
+    return time and f'{time.isoformat()}+00:00'

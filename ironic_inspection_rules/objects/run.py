@@ -1,0 +1,92 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The versioned object of a run of rules."""
+
+from ironic.common import exception as ironic_exception
+from ironic.objects import base
+from ironic.objects import fields as object_fields
+from oslo_versionedobjects import base as object_base
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import run as db_run
+
+
+@base.IronicObjectRegistry.register
+class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
+    """What the rules did in one inspection of a node.
+
+    Methods take the context that Ironic's RPC hands to the conductor as
+    their first argument. ``phases`` is there where a run is read whole.
+    """
+
+    # Version 1.0: Initial version
+    VERSION = db_run.VERSION
+
+    fields = {
+        'id': object_fields.IntegerField(),
+        'uuid': object_fields.UUIDField(),
+        'node_uuid': object_fields.UUIDField(),
+        'event': object_fields.StringField(),
+        'inspect_interface': object_fields.StringField(nullable=True),
+        'result': object_fields.StringField(),
+        'error': object_fields.StringField(nullable=True),
+        'revision': object_fields.IntegerField(nullable=True),
+        'started_at': object_fields.DateTimeField(nullable=True),
+        'phases': object_fields.FlexibleDictField(),
+    }
+
+    @classmethod
+    @object_base.remotable
+    def get_by_uuid(cls, context, node_uuid, uuid):
+        """Find a run of a node.
+
+        :returns: the :class:`InspectionRun`, whole.
+        :raises: NotFound if the node has no such run.
+        """
+        try:
+            row = db_run.get_run(node_uuid, uuid)
+        except exceptions.RunNotFound as exc:
+            raise ironic_exception.NotFound(str(exc)) from exc
+        return cls._from_db_object(context, cls(), row)
+
+    @classmethod
+    @object_base.remotable
+    def list(cls, context, node_uuid, limit=None, marker=None, whole=False):
+        """Find runs of a node, newest first.
+
+        :param limit: the most to find.
+        :param marker: UUID of the run before the first one.
+        :param whole: whether with what rules did in each phase.
+        :returns: list of :class:`InspectionRun`.
+        :raises: NotFound if there is no such marker.
+        """
+        before = (cls.get_by_uuid(context, node_uuid, marker).id
+                  if marker else None)
+        rows = db_run.list_runs(node_uuid, limit, before, whole)
+        fields = None if whole else [name for name in cls.fields
+                                     if name != 'phases']
+        return cls._from_db_object_list(context, rows, fields=fields)
+
+    @classmethod
+    @object_base.remotable
+    def get_data(cls, context, node_uuid):
+        """Find what the machine sent in the node's last run, if it failed.
+
+        :returns: ``uuid``, ``created_at`` (ISO 8601), ``inventory`` and
+            ``plugin_data``; None if there is nothing.
+        """
+        row = db_run.get_data(node_uuid)
+        return row and {'uuid': row.uuid,
+                        'created_at': row.created_at.isoformat(),
+                        'inventory': row.inventory,
+                        'plugin_data': row.plugin_data}

@@ -1,0 +1,61 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Text with a unit, where a comparison needs a number."""
+
+import re
+import typing
+
+from ironic_inspection_rules.conditions import comparison
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.offline.checks import checked_rule
+
+_QUANTITY = re.compile(r'\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-zµ]+|%)\s*')
+
+_BYTES = {'b': 1, 'k': 2 ** 10, 'kb': 1000, 'kib': 2 ** 10, 'm': 2 ** 20,
+          'mb': 1000 ** 2, 'mib': 2 ** 20, 'g': 2 ** 30, 'gb': 1000 ** 3,
+          'gib': 2 ** 30, 't': 2 ** 40, 'tb': 1000 ** 4, 'tib': 2 ** 40}
+
+_KEPT_IN = {'physical_mb': ('MiB', 2 ** 20), 'memory_mb': ('MiB', 2 ** 20),
+            'local_gb': ('GiB', 2 ** 30), 'size': ('bytes', 1),
+            'total': ('bytes', 1)}
+"""The unit of what an inventory or a node has under these names."""
+
+
+def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find quantities that compare as text with a field."""
+    for condition in rule.all_conditions:
+        values = condition.arguments.get('values')
+        if not isinstance(condition.op.plugin, comparison.Comparison) or (
+                not isinstance(values, list)):
+            continue
+        fields = interpolation.fields(values)
+        for value in values if fields else ():
+            match = isinstance(value, str) and _QUANTITY.fullmatch(value)
+            if match:
+                yield condition.pointer_to('values'), _(
+                    '"%(value)s" compares as text, not as a number; write '
+                    'a number in the unit of the field%(example)s') % {
+                        'value': value,
+                        'example': _example(match, fields[0])}
+
+
+def _example(match: re.Match[str], field: interpolation.Field) -> str:
+    """Say which number, where the units are known."""
+    unit: typing.Any = _KEPT_IN.get(field.steps[-1]) if field.steps else None
+    given = _BYTES.get(match[2].lower())
+    if unit is None or given is None:
+        return ''
+    return _(', %(number)d: {%(field)s} is in %(unit)s') % {
+        'number': float(match[1]) * given / unit[1], 'field': field.text,
+        'unit': unit[0]}

@@ -1,0 +1,86 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Work on many files of machines, on all processors."""
+
+from collections import deque
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from concurrent import futures
+import os
+import signal
+import typing
+
+_CHUNK = 25
+"""Files that a process is given at a time."""
+
+_WAITING = 3
+"""Chunks that wait for each process, so that none is idle."""
+
+Result = typing.TypeVar('Result')
+Work = Callable[[Sequence[str]], Result]
+"""What is done to a chunk of files, named by their paths."""
+
+_work: Work[typing.Any]
+
+
+def in_chunks(paths: Sequence[str], prepare: Callable[[], Work[Result]],
+              jobs: int | None = None) -> Iterator[tuple[int, Result]]:
+    """Do the work on chunks of files and yield each chunk's result in order.
+
+    What is kept of finished chunks does not grow with their number.
+
+    :param prepare: makes the work once in each process; can be pickled, as
+        the results can.
+    :param jobs: number of processes, as many as processors if None.
+    :returns: the number of files in a chunk and the result, in the order of
+        the files.
+    """
+    chunks = [paths[start:start + _CHUNK]
+              for start in range(0, len(paths), _CHUNK)]
+    jobs = min(jobs or _processors(), len(chunks))
+    if jobs <= 1:
+        work = prepare()
+        for chunk in chunks:
+            yield len(chunk), work(chunk)
+        return
+    with futures.ProcessPoolExecutor(jobs, initializer=_prepare,
+                                     initargs=(prepare,)) as pool:
+        waiting: deque[tuple[int, futures.Future[Result]]] = deque()
+        try:
+            for chunk in chunks:
+                waiting.append((len(chunk), pool.submit(_do, chunk)))
+                if len(waiting) > jobs * _WAITING:
+                    count, future = waiting.popleft()
+                    yield count, future.result()
+            while waiting:
+                count, future = waiting.popleft()
+                yield count, future.result()
+        finally:
+            for _count, future in waiting:
+                future.cancel()
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def _prepare(prepare: Callable[[], Work[typing.Any]]) -> None:
+    global _work
+    # A terminal interrupts all processes; the first one ends the others.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _work = prepare()
+
+
+def _do(chunk: Sequence[str]) -> typing.Any:
+    return _work(chunk)

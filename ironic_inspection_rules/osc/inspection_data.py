@@ -1,0 +1,179 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""``openstack baremetal inspection data``: stored inventories as files."""
+
+import functools
+import json
+import os
+import pathlib
+import re
+import secrets
+from typing import Any
+
+from ironicclient.osc import command
+from openstack import exceptions as sdk_exceptions
+from osc_lib import exceptions as osc_exceptions
+
+from ironic_inspection_rules.anonymity import machine
+from ironic_inspection_rules.client import node
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.osc import cloud
+from ironic_inspection_rules.osc import node_selection
+from ironic_inspection_rules.osc import parallel
+
+_SUFFIX = '.json'
+_UNSAFE = re.compile(r'[^A-Za-z0-9._-]')
+_LONGEST_NAME = 200
+_SHORTEST_KEY = 16
+_OF_RULES = 'inspection_rules'
+"""What the last run of rules left in the plugin data."""
+
+
+class ExportInspectionData(command.Command):
+    """Write the stored inventories of nodes to files, one for each node.
+
+    They are what "ironic-inspection-rules test --inventory" takes. Nodes
+    without a stored inventory are left out.
+    """
+
+    def get_parser(self, prog_name):
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            'directory', metavar='<directory>',
+            help=_('Directory for the files; it is made'))
+        parser.add_argument('filters', metavar=node_selection.METAVAR,
+                            nargs='*', help=node_selection.HELP)
+        parser.add_argument(
+            '--anonymize', action='store_true',
+            help=_('Replace serial numbers, addresses, names and UUIDs by '
+                   'others of the same form, the same one the same in all '
+                   'files, and leave out secrets and logs'))
+        parser.add_argument(
+            '--key', metavar='<file>',
+            help=_('With --anonymize, a file with the secret that the '
+                   'replacements depend on, to get the same ones the next '
+                   'time; a random one if not given, and nobody can tell '
+                   'what was replaced'))
+        parser.add_argument(
+            '--force', action='store_true',
+            help=_('Write to a directory that has files, over those of the '
+                   'same names'))
+        parallel.add_jobs(parser)
+        return parser
+
+    def take_action(self, parsed_args):
+        selection = node_selection.NodeSelection.parse(parsed_args.filters)
+        replace = _anonymizer(parsed_args)
+        directory = _prepared(parsed_args.directory, parsed_args.force)
+        baremetal = cloud.baremetal(self)
+        written = 0
+        names: set[str] = set()
+        with parallel.interruptible(self.app.stderr, _('Interrupted')):
+            nodes = list(selection.nodes(baremetal))
+            with parallel.Requests(parsed_args.jobs) as threads:
+                for each, data in zip(nodes, threads.each(
+                        functools.partial(_read, baremetal, replace), nodes,
+                        _('Exporting')), strict=True):
+                    if data is None:
+                        continue
+                    _write(directory / _file_name(each, replace, names),
+                           data)
+                    written += 1
+        self.app.stdout.write(
+            _('%(written)d inventories written to %(directory)s\n')
+            % {'written': written, 'directory': directory})
+        if written < len(nodes):
+            self.app.stderr.write(
+                _('Without a stored inventory: %d nodes\n')
+                % (len(nodes) - written))
+
+
+def _anonymizer(parsed_args) -> machine.Anonymizer | None:
+    if not parsed_args.anonymize:
+        if parsed_args.key:
+            raise osc_exceptions.CommandError(
+                _('--key is only for --anonymize'))
+        return None
+    if not parsed_args.key:
+        return machine.Anonymizer(secrets.token_bytes(32))
+    try:
+        key = pathlib.Path(parsed_args.key).read_bytes()
+    except OSError as exc:
+        raise osc_exceptions.CommandError(str(exc)) from exc
+    if len(key) < _SHORTEST_KEY:
+        raise osc_exceptions.CommandError(
+            _('The key in %(path)s is too short to be secret: %(least)d '
+              'bytes are the least') % {'path': parsed_args.key,
+                                        'least': _SHORTEST_KEY})
+    return machine.Anonymizer(key)
+
+
+def _prepared(path: str, force: bool) -> pathlib.Path:
+    """Make the directory.
+
+    :raises: CommandError where it has files and that was not allowed.
+    """
+    directory = pathlib.Path(path)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        if not force and any(directory.iterdir()):
+            raise osc_exceptions.CommandError(
+                _('%s is not empty: name another directory, or add --force')
+                % directory)
+    except OSError as exc:
+        raise osc_exceptions.CommandError(str(exc)) from exc
+    return directory
+
+
+def _read(baremetal: Any, replace: machine.Anonymizer | None,
+          each: dict[str, Any]) -> dict[str, Any] | None:
+    """Return what is stored of a machine, None if nothing is."""
+    try:
+        data = node.inventory(baremetal, each['uuid'])
+    except sdk_exceptions.NotFoundException:
+        return None
+    data = {'inventory': data['inventory'], 'plugin_data': {
+        name: value for name, value in (data['plugin_data'] or {}).items()
+        if name != _OF_RULES}}
+    if replace is None:
+        return data
+    return replace.machine(data, filter(None, [each['name']]))
+
+
+def _file_name(each: dict[str, Any], replace: machine.Anonymizer | None,
+               taken: set[str]) -> str:
+    """Name the file of a node, by its name or else its UUID.
+
+    :param taken: names of other files, in small letters.
+    """
+    name, uuid = each['name'] or '', each['uuid']
+    if replace:
+        name, uuid = replace.name(name), replace.uuid(uuid)
+    safe = _UNSAFE.sub('_', name)[:_LONGEST_NAME].lstrip('.')
+    if safe != name or not name or safe.lower() in taken:
+        safe = f'{safe}-{uuid}' if safe else uuid
+    taken.add(safe.lower())
+    return safe + _SUFFIX
+
+
+def _write(path: pathlib.Path, data: dict[str, Any]) -> None:
+    """Write a file whole or not at all."""
+    # A name that no inventory has, so that nobody takes a half for one.
+    unfinished = path.with_suffix('.part')
+    try:
+        with open(unfinished, 'w', encoding='utf-8') as stream:
+            json.dump(data, stream, indent=2)
+            stream.write('\n')
+        os.replace(unfinished, path)
+    except OSError as exc:
+        raise osc_exceptions.CommandError(str(exc)) from exc

@@ -1,0 +1,81 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which nodes a command is for, as words of its command line."""
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+import dataclasses
+from typing import Any
+
+from osc_lib import exceptions as osc_exceptions
+
+from ironic_inspection_rules.client import node
+from ironic_inspection_rules.i18n import _
+
+HELP = _('Filter of nodes as GET /v1/nodes takes it, such as '
+         'resource_class=baremetal or traits=CUSTOM_A,CUSTOM_B, or name or '
+         'UUID of a node; all nodes if none is given')
+METAVAR = '<filter>'
+
+_NO_FILTERS = ('detail', 'fields', 'limit', 'marker', 'sort_dir', 'sort_key')
+
+
+@dataclasses.dataclass(frozen=True)
+class NodeSelection:
+    """The nodes that filters keep, or some that are named.
+
+    :ivar filters: of ``GET /v1/nodes``, with their values.
+    :ivar names: names and UUIDs; no filters then.
+    """
+
+    filters: dict[str, str]
+    names: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, words: Sequence[str]) -> 'NodeSelection':
+        """Read the words of a command line.
+
+        :raises: CommandError where they cannot be meant.
+        """
+        filters: dict[str, str] = {}
+        names = []
+        for word in words:
+            key, equals, value = word.partition('=')
+            if not equals:
+                names.append(word)
+            elif key in _NO_FILTERS or not key:
+                raise osc_exceptions.CommandError(
+                    _('"%s" is no filter of nodes') % word)
+            elif key in filters:
+                raise osc_exceptions.CommandError(
+                    _('The filter %s is there twice; several values have '
+                      'commas between them') % key)
+            else:
+                filters[key] = value
+        if filters and names:
+            raise osc_exceptions.CommandError(
+                _('Give filters or names of nodes, not both: "%s" is no '
+                  'filter, which has the form <name>=<value>') % names[0])
+        return cls(filters, tuple(dict.fromkeys(names)))
+
+    def nodes(self, baremetal: Any, *fields: str
+              ) -> Iterator[dict[str, Any]]:
+        """Ask for the nodes.
+
+        :param fields: what to tell of each, besides ``uuid`` and ``name``.
+        """
+        wanted = ('uuid', 'name', *fields)
+        if not self.names:
+            yield from node.nodes(baremetal, self.filters, wanted)
+        for name in self.names:
+            yield node.node(baremetal, name, wanted)

@@ -1,0 +1,159 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Threads that ask Ironic for many things, and a bar that tells how far."""
+
+import argparse
+from collections import deque
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from concurrent import futures
+import contextlib
+import itertools
+import sys
+import threading
+from typing import Any, TypeVar
+
+from keystoneauth1 import exceptions as auth_exceptions
+from openstack import exceptions as sdk_exceptions
+import requests
+from rich import console
+from rich import progress
+import tenacity
+
+from ironic_inspection_rules.i18n import _
+
+EXIT_INTERRUPTED = 130
+
+_JOBS = 4
+_MOST_JOBS = 64
+_ATTEMPTS = 6
+_LONGEST_WAIT = 10
+_TRANSIENT = frozenset({429, 502, 503, 504})
+
+Item = TypeVar('Item')
+Result = TypeVar('Result')
+
+
+class Requests:
+    """Asks one thing for many, some at a time, and does not give up at once.
+
+    A context: whoever leaves it by an exception waits only for what is being
+    asked just then.
+
+    :param jobs: number of threads.
+    """
+
+    def __init__(self, jobs: int) -> None:
+        self._stop = threading.Event()
+        self._jobs = jobs
+        self._pool = futures.ThreadPoolExecutor(jobs)
+        self._bar = progress.Progress(
+            *progress.Progress.get_default_columns(),
+            progress.MofNCompleteColumn(),
+            console=console.Console(stderr=True), transient=True,
+            disable=not sys.stderr.isatty())
+
+    def __enter__(self) -> 'Requests':
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_exc_info: Any) -> None:
+        self._stop.set()
+        self._bar.stop()
+        self._pool.shutdown(cancel_futures=True)
+
+    def each(self, function: Callable[[Item], Result],
+             items: Sequence[Item], title: str,
+             weigh: Callable[[Item], int] = lambda item: 1
+             ) -> Iterator[Result]:
+        """Call a function with each item, and return the results in order.
+
+        :param function: is called again after an error that may pass.
+        :param title: says at the bar what is being done.
+        :param weigh: tells for how many an item counts at the bar.
+        """
+        task = self._bar.add_task(title, total=sum(map(weigh, items)))
+        left = iter(items)
+        running: deque[tuple[Item, futures.Future[Result]]] = deque()
+        while True:
+            # No more wait than are worked on: results are large.
+            for item in itertools.islice(left, 2 * self._jobs
+                                         - len(running)):
+                running.append((item, self._pool.submit(
+                    self._persist, function, item)))
+            if not running:
+                break
+            item, future = running.popleft()
+            yield future.result()
+            self._bar.advance(task, weigh(item))
+        self._bar.remove_task(task)
+
+    def pause(self, seconds: float) -> None:
+        """Wait; not for long when the work is to end."""
+        self._stop.wait(seconds)
+
+    def _persist(self, function: Callable[[Item], Result], item: Item
+                 ) -> Result:
+        return tenacity.Retrying(
+            retry=tenacity.retry_if_exception(is_transient),
+            sleep=tenacity.sleep_using_event(self._stop),
+            stop=(tenacity.stop_after_attempt(_ATTEMPTS)
+                  | tenacity.stop_when_event_set(self._stop)),
+            wait=tenacity.wait_random_exponential(max=_LONGEST_WAIT),
+            reraise=True)(function, item)
+
+
+def is_transient(failure: BaseException) -> bool:
+    """Whether the same request may succeed in a while."""
+    if isinstance(failure, sdk_exceptions.HttpException):
+        return failure.status_code in _TRANSIENT
+    if isinstance(failure, auth_exceptions.SSLError):
+        return False
+    return isinstance(failure, (auth_exceptions.ConnectionError,
+                                requests.exceptions.JSONDecodeError))
+
+
+def add_jobs(parser: Any) -> None:
+    """Give a command the option that says how many threads ask."""
+    parser.add_argument(
+        '--jobs', metavar='<number>', type=_jobs, default=_JOBS,
+        help=_('How many requests to make at a time (default: %d)') % _JOBS)
+
+
+@contextlib.contextmanager
+def interruptible(stderr: Any, message: str) -> Iterator[None]:
+    """Say what an interrupted command has done.
+
+    :raises: SystemExit with the status of what a signal ended.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        stderr.write(f'{message}\n')
+        raise SystemExit(EXIT_INTERRUPTED) from None
+
+
+def positive(text: str) -> int:
+    """Read a number of the command line.
+
+    :raises: ArgumentTypeError if it is none, or less than one.
+    """
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(
+            _('a number of at least 1 is expected'))
+    return int(text)
+
+
+def _jobs(text: str) -> int:
+    return min(positive(text), _MOST_JOBS)

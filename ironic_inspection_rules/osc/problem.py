@@ -1,0 +1,46 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What Ironic refuses, in the words of whoever wrote the rules."""
+
+from collections.abc import Iterator
+import contextlib
+from typing import Any
+
+from openstack import exceptions as sdk_exceptions
+from osc_lib import exceptions as osc_exceptions
+
+from ironic_inspection_rules.client import inspection_rule
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.ruleset import origin
+
+_SWITCHED_OFF = _("Ironic's API runs without this plugin: name it in "
+                  'ironic.conf ([api]middleware = inspection-rules) and '
+                  'restart the API')
+
+
+@contextlib.contextmanager
+def explained(baremetal: Any, files: origin.RuleFiles) -> Iterator[None]:
+    """Name file and line of a rule that Ironic refuses.
+
+    :param files: where the rules that are sent come from.
+    :raises: CommandError in place of what openstacksdk raises.
+    """
+    try:
+        yield
+    except sdk_exceptions.HttpException as exc:
+        if exc.response is None or exc.response.status_code >= 500:
+            raise
+        if not inspection_rule.is_served(baremetal):
+            raise osc_exceptions.CommandError(_SWITCHED_OFF) from exc
+        raise osc_exceptions.CommandError(
+            files.explain(exc.details or str(exc))) from exc

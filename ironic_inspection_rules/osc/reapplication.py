@@ -1,0 +1,177 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""``openstack baremetal inspection rule reapply``: rules for many nodes."""
+
+import collections
+import functools
+import itertools
+from typing import Any, NamedTuple
+
+from ironicclient.osc import command
+from openstack import exceptions as sdk_exceptions
+from osc_lib import exceptions as osc_exceptions
+
+from ironic_inspection_rules.client import inspection_request
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.offline import table
+from ironic_inspection_rules.osc import cloud
+from ironic_inspection_rules.osc import node_selection
+from ironic_inspection_rules.osc import parallel
+
+EXIT_INCOMPLETE = 1
+"""What ``reapply`` returns when not all went well."""
+
+ACCEPTED = 'accepted'
+REFUSED = 'refused'
+FINISHED = 'finished'
+ERROR = 'error'
+_DONE = (REFUSED, FINISHED, ERROR)
+
+_PAUSE = 2
+_ROWS = 50
+
+
+class Reapplication(NamedTuple):
+    """What became of reapplying for one node.
+
+    :ivar state: ``accepted``, ``refused``, or that of its request at the end.
+    """
+
+    name: str
+    state: str
+    request: str | None
+    reason: str | None = None
+
+
+class ReapplyInspectionRules(command.Command):
+    """Run hooks and rules again for many nodes, on what their ramdisks sent.
+
+    The machines are not touched. Needs durable inspection
+    ([inspection_queue]enabled). Returns 1 when a node is refused or, with
+    --wait, fails.
+    """
+
+    def get_parser(self, prog_name):
+        parser = super().get_parser(prog_name)
+        parser.add_argument('--nodes', metavar=node_selection.METAVAR,
+                            nargs='*', required=True, action='extend',
+                            help=node_selection.HELP)
+        parser.add_argument(
+            '--limit', metavar='<number>', type=parallel.positive,
+            help=_('Reapply for this many nodes at most'))
+        parser.add_argument(
+            '--wait', action='store_true',
+            help=_('Wait until all of it is done, and tell what failed'))
+        parallel.add_jobs(parser)
+        return parser
+
+    def take_action(self, parsed_args):
+        selection = node_selection.NodeSelection.parse(parsed_args.nodes)
+        baremetal = cloud.baremetal(self)
+        done: list[Reapplication] = []
+        try:
+            _check_queue(baremetal)
+            nodes = list(itertools.islice(selection.nodes(baremetal),
+                                          parsed_args.limit))
+            with parallel.Requests(parsed_args.jobs) as threads:
+                for each in threads.each(functools.partial(_ask, baremetal),
+                                         nodes, _('Reapplying')):
+                    done.append(each)
+                if parsed_args.wait:
+                    _wait(threads, baremetal, done)
+        except KeyboardInterrupt:
+            # Those that were accepted go on without anybody who waits.
+            self._show(done)
+            return parallel.EXIT_INTERRUPTED
+        self._show(done)
+        return EXIT_INCOMPLETE if any(
+            each.state in (REFUSED, ERROR) for each in done) else 0
+
+    def _show(self, done: list[Reapplication]) -> None:
+        count = collections.Counter(each.state for each in done)
+        self.app.stdout.write(', '.join(
+            f'{number} {state}' for state, number in sorted(count.items()))
+            or _('no nodes'))
+        self.app.stdout.write('\n')
+        bad = [each for each in done if each.state in (REFUSED, ERROR)]
+        if bad:
+            self.app.stdout.write(table.render(
+                [_('Node'), _('State'), _('Reason')],
+                [[each.name, each.state, each.reason or '']
+                 for each in bad[:_ROWS]], self.app.stdout) + '\n')
+        if len(bad) > _ROWS:
+            self.app.stdout.write(_('and %d more\n') % (len(bad) - _ROWS))
+
+
+def _check_queue(baremetal: Any) -> None:
+    """Refuse to ask each node for what is switched off.
+
+    :raises: CommandError.
+    """
+    try:
+        for _request in inspection_request.inspection_requests(
+                baremetal, limit=1):
+            return
+    except sdk_exceptions.ForbiddenException:
+        # Whoever may not see requests may still reapply for nodes.
+        return
+    except sdk_exceptions.NotFoundException as exc:
+        raise osc_exceptions.CommandError(
+            _('Reapplying needs durable inspection: set '
+              '[inspection_queue]enabled = True in ironic.conf, run '
+              'ironic-inspection-rules-dbsync upgrade, and restart Ironic')
+        ) from exc
+
+
+def _ask(baremetal: Any, node: dict[str, Any]) -> Reapplication:
+    name = node['name'] or node['uuid']
+    try:
+        request = inspection_request.reapply_inspection(baremetal,
+                                                        node['uuid'])
+    except sdk_exceptions.HttpException as exc:
+        if parallel.is_transient(exc):
+            raise
+        return Reapplication(name, REFUSED, None, exc.details or str(exc))
+    return Reapplication(name, ACCEPTED, request['uuid'])
+
+
+def _wait(threads: parallel.Requests, baremetal: Any,
+          done: list[Reapplication]) -> None:
+    """Wait for all that was accepted, and note what became of it."""
+    look = functools.partial(_look, baremetal)
+    while True:
+        places = [place for place, each in enumerate(done)
+                  if each.state not in _DONE]
+        if not places:
+            return
+        changed = False
+        for place, each in zip(places, threads.each(
+                look, [done[place] for place in places],
+                _('Waiting for %d') % len(places)), strict=True):
+            changed |= each.state in _DONE
+            done[place] = each
+        if not changed:
+            threads.pause(_PAUSE)
+
+
+def _look(baremetal: Any, each: Reapplication) -> Reapplication:
+    try:
+        request = inspection_request.get_inspection_request(
+            baremetal, str(each.request))
+    except sdk_exceptions.NotFoundException:
+        return each._replace(state=ERROR, reason=_(
+            'the request is gone, with its node or by age'))
+    if request['state'] in _DONE:
+        return each._replace(state=request['state'],
+                             reason=request['last_error'])
+    return each

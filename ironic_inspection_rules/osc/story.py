@@ -1,0 +1,143 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What rules did, told in lines for people."""
+
+from collections.abc import Iterator
+import json
+from typing import Any
+
+from osc_lib import exceptions as osc_exceptions
+
+from ironic_inspection_rules.client import inspection_run
+from ironic_inspection_rules.i18n import _
+
+PHASES = ('early', 'preprocess', 'main')
+
+COUNTS = ('uuid', 'description', 'mode', 'runs', 'matched', 'failed',
+          'last_matched_at')
+ALL_COUNTS = ('uuid', 'description', 'phase', 'mode', 'runs', 'matched',
+              'failed', 'audited', 'seconds', 'last_matched_at',
+              'last_matched_node', 'since')
+
+_MASK = '******'
+"""What the API shows in place of a secret."""
+
+_LONGEST = 60
+"""Characters of a value that a line shows."""
+
+
+def last_run(baremetal, node: str) -> dict[str, Any]:
+    """Return the last run of a node, in brief.
+
+    :raises: CommandError if none is kept.
+    """
+    for run in inspection_run.inspection_runs(baremetal, node, limit=1):
+        return run
+    raise osc_exceptions.CommandError(
+        _('No inspection of node %s is kept') % node)
+
+
+def of_phase(phase: dict[str, Any]) -> Iterator[str]:
+    """Tell what the rules of a phase did."""
+    for title, rules in ((_('undone: %s'), phase['reverted']),
+                         ('%s', phase['rules']),
+                         (_('audit: %s'), phase['audit'])):
+        for rule in rules:
+            yield title % name(rule)
+            for change in rule.get('changes', ()):
+                yield '  ' + of_change(change)
+            if rule.get('error'):
+                yield '  ' + _('would fail: %s') % rule['error']
+    if phase.get('left_out'):
+        yield _('%d more changes') % phase['left_out']
+    if not phase['saved']:
+        yield _('Nothing of this was saved.')
+
+
+def of_run(run: dict[str, Any]) -> Iterator[str]:
+    """Tell all that rules did in a run."""
+    yield _in_run(run)
+    for phase in PHASES:
+        if phase in run['phases']:
+            yield _('phase %s') % phase
+            lines = list(of_phase(run['phases'][phase])) or [_('nothing')]
+            yield from ('  ' + line for line in lines)
+    if run['error']:
+        yield _('It failed: %s') % run['error']
+
+
+def _in_run(run: dict[str, Any]) -> str:
+    return _('in run %(uuid)s of %(when)s (%(event)s, %(result)s)') % {
+        'uuid': run['uuid'], 'when': run['created_at'],
+        'event': run['event'], 'result': run['result']}
+
+
+def of_answer(answer: dict[str, Any]) -> Iterator[str]:
+    """Tell who set a value, and why."""
+    rule = answer['rule']
+    yield of_change(answer)
+    yield _('by rule %(rule)s, as of revision %(revision)s, phase '
+            '%(phase)s, action %(action)s') % {
+        'rule': name(rule), 'revision': answer['revision'],
+        'phase': answer['phase'], 'action': answer['action']}
+    yield _in_run(answer['run'])
+    if not answer['conditions']:
+        yield _('because the rule has no conditions')
+    for condition in answer['conditions']:
+        reason = f' ({condition["reason"]})' if condition['reason'] else ''
+        yield _('because %(op)s: %(result)s%(reason)s') % {
+            'op': condition['op'], 'reason': reason,
+            'result': str(condition['result']).lower()}
+    if answer['still_holds'] is False:
+        yield _('Something else has changed it since: no rule of the runs '
+                'that are kept.')
+    if answer['sensitive_rules']:
+        yield _('Sensitive rules ran later; what they change is not '
+                'recorded: %s') % ', '.join(answer['sensitive_rules'])
+
+
+def of_change(change: dict[str, Any]) -> str:
+    """Tell one change."""
+    where = change['object'] + change['path']
+    if change['object'] == 'node':
+        where = change['path']
+    if change['object'] == 'traits':
+        where = _('trait %s') % change['path'][1:]
+        if change['op'] == 'add' and change['before'] is not None:
+            return _('%s: was there already') % where
+        return f'{where}: {_VERBS[change["op"]]}'
+    if change['op'] == 'remove':
+        return _('%(where)s: %(before)s removed') % {
+            'where': where, 'before': _short(change['before'])}
+    if change['op'] == 'add':
+        return f'{where}: {_short(change["after"])}'
+    if (change['before'] == change['after']
+            and _MASK not in str(change['after'])):
+        return _('%(where)s: %(after)s, as it was already') % {
+            'where': where, 'after': _short(change['after'])}
+    return f'{where}: {_short(change["before"])} → {_short(change["after"])}'
+
+
+_VERBS = {'add': _('added'), 'remove': _('removed')}
+
+
+def name(rule: dict[str, Any]) -> str:
+    """Name a rule: by its UUID, and its description if that is shown."""
+    if rule.get('description'):
+        return f'{rule["uuid"]} ({rule["description"]})'
+    return rule['uuid']
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + '…'

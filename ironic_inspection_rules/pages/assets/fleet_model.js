@@ -1,0 +1,132 @@
+// What the numbers of the data mean, and what can be told from them.
+const texts = data.texts;
+const rules = data.rules.map((rule, at) => ({...rule, at, machines: 0,
+  title: rule.description || rule.uuid}));
+const textOf = (at) => at < 0 ? null : texts[at];
+const changes = data.changes.map(([object, op, path, value, before]) => ({
+  object: texts[object], op: texts[op], path: texts[path],
+  value: textOf(value), before: textOf(before)}));
+const traitsOf = data.traits.map(
+  (set) => new Set(set.map((name) => texts[name])));
+const states = {
+  error: ['Rule error', 'bad'], failed: ['Fails', 'warn'],
+  risk: ['At risk', 'bad'], changed: ['Changes', 'good'],
+  same: ['Unchanged', ''], untried: ['Not tried', '']};
+
+function traitName(path) {
+  return path.slice(1).replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
+function kind(object) {
+  return object.startsWith('port ') ? 'port' : object;
+}
+
+const outcomes = data.outcomes.map((list) => {
+  const made = {changes: list.map((at) => changes[at]),
+    gains: new Set(), loses: new Set(), classes: null};
+  for (const {object, op, path, value, before} of made.changes) {
+    if (object === 'traits') {
+      const name = traitName(path);
+      (op === 'remove' ? made.gains : made.loses).delete(name);
+      (op === 'remove' ? made.loses : made.gains).add(name);
+    } else if (object === 'node' && path === '/resource_class') {
+      made.classes = [made.classes ? made.classes[0] : before, value];
+    }
+  }
+  return made;
+});
+
+// What is compared with is what the rules in force leave: that is what a
+// change was made from, and else what the node has.
+function classesOf({classes}, now) {
+  const read = (text) => text === null ? null : JSON.parse(text);
+  if (!classes) { return [now, now]; }
+  return [data.compared ? read(classes[0]) : now, read(classes[1])];
+}
+
+function hadBefore(node, name) {
+  const {gains, loses} = node.outcome;
+  return data.compared ? loses.has(name) || node.traits.has(name) &&
+    !gains.has(name) : node.traits.has(name);
+}
+
+const nodes = data.nodes.map(([uuid, name, result, error, matches, audits,
+  outcome, differs, risk, was, wasError, traits, resourceClass]) => {
+  const made = {uuid, name: name || uuid, result, error: textOf(error),
+    matched: data.matches[matches],
+    matches: [...data.matches[matches], ...data.matches[audits]],
+    outcome: outcomes[outcome], risk: risk === 1,
+    changed: result !== 'untried' && (data.compared ? differs === 1 :
+      data.outcomes[outcome].length > 0),
+    was, wasError: textOf(wasError), traits: traitsOf[traits],
+    signature: `${matches} ${audits}`};
+  [made.before, made.after] = classesOf(made.outcome,
+    textOf(resourceClass));
+  made.state = result !== 'ok' ? result : made.risk ? 'risk' :
+    made.changed ? 'changed' : 'same';
+  made.matches.forEach((at) => { rules[at].machines += 1; });
+  return made;
+});
+
+function count(test) {
+  return nodes.reduce((sum, node) => sum + (test(node) ? 1 : 0), 0);
+}
+
+function tally(values) {
+  const counts = new Map();
+  for (const value of values) {
+    counts.set(value, (counts.get(value) || 0) + 1);
+  }
+  return counts;
+}
+
+// Where nearly every machine has another value, differences are equal
+// without it.
+const varying = (() => {
+  const places = new Map();
+  for (const outcome of new Set(nodes.map((node) => node.outcome))) {
+    for (const {object, path, value} of outcome.changes) {
+      if (object === 'traits' || value === null) { continue; }
+      const at = `${kind(object)} ${path}`;
+      if (!places.has(at)) { places.set(at, new Set()); }
+      places.get(at).add(value);
+    }
+  }
+  const found = new Set();
+  for (const [at, values] of places) {
+    if (values.size > 20) { found.add(at); }
+  }
+  return found;
+})();
+
+function lineOf({object, op, path, value, before}, whole) {
+  const sign = {add: '+', remove: '−'}[op] || '~';
+  if (object === 'traits') { return `${sign} ${traitName(path)}`; }
+  const shown = !whole && varying.has(`${kind(object)} ${path}`) ? ['…'] :
+    [before === 'null' ? null : before, value].filter(
+      (each) => each !== null);
+  return `${sign} ${path}${shown.length ? `: ${shown.join(' → ')}` : ''}`;
+}
+
+const differences = (() => {
+  const shapes = new Map();
+  const found = new Map();
+  for (const node of nodes) {
+    if (!node.changed || !node.outcome.changes.length) { continue; }
+    if (!shapes.has(node.outcome)) {
+      const lines = node.outcome.changes.map(
+        (each) => `${kind(each.object)}\n${lineOf(each)}`);
+      shapes.set(node.outcome, [...new Set(lines)]);
+    }
+    const lines = shapes.get(node.outcome);
+    const key = lines.join('\n');
+    if (!found.has(key)) { found.set(key, {lines, nodes: []}); }
+    const difference = found.get(key);
+    difference.nodes.push(node);
+    node.difference = difference;
+  }
+  const sorted = [...found.values()].sort(
+    (a, b) => b.nodes.length - a.nodes.length);
+  sorted.forEach((each, at) => { each.at = at; });
+  return sorted;
+})();

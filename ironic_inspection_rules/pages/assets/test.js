@@ -1,0 +1,160 @@
+// What rules do to machines from files, and why.
+const signs = {matched: '✓', unmatched: '', failed: '!', error: '×',
+  skipped: ''};
+const words = {
+  matched: 'matches, its actions ran', unmatched: 'does not match',
+  failed: 'fails the inspection', error: 'has an error',
+  skipped: 'not looked at: another scope or mode, or the inspection had ' +
+    'ended'};
+const compact = new Intl.NumberFormat('en', {notation: 'compact'});
+const machines = data.machines.map(([name, result, error, diff, cells]) => ({
+  name, result, error, diff: data.diffs[diff].map((at) => data.texts[at]),
+  cells: cells.map((at) => data.cells[at])}));
+const rules = data.rules.map((rule, at) => ({...rule, at,
+  matches: machines.filter(({cells}) => hit(cells[at])).length}));
+
+function hit(cell) {
+  return !['unmatched', 'skipped'].includes(cell.state);
+}
+
+function has(result) {
+  return machines.filter((machine) => machine.result === result).length;
+}
+
+function box(state) {
+  return make('i', {className: `box ${state}`, aria: {hidden: 'true'}},
+    signs[state]);
+}
+
+function head(rule, at) {
+  const before = matrix.columns[at - 1];
+  const about = [rule.title, `phase ${rule.phase}, priority ` +
+    `${rule.priority}${rule.scope ? `, scope ${rule.scope}` : ''}, mode ` +
+    rule.mode, `matches ${rule.matches} of ${machines.length}`];
+  return make('th', {scope: 'col', title: about.join('\n'),
+    className: (rule.matches ? '' : 'never ') +
+      (before && before.phase !== rule.phase ? 'begins' : '')},
+  make('a', {href: `#matches=${encodeURIComponent(rule.uuid)}`},
+    make('span', {}, rule.title), make('small', {},
+      rule.matches < 1000 ? rule.matches : compact.format(rule.matches))));
+}
+
+function list(items) {
+  return items.length ? make('ul', {}, items) : make('p',
+    {className: 'soft'}, 'none');
+}
+
+function written(text) {
+  return text ? make('pre', {}, text) : null;
+}
+
+function condition([op, result, reason], text) {
+  const state = result === null ? 'error' : result ? 'matched' : 'unmatched';
+  return make('li', {}, box(state), make('code', {}, data.texts[op]),
+    make('div', {}, written(text), reason === null ? null : make('pre',
+      {className: 'seen'}, data.texts[reason])));
+}
+
+function action([op, reverted, lines], text) {
+  return make('li', {}, make('code', {}, data.texts[op]),
+    reverted ? ' (undone)' : '', make('div', {}, written(text),
+      lines.map((at) => make('pre', {className: 'seen'}, data.texts[at]))));
+}
+
+function why(machine, rule) {
+  const parts = [];
+  if (rule) {
+    const cell = machine.cells[rule.at];
+    parts.push(make('div', {}, make('h2', {}, rule.title),
+      make('p', {className: 'soft'}, `${rule.phase}, priority ` +
+        `${rule.priority} · `, link('matches', rule.uuid, `matches ` +
+        many(rule.matches, 'machine', 'machines'))),
+      make('p', {}, box(cell.state), words[cell.state])));
+    if (cell.conditions) {
+      parts.push(block('Conditions', list(cell.conditions.map(
+        (each, at) => condition(each, rule.conditions[at])))),
+      block('Actions', list(cell.actions.map(
+        (each, at) => action(each, rule.actions[at])))));
+    }
+  }
+  parts.push(block('Machine', make('p', {}, machine.name),
+    machine.error ? make('p', {className: `say ${
+      machine.result === 'error' ? 'bad' : 'warn'}`}, machine.error) :
+      null), block('All changes to this machine', machine.diff.length ?
+    diffOf(machine.diff) : make('p', {className: 'soft'}, 'none')));
+  detail.hidden = false;
+  detail.replaceChildren(...parts);
+  detail.scrollTop = 0;
+}
+
+const detail = make('aside', {className: 'card why', hidden: true, aria: {live: 'polite',
+  label: 'Why'}});
+const matrix = new Matrix({label: 'Machines by rules', rows: machines,
+  columns: rules, head, pick: why, name: (machine) => machine.name,
+  corner: () => `${many(matrix.rows.length, 'machine', 'machines')}, ` +
+    many(matrix.columns.length, 'rule', 'rules'),
+  cell: (machine, rule) => {
+    const {state} = machine.cells[rule.at];
+    return [state, signs[state], words[state]];
+  }});
+const finder = new Finder({id: 'machines', table: matrix, rows: machines,
+  one: 'machine', more: 'machines',
+  text: (machine) => `${machine.name} ${machine.result} ` +
+    (machine.error || ''),
+  choices: {
+    show: (value) => ({
+      ok: ['that succeed', (machine) => machine.result === 'ok'],
+      failed: ['that fail', (machine) => machine.result === 'failed'],
+      error: ['with a rule error', (machine) => machine.result === 'error'],
+      unmatched: ['that no rule matches',
+        (machine) => !machine.cells.some(hit)],
+    })[value],
+    matches: (uuid) => {
+      const rule = rules.find((each) => each.uuid === uuid);
+      return rule && [`that “${rule.title}” matches`,
+        (machine) => hit(machine.cells[rule.at])];
+    }}});
+const ruleSearch = make('input', {type: 'search', placeholder:
+  'Search rules', aria: {label: 'Search rules'}});
+ruleSearch.addEventListener('input', later(() => {
+  const wanted = ruleSearch.value.toLowerCase();
+  matrix.show(matrix.rows, rules.filter(
+    (rule) => rule.title.toLowerCase().includes(wanted)));
+}));
+finder.search.after(ruleSearch);
+
+function goTo(key, count, label, look) {
+  return tile(count, label, look, count ? `#show=${key}` : null);
+}
+
+show([['machines', 'Machines and rules']],
+  make('div', {className: 'title'}, make('h1', {},
+    `${number.format(has('ok'))} of ${many(machines.length, 'inspection',
+      'inspections')} would succeed.`),
+  make('p', {className: 'soft'}, `${data.files} on machines from ` +
+    `${data.directory}, ${data.made}`)),
+  make('div', {className: 'tiles'},
+    goTo('ok', has('ok'), 'succeed', 'good'),
+    goTo('failed', has('failed'), 'fail', 'warn'),
+    goTo('error', has('error'), 'with a rule error', 'bad'),
+    goTo('unmatched', machines.filter((machine) => !machine.cells.some(hit))
+      .length, 'match no rule', 'accent'),
+    tile(rules.filter((rule) => !rule.matches).length,
+      ['rule matches no machine', 'rules match no machine'], 'bad', null)),
+  make('div', {className: 'bench'}, card('machines', 'Machines and rules',
+    'A cell says why a rule matches a machine, or why not.',
+    make('div', {className: 'key'}, Object.keys(signs).map((state) =>
+      make('span', {title: words[state]}, box(state), state))),
+    finder.element), detail));
+finder.find();
+const follow = () => finder.follow(place());
+addEventListener('hashchange', follow);
+follow();
+// Where there is no room beside the cells, nothing covers them at first.
+if (machines.length && matchMedia('(min-width: 64rem)').matches) {
+  const row = Math.max(0, matrix.rows.findIndex(
+    (machine) => machine.result !== 'ok'));
+  const states = machines[row].cells.map((cell) => cell.state);
+  matrix.select(row, ['error', 'failed', 'matched'].map(
+    (state) => states.indexOf(state)).find((at) => at >= 0) ?? -1);
+}

@@ -1,0 +1,143 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The page of rules and machines as a matrix, with why and what."""
+
+from collections.abc import Iterable
+from collections.abc import Sequence
+import functools
+import json
+import os.path
+import typing
+
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.offline import machine_test
+from ironic_inspection_rules.offline import report
+from ironic_inspection_rules.pages import interning
+from ironic_inspection_rules.pages import rule_text
+from ironic_inspection_rules.pages import shell
+from ironic_inspection_rules.ruleset import repository
+
+_ASSETS = ('finder.js', 'matrix.css', 'matrix.js', 'test.js')
+
+
+Column = tuple[str, str, str | None, tuple[str, ...], list[str]]
+"""A machine: its file, result and error, the lines of a diff, and cells."""
+
+
+class Matrix:
+    """A page that is filled machine by machine.
+
+    :param files: those of the rules.
+    """
+
+    def __init__(self, rules: Iterable[model.Rule],
+                 files: Sequence[str]) -> None:
+        self._files = files
+        in_order = repository.order(rules)
+        self._rules = [rule for phase in model.PHASES for rule in in_order
+                       if rule.phase == phase]
+        self._texts = interning.Numbers()
+        self._cells = interning.Numbers()
+        self._diffs = interning.Numbers()
+        # Most machines of a fleet are like another one of it.
+        self._rows = interning.Numbers()
+        self._machines: list[tuple[typing.Any, ...]] = []
+
+    @property
+    def tell(self) -> machine_test.Tell:
+        """Makes a column of an explained trial, in another process too."""
+        return functools.partial(_column, self._rules)
+
+    def add(self, column: Column) -> None:
+        """Add a machine."""
+        path, result, error, diff, cells = column
+        self._machines.append((
+            path, result, error,
+            self._diffs.of(tuple(map(self._texts.of, diff))),
+            self._rows.of(tuple(map(self._cells.of, cells)))))
+
+    def render(self) -> str:
+        """Return the page."""
+        directory = os.path.commonpath([
+            os.path.dirname(os.path.abspath(path))
+            for path, *_others in self._machines])
+        rows = self._rows.all
+        made, names = shell.now(), shell.names(self._files)
+        return shell.render(f'{names} on machines, {made}', _ASSETS, {
+            'made': made, 'files': names, 'directory': directory,
+            'rules': [_rule(rule) for rule in self._rules],
+            'machines': [(os.path.relpath(path, directory), *others,
+                          rows[row])
+                         for path, *others, row in self._machines],
+            'diffs': self._diffs.all,
+            'cells': [self._packed(json.loads(text))
+                      for text in self._cells.all],
+            'texts': self._texts.all})
+
+    def _packed(self, cell: dict[str, typing.Any]) -> dict[str, typing.Any]:
+        number = self._texts.of
+        return {
+            'state': cell['state'],
+            'conditions': [(number(op), result,
+                            None if reason is None else number(reason))
+                           for op, result, reason in cell['conditions']],
+            'actions': [(number(op), reverted, list(map(number, lines)))
+                        for op, reverted, lines in cell['actions']],
+        } if 'conditions' in cell else cell
+
+
+def _column(rules: Sequence[model.Rule],
+            each: machine_test.MachineTest) -> Column:
+    error = each.outcome.error
+    traces = {shown.rule.uuid: shown for shown in each.outcome.traces}
+    return (each.path, each.result, each.error,
+            tuple(report.diff(each.facts, each.outcome.changes)),
+            [json.dumps(_cell(
+                traces.get(rule.uuid),
+                each.result if error and error.rule == rule.label else None),
+                ensure_ascii=False) for rule in rules])
+
+
+def _rule(rule: model.Rule) -> dict[str, typing.Any]:
+    return {'title': machine_test.title(rule), 'uuid': rule.uuid,
+            'phase': rule.phase, 'priority': rule.priority,
+            'scope': rule.scope, 'mode': rule.mode, **{
+                name: [rule_text.arguments(rule, each)
+                       for each in getattr(rule, name)]
+                for name in model.OPERATIONS}}
+
+
+def _cell(shown: trace.RuleTrace | None,
+          ended: str | None) -> dict[str, typing.Any]:
+    """Return what became of a rule on a machine.
+
+    :param ended: the result of the machine, if this rule ended it.
+    """
+    if shown is None:
+        return {'state': ended or 'skipped'}
+    return {
+        'state': ended or ('matched' if shown.matched else 'unmatched'),
+        'conditions': [[each.op, each.result, each.reason]
+                       for each in shown.conditions],
+        'actions': [[each.op, each.reverted,
+                     [*map(_change, each.changes), *each.notes]]
+                    for each in shown.actions],
+    }
+
+
+def _change(change: working_copy.Change) -> str:
+    value = '' if change.op == 'remove' else (
+        f' = {json.dumps(change.value, ensure_ascii=False)}')
+    return f'{change.op} {change.object} {change.path}{value}'

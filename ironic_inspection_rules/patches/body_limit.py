@@ -1,0 +1,83 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""How big Ironic lets the body of a request be, and how deep.
+
+Ironic 35.0 and 36.0 set no limits; those of later releases hold there too.
+"""
+
+from ironic.conf import CONF
+
+from ironic_inspection_rules.patches import name
+
+try:
+    from ironic.api.middleware import json_depth
+except ImportError:
+    json_depth = None
+
+USUAL = {'max_json_body_depth': 25,
+         'max_json_body_size': 1024,
+         'max_json_body_size_provision': 65536,
+         'max_json_body_size_inspection': 16384}
+"""The defaults of the options in ``[api]``, for where there are none."""
+
+INSPECTION_PATH = name.Name(
+    'ironic.api.middleware.json_depth', '_is_inspection_path',
+    'rules for import and evaluation must be as small as other requests',
+    parameters=('path',), required=False, in_every_release=False)
+
+NAMES = (INSPECTION_PATH,)
+
+_more: set[str] = {'continue_inspection'}
+
+
+def as_inspection_data(ending: str) -> None:
+    """Allow some requests what inspection data may have.
+
+    ``[api]max_json_body_size_inspection`` instead of ``max_json_body_size``.
+
+    :param ending: how the paths of these requests end.
+    """
+    _more.add(ending)
+    if json_depth and name.are_here(NAMES):
+        INSPECTION_PATH.put(_is_inspection_path)
+
+
+def is_of_ironic() -> bool:
+    """Tell whether Ironic itself looks at what claims to be JSON."""
+    return json_depth is not None
+
+
+def depth() -> int:
+    """Return how deep objects and lists in a body may be nested."""
+    return _option('max_json_body_depth')
+
+
+def size(path: str) -> int:
+    """Return how many bytes the body of a request may have.
+
+    :param path: of its URL.
+    """
+    option = 'max_json_body_size'
+    if _is_inspection_path(path):
+        option += '_inspection'
+    elif path.strip('/').endswith('states/provision'):
+        option += '_provision'
+    return _option(option) * 1024
+
+
+def _option(option: str) -> int:
+    return getattr(CONF.api, option, USUAL[option])
+
+
+def _is_inspection_path(path: str) -> bool:
+    return path.strip('/').endswith(tuple(_more))

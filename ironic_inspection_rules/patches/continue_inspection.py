@@ -1,0 +1,61 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""What Ironic's API does with inspection data from the ramdisk."""
+
+from collections.abc import Callable
+import inspect
+from typing import Any
+
+from ironic import api
+
+from ironic_inspection_rules.patches import name
+
+POST = name.Name(
+    'ironic.api.controllers.v1.ramdisk', 'ContinueInspectionController.post',
+    'inspection data cannot be taken from ramdisks',
+    parameters=('self', 'data', 'node_uuid'))
+VALIDATOR = name.Name(
+    'ironic.api.controllers.v1.ramdisk', 'DATA_VALIDATOR',
+    'inspection data cannot be checked', parameters=('name', 'value'))
+HAND_OVER = name.Name(
+    'ironic.conductor.rpcapi', 'ConductorAPI.continue_inspection',
+    'inspection data cannot be put into the queue',
+    parameters=('self', 'context', 'node_id', 'inventory', 'plugin_data'))
+
+NAMES = (POST, VALIDATOR, HAND_OVER)
+
+
+def validated(data: Any) -> dict[str, Any]:
+    """Return inspection data as Ironic accepts them.
+
+    :raises: InvalidParameterValue
+    """
+    return VALIDATOR.find()('data', data)
+
+
+def post(controller: Any, data: dict[str, Any],
+         node_uuid: str | None) -> Any:
+    """Look a node up and hand its data over, as Ironic does.
+
+    :param controller: Ironic's own.
+    :param data: what :func:`validated` gave.
+    :param node_uuid: as the ramdisk knows it.
+    """
+    return inspect.unwrap(POST.find())(controller, data, node_uuid)
+
+
+def hand_over_by(wrap: Callable[[Any], Any]) -> None:
+    """Have the present request call something else than a conductor.
+
+    :param wrap: makes it of the ``ConductorAPI`` of the request.
+    """
+    api.request.rpcapi = wrap(api.request.rpcapi)

@@ -1,0 +1,83 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What Ironic checks before it deploys a node."""
+
+from collections.abc import Callable
+import functools
+import typing
+
+from ironic import objects
+from ironic.common import exception
+
+from ironic_inspection_rules.patches import name
+
+_Node = typing.Any
+_Problem = Callable[[_Node], str | None]
+
+VALIDATE_TRAITS = name.Name(
+    'ironic.conductor.utils', 'validate_instance_info_traits',
+    'a validation does not name missing traits', parameters=('node',))
+VALIDATE_NODE = name.Name(
+    'ironic.conductor.deployments', 'validate_node',
+    'nodes without the traits of an instance are deployed',
+    parameters=('task', 'event'))
+VALIDATE_INTERFACES = name.Name(
+    'ironic.conductor.manager',
+    'ConductorManager.validate_driver_interfaces',
+    'a validation does not name missing traits')
+
+NAMES = (VALIDATE_TRAITS, VALIDATE_NODE, VALIDATE_INTERFACES)
+
+_stock_validate_node = VALIDATE_NODE.find()
+_stock_validate_interfaces = VALIDATE_INTERFACES.find()
+
+
+def check(problem: _Problem) -> None:
+    """Check the traits of an instance when its node is validated or deployed.
+
+    A deployment is refused before Ironic touches the node, and a validation
+    names the problem beside those of the deploy interface, whichever it is.
+
+    :param problem: says what is wrong with a node, None when nothing is.
+    """
+    def validate_instance_info_traits(node: _Node) -> None:
+        if found := problem(node):
+            raise exception.InvalidParameterValue(found)
+
+    def validate_node(task: typing.Any, event: str = 'deploy') -> None:
+        _stock_validate_node(task, event)
+        if found := problem(task.node):
+            raise exception.InstanceDeployFailure(
+                found, code=exception.InvalidParameterValue.code)
+
+    @functools.wraps(_stock_validate_interfaces)
+    def validate_driver_interfaces(
+            self: typing.Any, context: typing.Any,
+            node_id: str) -> dict[str, dict[str, typing.Any]]:
+        validations = _stock_validate_interfaces(self, context, node_id)
+        if found := problem(objects.Node.get(context, node_id)):
+            validations['deploy'] = _failed(validations['deploy'], found)
+        return validations
+
+    VALIDATE_TRAITS.put(validate_instance_info_traits)
+    VALIDATE_NODE.put(validate_node)
+    VALIDATE_INTERFACES.put(validate_driver_interfaces)
+
+
+def _failed(validation: dict[str, typing.Any],
+            problem: str) -> dict[str, typing.Any]:
+    """Have the result of a validation name a problem, once."""
+    reason = validation.get('reason') or problem
+    if problem not in reason:
+        reason = f'{problem}; {reason}'
+    return {'result': False, 'reason': reason}

@@ -1,0 +1,61 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Where an inspection of the conductor begins and ends."""
+
+from collections.abc import Callable
+import contextlib
+import functools
+import typing
+
+from ironic_inspection_rules.patches import name
+
+Around = Callable[..., contextlib.AbstractContextManager[None]]
+
+CONTINUE = name.Name(
+    'ironic.conductor.inspection', 'continue_inspection',
+    'inspections leave no record of the rules that ran',
+    parameters=('task', 'inventory', 'plugin_data'), required=False)
+INSPECT = name.Name(
+    'ironic.conductor.inspection', 'inspect_hardware',
+    'inspections leave no record of the rules that ran',
+    parameters=('task',), required=False)
+
+NAMES = (CONTINUE, INSPECT)
+
+_stock_continue = CONTINUE.find()
+_stock_inspect = INSPECT.find()
+
+
+def around_inspection(context: Around) -> None:
+    """Have every inspection take place inside a context.
+
+    :param context: makes it, given the task and, where the machine has sent
+        them already, ``inventory`` and ``plugin_data``. What makes the
+        inspection fail is raised inside of it.
+    """
+    if not name.are_here(NAMES):
+        return
+
+    @functools.wraps(_stock_continue)
+    def continue_inspection(task: typing.Any, inventory: dict,
+                            plugin_data: dict | None) -> None:
+        with context(task, inventory, plugin_data or {}):
+            _stock_continue(task, inventory, plugin_data)
+
+    @functools.wraps(_stock_inspect)
+    def inspect_hardware(task: typing.Any) -> None:
+        with context(task):
+            _stock_inspect(task)
+
+    CONTINUE.put(continue_inspection)
+    INSPECT.put(inspect_hardware)

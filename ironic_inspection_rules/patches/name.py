@@ -1,0 +1,151 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""A name of Ironic that is used here though it is not made for it."""
+
+from collections.abc import Iterable
+import dataclasses
+import importlib
+import inspect
+from typing import Any
+
+from ironic import version
+from oslo_log import log
+
+from ironic_inspection_rules import exceptions
+
+LOG = log.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class Name:
+    """What is needed of one name, and what happens without it.
+
+    :param module: where it is: ``'ironic.db.sqlalchemy.api'``.
+    :param path: what it is called there:
+        ``'Connection._add_nodes_filters'``. The last part may be an attribute
+        that a class gives its instances.
+    :param without: what does not work without it, a clause for the log:
+        ``'nodes cannot be listed by trait'``.
+    :param parameters: of the function beneath its decorators; it may have
+        more of them if these have defaults. None for what is not called, or
+        only as it was called.
+    :param required: whether Ironic is not to start without it; else what it
+        is for is switched off.
+    :param in_every_release: False where some supported releases lack the
+        module, and nothing is lost there.
+    """
+
+    module: str
+    path: str
+    without: str
+    parameters: tuple[str, ...] | None = None
+    required: bool = True
+    in_every_release: bool = True
+
+    def __str__(self) -> str:
+        return f'{self.module}.{self.path}'
+
+    def find(self) -> Any:
+        """Return what has the name, None where nothing has it."""
+        try:
+            found = importlib.import_module(self.module)
+            for part in self.path.split('.'):
+                found = getattr(found, part)
+        except (ImportError, AttributeError):
+            return None
+        return found
+
+    def put(self, value: Any) -> None:
+        """Have the name mean something else."""
+        owner, _dot, attribute = self.path.rpartition('.')
+        place = importlib.import_module(self.module)
+        for part in owner.split('.') if owner else ():
+            place = getattr(place, part)
+        setattr(place, attribute, value)
+
+    def problem(self) -> str | None:
+        """Tell in which way this Ironic has the name not as needed.
+
+        :returns: a sentence without a full stop, None if all is well.
+        """
+        try:
+            place: Any = importlib.import_module(self.module)
+        except ModuleNotFoundError:
+            return (f'{self.module} is not there' if self.in_every_release
+                    else None)
+        *owners, attribute = self.path.split('.')
+        for part in owners:
+            place = getattr(place, part, None)
+        if not hasattr(place, attribute):
+            return (None if _gives_to_instances(place, attribute)
+                    else f'{self} is not there')
+        if self.parameters is None:
+            return None
+        return _other_parameters(self, getattr(place, attribute))
+
+
+def are_here(names: Iterable[Name]) -> bool:
+    """Tell whether this Ironic has all of some names as needed."""
+    return not any(name.problem() for name in names)
+
+
+def check(names: Iterable[Name]) -> None:
+    """Look for names before any of them is used.
+
+    What is switched off without one of them is logged as a warning.
+
+    :raises: :class:`.exceptions.UnsupportedIronic` that says what is wrong
+        with every required one.
+    """
+    refused = []
+    for name in names:
+        problem = name.problem()
+        if problem and name.required:
+            refused.append(f'{problem}, and without it {name.without}')
+        elif problem:
+            LOG.warning('This Ironic, %(release)s, is not one that is '
+                        'supported: %(problem)s. Without it %(without)s.',
+                        {'release': release(), 'problem': problem,
+                         'without': name.without})
+    if refused:
+        raise exceptions.UnsupportedIronic(release(), refused)
+
+
+def release() -> str:
+    """Return the release of the installed Ironic: ``'39.0.0'``."""
+    return version.version_info.release_string()
+
+
+def _gives_to_instances(owner: Any, attribute: str) -> bool:
+    """Whether a class, or one that it derives from, assigns an attribute."""
+    return isinstance(owner, type) and any(
+        attribute in parent.__dict__['__init__'].__code__.co_names
+        for parent in owner.__mro__
+        if inspect.isfunction(parent.__dict__.get('__init__')))
+
+
+def _other_parameters(name: Name, function: Any) -> str | None:
+    """Tell in which way a function cannot be called as needed."""
+    if not callable(function):
+        return f'{name} is not a function'
+    found = list(
+        inspect.signature(inspect.unwrap(function)).parameters.values())
+    needed = list(name.parameters or ())
+    more = found[len(needed):]
+    if [each.name for each in found[:len(needed)]] == needed and all(
+            each.default is not each.empty
+            or each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
+            for each in more):
+        return None
+    takes = ', '.join(each.name for each in found)
+    return (f'{name} takes ({takes}) instead of '
+            f'({", ".join(needed)})')

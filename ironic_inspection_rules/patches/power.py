@@ -1,0 +1,50 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The moment at which Ironic powers a machine on for inspection."""
+
+from collections.abc import Callable
+import contextlib
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.patches import name
+
+POWER_ON = name.Name(
+    'ironic.drivers.modules.inspector.interface',
+    'Common._power_on_or_reboot',
+    '[inspection_queue]reboot_throttle is refused',
+    parameters=('self', 'task'), required=False)
+
+NAMES = (POWER_ON,)
+
+_stock_power_on_or_reboot = POWER_ON.find()
+
+
+def around_power_on(turn: Callable[[], contextlib.AbstractContextManager]
+                    ) -> None:
+    """Power machines on inside a context only.
+
+    :param turn: makes the context of one machine.
+    :raises: Invalid where this Ironic powers machines on in another way.
+    """
+    if not name.are_here(NAMES):
+        raise exceptions.Invalid(
+            _('[inspection_queue]reboot_throttle cannot be kept with '
+              'Ironic %s') % name.release())
+
+    def power_on_or_reboot(self: typing.Any, task: typing.Any) -> None:
+        with turn():
+            _stock_power_on_or_reboot(self, task)
+
+    POWER_ON.put(power_on_or_reboot)

@@ -1,0 +1,108 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What redfish inspection does with a node before and after rules.
+
+It takes the mapping of the node's properties before its hooks run, adds what
+it finds to that same mapping, and puts it back as a whole in the end. Each
+save of the node in between replaces the node's mapping by a copy. And it
+stores the data of the inspection before rules are applied, not after it.
+"""
+
+import contextvars
+import copy
+import dataclasses
+import functools
+from typing import Any
+
+from ironic_inspection_rules.patches import name
+
+INSPECT = name.Name(
+    'ironic.drivers.modules.redfish.inspect',
+    'RedfishInspect.inspect_hardware',
+    'redfish inspection overwrites what rules do to properties',
+    parameters=('self', 'task'), required=False)
+STORE = name.Name(
+    'ironic.drivers.modules.inspect_utils', 'store_inspection_data',
+    'redfish inspection stores its data without the marks of rules',
+    parameters=('node', 'inventory', 'plugin_data', 'context'),
+    required=False)
+
+NAMES = (INSPECT, STORE)
+
+_stock_inspect_hardware = INSPECT.find()
+
+
+@dataclasses.dataclass
+class _Inspection:
+    """A redfish inspection that goes on.
+
+    ``held`` is the mapping that it puts back, ``seen`` what was in it when
+    it was last compared with the node.
+    """
+
+    held: dict[str, Any]
+    seen: dict[str, Any]
+
+
+_CURRENT: contextvars.ContextVar[_Inspection | None] = (
+    contextvars.ContextVar('redfish_inspection', default=None))
+
+
+def install() -> None:
+    """Have redfish inspections heed the functions of this module.
+
+    Where Ironic has changed, they do nothing.
+    """
+    if name.are_here(NAMES):
+        INSPECT.put(_inspect_hardware)
+
+
+def reconcile_properties(task) -> None:
+    """Bring the node's properties and those held by the inspection together.
+
+    Before rules run, the node gets what the inspection has found. After they
+    were saved, the inspection gets what became of it. Nothing happens in
+    other inspections.
+
+    :param task: the TaskManager instance of the inspection.
+    """
+    inspection = _CURRENT.get()
+    if inspection is None:
+        return
+    held, seen, node = inspection.held, inspection.seen, task.node
+    properties = {key: value for key, value in node.properties.items()
+                  if key in held or key not in seen}
+    properties.update((key, value) for key, value in held.items()
+                      if key not in seen or seen[key] != value)
+    if properties != node.properties:
+        node.properties = copy.deepcopy(properties)
+    held.clear()
+    held.update(copy.deepcopy(properties))
+    inspection.seen = copy.deepcopy(properties)
+
+
+def store_again(task, inventory: dict, plugin_data: dict) -> None:
+    """Store the data of an inspection that has stored them before."""
+    if _CURRENT.get() is not None:
+        STORE.find()(task.node, inventory, plugin_data, task.context)
+
+
+@functools.wraps(_stock_inspect_hardware)
+def _inspect_hardware(self, task):
+    properties = task.node.properties
+    token = _CURRENT.set(
+        _Inspection(properties, copy.deepcopy(properties)))
+    try:
+        return _stock_inspect_hardware(self, task)
+    finally:
+        _CURRENT.reset(token)

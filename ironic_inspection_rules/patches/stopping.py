@@ -1,0 +1,54 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The moment at which a service of Ironic stops.
+
+Its process ends without the functions that ``atexit`` knows.
+"""
+
+import atexit
+from collections.abc import Callable
+import functools
+import typing
+
+from ironic_inspection_rules.patches import name
+
+NAMES = tuple(
+    name.Name(module, path, 'the last records before a stop are lost',
+              required=False)
+    for module, path in (
+        ('ironic.conductor.base_manager', 'BaseConductorManager.del_host'),
+        ('ironic.common.wsgi_service', 'BaseWSGIService.stop')))
+
+
+def before_stop(finish: Callable[[], None]) -> None:
+    """Have a service call a function when all its work is done.
+
+    :param finish: must not raise.
+    """
+    atexit.register(finish)
+    for place in NAMES:
+        if stop := place.find():
+            place.put(_followed(stop, finish))
+
+
+def _followed(stop: Callable[..., typing.Any],
+              finish: Callable[[], None]) -> Callable[..., typing.Any]:
+    @functools.wraps(stop)
+    def stop_and_finish(*args: typing.Any, **kwargs: typing.Any
+                        ) -> typing.Any:
+        try:
+            return stop(*args, **kwargs)
+        finally:
+            finish()
+
+    return stop_and_finish

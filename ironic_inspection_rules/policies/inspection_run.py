@@ -1,0 +1,47 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Policies of what rules did: runs and statistics."""
+
+from oslo_policy import policy
+
+GET = 'baremetal:node:inspection_rule:run:get'
+STATISTICS = 'baremetal:inspection_rule:statistics'
+
+_SCOPES = ['system', 'project']
+
+_RUNS = '/nodes/{node_ident}/inspection_runs'
+
+_RULES = (
+    policy.DocumentedRuleDefault(
+        name=GET,
+        # Whoever may see the inventory may see what was made of it.
+        check_str='rule:baremetal:node:inventory:get',
+        scope_types=_SCOPES,
+        description='Show what inspection rules did to a node, and why',
+        operations=[{'path': _RUNS, 'method': 'GET'},
+                    {'path': _RUNS + '/{run_uuid}', 'method': 'GET'},
+                    {'path': _RUNS + '/explain', 'method': 'GET'}]),
+    policy.DocumentedRuleDefault(
+        name=STATISTICS,
+        check_str='(role:reader and system_scope:all) or '
+                  '(role:service and system_scope:all) or rule:service_role',
+        scope_types=_SCOPES,
+        description='Show how often inspection rules ran and matched',
+        operations=[{'path': '/inspection_rules/statistics',
+                     'method': 'GET'}]),
+)
+
+
+def list_rules() -> tuple[policy.DocumentedRuleDefault, ...]:
+    """List these policies."""
+    return _RULES

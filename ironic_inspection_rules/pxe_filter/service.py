@@ -1,0 +1,207 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The PXE filter: lets only the right machines reach a DHCP server.
+
+A :class:`PxeFilter` guards one interface of one host. The filters of a cloud
+elect a leader, and only on its host machines pass. In the order of trust:
+
+1. the kernel blocks when the time is over for which the leader let machines
+   pass, which is two seconds at most (``nftables``);
+2. a filter lets them pass no longer than it is sure to lead (``election``),
+   and only while the database answers (``watcher``);
+3. whatever goes wrong blocks everything: first that, then the log.
+
+Source: spec 001 "HA Firewall decomposition" and "Partitioning issues".
+"""
+
+from collections.abc import Callable
+from concurrent import futures
+import dataclasses
+import threading
+
+from oslo_log import log
+import tenacity
+
+from ironic_inspection_rules.coordination import election
+from ironic_inspection_rules.coordination import outage
+from ironic_inspection_rules.pxe_filter import admission
+from ironic_inspection_rules.pxe_filter import firewall as firewalls
+from ironic_inspection_rules.pxe_filter import messages
+from ironic_inspection_rules.pxe_filter import watcher as watchers
+
+LOG = log.getLogger(__name__)
+
+ELECTION_NAME = 'ironic-inspection-pxe-filter'
+"""What the filters of a cloud are elected for."""
+
+Elect = Callable[[election.Callback, election.Callback], election.Election]
+"""Makes a host's part in the election, of ``on_gained`` and ``on_lost``."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How a filter works; all times are in seconds.
+
+    :param auto_discovery: whether unknown machines always pass.
+    :param sync_period: between two reads of all ports, 0 for only one.
+    :param allowlist_period: between two reads of nodes in inspection, 0 to
+        read them only after a message.
+    :param retries: failures in a row after which one is an error in the log.
+    :param retry_interval: before a new attempt.
+    """
+
+    auto_discovery: bool = False
+    sync_period: float = 15.0
+    allowlist_period: float = 15.0
+    retries: int = 10
+    retry_interval: float = 1.0
+
+
+class PxeFilter:
+    """The filter of one host.
+
+    :param firewall: guards the interface.
+    :param source: the database.
+    :param elect: makes this host's part in the election of ``ELECTION_NAME``.
+    """
+
+    def __init__(self, firewall: firewalls.Firewall, source: watchers.Source,
+                 elect: Elect, settings: Settings) -> None:
+        self._firewall = firewall
+        self._source = source
+        self._elect = elect
+        self._settings = settings
+        self._outage = outage.Outage(
+            f'Letting machines pass on {firewall.interface}',
+            settings.retries)
+        self._changed = threading.Event()
+        self._state = threading.Condition()
+        self._passes = False
+        self._watcher = self._new_watcher()
+
+    def handle(self, change: messages.Change) -> None:
+        """Take in a message; may be called from any thread."""
+        self._watcher.handle(change)
+
+    def install(self) -> None:
+        """Put the guard in place; it blocks everything.
+
+        :raises: FirewallError when that is not possible.
+        """
+        self._firewall.install()
+
+    def run(self, stop: threading.Event) -> None:
+        """Filter until told to stop; everything is blocked afterwards.
+
+        A failure is followed by another attempt, for as long as it takes.
+
+        :param stop: set to end.
+        """
+        retrying = tenacity.Retrying(
+            # Everything was blocked; whatever it is may be better next time.
+            retry=tenacity.retry_if_exception_type(Exception),
+            stop=tenacity.stop_when_event_set(stop),
+            wait=tenacity.wait_fixed(self._settings.retry_interval),
+            sleep=tenacity.sleep_using_event(stop),
+            retry_error_callback=lambda state: None)
+        retrying(self._run_attempt, stop)
+
+    def _run_attempt(self, stop: threading.Event) -> None:
+        try:
+            self._run_until_failure(stop)
+        except Exception as exc:
+            self._outage.failed(exc)
+            raise
+
+    def _new_watcher(self) -> watchers.Watcher:
+        return watchers.Watcher(
+            self._source, self._settings.sync_period,
+            self._settings.allowlist_period, self._changed)
+
+    def _run_until_failure(self, stop: threading.Event) -> None:
+        """Filter until told to stop or the first failure, which is raised."""
+        self._block()
+        leave = threading.Event()
+        self._watcher = self._new_watcher()
+        # A daemon, for a database may keep it hanging.
+        threading.Thread(target=self._watcher.run, args=(leave,),
+                         name='pxe-filter-watcher', daemon=True).start()
+        try:
+            if self._wait_for_machines(stop):
+                self._take_part(stop, leave)
+        finally:
+            leave.set()
+
+    def _wait_for_machines(self, stop: threading.Event) -> bool:
+        while self._watcher.machines() is None and not stop.is_set():
+            self._wait_for_change()
+        return not stop.is_set()
+
+    def _take_part(self, stop: threading.Event,
+                   leave: threading.Event) -> None:
+        """Take part in the election, and let pass whom it allows."""
+        part = self._elect(self._on_gained, self._wait_until_blocked)
+        with futures.ThreadPoolExecutor(max_workers=1) as pool:
+            run = pool.submit(part.run, leave)
+            try:
+                while not (stop.is_set() or run.done()):
+                    self._update(part)
+                    self._wait_for_change()
+            finally:
+                try:
+                    self._block()
+                finally:
+                    leave.set()
+            run.result()
+
+    def _update(self, part: election.Election) -> None:
+        """Let pass who may at this moment."""
+        machines = self._watcher.machines() or admission.Machines()
+        admit = admission.decide(machines, part.is_leader,
+                                 self._settings.auto_discovery)
+        remaining = part.remaining()
+        passes = firewalls.seconds_to_pass(remaining) > 0
+        if passes:
+            self._set_passes(True)
+        self._firewall.update(admit, remaining)
+        if not passes:
+            self._set_passes(False)
+        self._outage.over()
+
+    def _block(self) -> None:
+        self._firewall.block()
+        self._set_passes(False)
+
+    def _set_passes(self, passes: bool) -> None:
+        with self._state:
+            if passes != self._passes:
+                LOG.info('%(what)s on %(interface)s', {
+                    'what': ('Passing machines in inspection' if passes
+                             else 'Blocking everything'),
+                    'interface': self._firewall.interface})
+            self._passes = passes
+            self._state.notify_all()
+
+    def _on_gained(self) -> None:
+        self._watcher.read_inspected()
+        self._changed.set()
+
+    def _wait_until_blocked(self) -> None:
+        """Keep the lock till this filter blocks, or the kernel does."""
+        self._changed.set()
+        with self._state:
+            self._state.wait_for(lambda: not self._passes, election.LEASE)
+
+    def _wait_for_change(self) -> None:
+        self._changed.wait(election.HEARTBEAT)
+        self._changed.clear()

@@ -1,0 +1,241 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The queue of inspection requests in Ironic's database.
+
+Any number of processes on any number of hosts share it. Who may act on a
+request, and when, is decided by single statements that the database carries
+out, by its own clock.
+"""
+
+from collections.abc import Collection
+from collections.abc import Iterable
+import dataclasses
+import datetime
+import json
+import typing
+
+from oslo_utils import timeutils
+from oslo_utils import uuidutils
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import fence
+from ironic_inspection_rules.db import lease as leases
+from ironic_inspection_rules.db import request as db_request
+from ironic_inspection_rules.db import unprocessed
+from ironic_inspection_rules.objects import request as request_object
+from ironic_inspection_rules.queue import request as queue_request
+from ironic_inspection_rules.queue import state
+
+
+class DatabaseQueue:
+    """A :class:`queue_request.Queue` that survives whoever uses it.
+
+    :param lease: seconds without a sign of life after which a worker counts
+        as dead.
+    """
+
+    def __init__(self, lease: float) -> None:
+        self._lease = lease
+
+    def put(self, node_uuid: str, event: str, inventory: dict | None = None,
+            plugin_data: dict | None = None,
+            checkpoints: dict | None = None, *, sender: str | None = None,
+            trusted: bool = True) -> queue_request.Request:
+        """See :meth:`queue_request.Queue.put`.
+
+        Without an inventory the request is for what the ramdisk posted last.
+        """
+        data = None if inventory is None else {
+            'inventory': inventory, 'plugin_data': plugin_data or {},
+            'posted': event == queue_request.CONTINUE}
+        values = {'checkpoints': checkpoints or {}, 'sender': sender}
+        stored = None
+        while stored is None:
+            # None means that somebody else has changed what was decided on.
+            stored = self._try_put(node_uuid, event, data, values, trusted)
+        return stored
+
+    def _try_put(self, node_uuid: str, event: str,
+                 data: dict[str, typing.Any] | None,
+                 values: dict[str, typing.Any],
+                 trusted: bool) -> queue_request.Request | None:
+        try:
+            row, created = db_request.find_or_create_request({
+                **values, 'uuid': uuidutils.generate_uuid(),
+                'event': event, 'node_uuid': node_uuid,
+                'version': request_object.InspectionRequest.VERSION,
+                'state': state.WAITING}, data)
+        except exceptions.RequestPending:
+            return None
+        present = _request(row)
+        if created:
+            return present
+        if not queue_request.displaces(event, present):
+            raise exceptions.RequestPending(node_uuid)
+        if present.event == event:
+            if not trusted and not _is_last_posted(node_uuid, data):
+                raise exceptions.AnotherSender(node_uuid, present.sender)
+            renewed = db_request.renew_request(
+                present.uuid, present.token, state.WAITING,
+                {**values, 'lock_failures': 0}, data)
+            return _request(renewed) if renewed else None
+        db_request.finish_request(present.uuid, present.token, state.ERROR,
+                                  queue_request.SUPERSEDED, state.WAITING)
+        return None
+
+    def get(self, worker: str) -> queue_request.Request | None:
+        """See :meth:`queue_request.Queue.get`."""
+        claimed: typing.Any = leases.claim_request(worker, self._lease)
+        if claimed is None:
+            return None
+        row, data = claimed
+        return dataclasses.replace(
+            _request(row), checkpoints=row.checkpoints,
+            inventory=data.inventory if data else {},
+            plugin_data=data.plugin_data if data else {})
+
+    def begin(self, request: queue_request.Request,
+              reached: str) -> queue_request.Request:
+        """See :meth:`queue_request.Queue.begin`."""
+        begun = dataclasses.replace(request, state=reached, lock_failures=0,
+                                    attempts=request.attempts + 1)
+        with fence.suspended():
+            _require(request, db_request.change_request(
+                request.uuid, request.token,
+                {'state': begun.state, 'attempts': begun.attempts,
+                 'lock_failures': begun.lock_failures,
+                 'started_at': timeutils.utcnow()}, self._lease))
+        return begun
+
+    def save_checkpoints(self, request: queue_request.Request,
+                         checkpoints: dict, transaction: typing.Any = None
+                         ) -> queue_request.Request:
+        """See :meth:`queue_request.Queue.save_checkpoints`.
+
+        :param transaction: a session of SQLAlchemy.
+        """
+        _require(request, db_request.change_request(
+            request.uuid, request.token, {'checkpoints': checkpoints},
+            self._lease, session=transaction))
+        return dataclasses.replace(request, checkpoints=checkpoints)
+
+    def heartbeat(self, requests: Iterable[queue_request.Request]) -> set[str]:
+        """See :meth:`queue_request.Queue.heartbeat`."""
+        held = {(request.uuid, request.token): request.delivery
+                for request in requests}
+        if not held:
+            return set()
+        kept = leases.prolong_requests(held, self._lease)
+        return {held[key] for key in held.keys() - kept}
+
+    def consume(self, request: queue_request.Request,
+                error: str | None = None) -> queue_request.Request:
+        """See :meth:`queue_request.Queue.consume`."""
+        reached = state.FINISHED if error is None else state.ERROR
+        with fence.suspended():
+            _require(request, db_request.finish_request(
+                request.uuid, request.token, reached, error))
+        return dataclasses.replace(request, state=reached, last_error=error)
+
+    def retry(self, request: queue_request.Request, delay: float,
+              error: str | None = None, node_locked: bool = False) -> None:
+        """See :meth:`queue_request.Queue.retry`."""
+        # It ends this delivery, which the fence would take for another's.
+        with fence.suspended():
+            _require(request, db_request.change_request(
+                request.uuid, request.token,
+                {'worker': None, 'token': request.token + 1,
+                 'lock_failures': request.lock_failures + node_locked,
+                 'last_error': error or request.last_error}, due_in=delay))
+
+    def abort(self, uuid: str, reason: str) -> queue_request.Request:
+        """See :meth:`queue_request.Queue.abort`."""
+        row = db_request.get_request_by_uuid(uuid)
+        step = state.advance(row.state, state.ABORT)
+        if (step.verdict is not state.Verdict.ALLOWED
+                or not db_request.finish_request(
+                    uuid, row.token, step.target, reason, row.state)):
+            raise exceptions.RequestNotWaiting(uuid)
+        return dataclasses.replace(_request(row), state=step.target,
+                                   last_error=reason)
+
+    def expire(self) -> list[queue_request.ExpiredLease]:
+        """See :meth:`queue_request.Queue.expire`."""
+        return [queue_request.ExpiredLease(row.uuid, row.node_uuid, row.worker,
+                                           done=row.open_node_uuid is None)
+                for row in leases.expire_leases()]
+
+    def is_held(self, node_uuid: str, holder: str) -> bool:
+        """See :meth:`queue_request.Queue.is_held`."""
+        return any(holder in (_request(row).delivery, row.worker)
+                   for row in leases.list_held_requests(node_uuid))
+
+    def find(self, uuid: str) -> queue_request.Request:
+        """Show a request, without its data.
+
+        :raises: RequestNotFound
+        """
+        return _request(db_request.get_request_by_uuid(uuid))
+
+    def forget(self, age: float) -> int:
+        """Remove requests that were done long ago.
+
+        :param age: seconds since then.
+        :returns: how many there were.
+        """
+        return db_request.destroy_done_requests(
+            timeutils.utcnow() - datetime.timedelta(seconds=age))
+
+    def nodes(self, after: str, limit: int) -> list[str]:
+        """Tell the UUIDs of nodes with requests or inspection data.
+
+        :param after: UUID before the first one, '' to begin.
+        :param limit: how many to tell at most.
+        :returns: UUIDs in their order.
+        """
+        return unprocessed.list_nodes(after, limit)
+
+    def remove(self, node_uuids: Collection[str]) -> None:
+        """Remove all requests and inspection data of nodes."""
+        unprocessed.destroy_nodes(node_uuids)
+
+    def find_open(self, node_uuid: str) -> queue_request.Request | None:
+        """Show the open request of a node, without its data, if any."""
+        row = db_request.get_open_request(node_uuid)
+        return _request(row) if row else None
+
+
+_STORED = tuple(field.name for field in
+                dataclasses.fields(queue_request.Request) if field.repr)
+"""Fields of a request that are columns of its row and always read."""
+
+
+def _request(row: typing.Any) -> queue_request.Request:
+    return queue_request.Request(**{name: getattr(row, name)
+                                    for name in _STORED})
+
+
+def _is_last_posted(node_uuid: str,
+                    data: dict[str, typing.Any] | None) -> bool:
+    """Whether a node's ramdisk posted the same data last."""
+    last = unprocessed.get_unprocessed(node_uuid)
+    # As text: NaN, which a ramdisk may post, does not equal itself.
+    return last is not None and data is not None and all(
+        json.dumps(getattr(last, name), sort_keys=True)
+        == json.dumps(data[name], sort_keys=True)
+        for name in ('inventory', 'plugin_data'))
+
+
+def _require(request: queue_request.Request, held: bool) -> None:
+    if not held:
+        raise exceptions.LeaseLost(request.uuid)

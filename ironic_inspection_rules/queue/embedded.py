@@ -1,0 +1,48 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""An inspection worker inside the all-in-one Ironic."""
+
+import threading
+
+from ironic.conf import CONF
+
+from ironic_inspection_rules.patches import conductor
+from ironic_inspection_rules.queue import service
+from ironic_inspection_rules.queue import worker
+
+
+def is_wanted() -> bool:
+    """Whether this process is to run a worker.
+
+    Only where API and conductor share a process, which then ends when both
+    are done.
+    """
+    wanted = CONF.inspection_queue.embedded
+    if wanted is None:
+        wanted = CONF.rpc_transport in ('none', 'local')
+    return wanted and conductor.is_in_this_process()
+
+
+def start() -> service.WorkerService:
+    """Start a worker, which stops when the conductor does."""
+    started = service.WorkerService(worker.make_name(CONF.host))
+    started.start()
+    conductor.keep_running_while(started.is_working)
+    threading.Thread(target=_stop_with_conductor, args=(started,),
+                     name='embedded-worker', daemon=True).start()
+    return started
+
+
+def _stop_with_conductor(started: service.WorkerService) -> None:
+    conductor.stop_event().wait()
+    started.stop()

@@ -1,0 +1,143 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What one worker process does for the whole cluster, now and again."""
+
+from collections.abc import Callable
+from collections.abc import Collection
+import dataclasses
+
+from ironic import objects
+from ironic.common import context as ironic_context
+from oslo_log import log
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.queue import database_queue
+from ironic_inspection_rules.queue import node_lock
+from ironic_inspection_rules.queue import processor
+from ironic_inspection_rules.queue import request as queue_request
+from ironic_inspection_rules.runs import recorder
+
+LOG = log.getLogger(__name__)
+
+_CHUNK = 500
+"""How many nodes one round looks at at most."""
+
+
+@dataclasses.dataclass
+class _Records:
+    """Records of nodes, which are of no use without their node.
+
+    ``list_nodes`` takes the UUID before the first one to list, and how many
+    to list at most. ``looked_at`` is the last node of the round before.
+    """
+
+    name: str
+    list_nodes: Callable[[str, int], list[str]]
+    remove: Callable[[Collection[str]], None]
+    looked_at: str = ''
+
+
+class QueueMaintenance:
+    """Singleton tasks (spec 001 "HA singleton periodic task decomposition").
+
+    Should two processes do them at once for a moment, no harm is done.
+
+    :param requests: the queue.
+    :param inspection_timeout: seconds that a node may be in "inspect wait".
+    :param report_expiration: seconds that requests outlive their end.
+    :param wake: has the workers look for work.
+    """
+
+    def __init__(self, requests: database_queue.DatabaseQueue,
+                 inspection_timeout: float, report_expiration: float,
+                 wake: Callable[[], None]) -> None:
+        self._queue = requests
+        self._inspection_timeout = inspection_timeout
+        self._report_expiration = report_expiration
+        self._wake = wake
+        self._records = (_Records('requests', requests.nodes,
+                                  requests.remove),
+                         _Records('runs', recorder.nodes, recorder.forget))
+
+    @property
+    def tasks(self) -> tuple[Callable[[], None], ...]:
+        """All tasks, in the order in which to do them."""
+        return (self.return_requests, self.unlock_nodes, self.put_timeouts,
+                self.forget_requests, self.remove_deleted_nodes)
+
+    def return_requests(self) -> None:
+        """Return what dead workers held."""
+        expired = [lease for lease in self._queue.expire() if not lease.done]
+        for lease in expired:
+            LOG.warning('Request %(request)s of node %(node)s is returned, '
+                        'worker %(worker)s gives no sign of life',
+                        {'request': lease.uuid, 'node': lease.node_uuid,
+                         'worker': lease.worker})
+        if expired:
+            self._wake()
+
+    def unlock_nodes(self) -> None:
+        """Unlock the nodes that dead workers have locked."""
+        context = ironic_context.get_admin_context()
+        for node in objects.Node.list(
+                context, fields=['uuid', 'reservation'],
+                filters={'reserved': True, 'include_children': True}):
+            node_lock.unlock_if_over(context, self._queue, node.uuid,
+                                     node.reservation)
+
+    def put_timeouts(self) -> None:
+        """Have nodes fail whose ramdisk does not call."""
+        put = False
+        for node_uuid in processor.list_overdue(
+                ironic_context.get_admin_context(),
+                self._inspection_timeout):
+            try:
+                self._queue.put(node_uuid, queue_request.TIMEOUT)
+            except exceptions.RequestPending:
+                continue
+            put = True
+            LOG.info('The inspection of node %s has timed out', node_uuid)
+        if put:
+            self._wake()
+
+    def forget_requests(self) -> None:
+        """Remove requests that were done long ago."""
+        count = self._queue.forget(self._report_expiration)
+        if count:
+            LOG.info('Removed %d requests that were done long ago', count)
+
+    def remove_deleted_nodes(self) -> None:
+        """Remove the records of nodes that Ironic does not have any more.
+
+        Each round looks at the next few nodes, and after the last one at the
+        first ones again.
+        """
+        for records in self._records:
+            known = records.list_nodes(records.looked_at, _CHUNK)
+            records.looked_at = known[-1] if len(known) == _CHUNK else ''
+            gone = set(known) - _present(known)
+            if gone:
+                records.remove(gone)
+                LOG.info('Removed the %(records)s of %(count)d deleted '
+                         'nodes: %(nodes)s',
+                         {'records': records.name, 'count': len(gone),
+                          'nodes': ', '.join(sorted(gone))})
+
+
+def _present(node_uuids: Collection[str]) -> set[str]:
+    """Tell which of some nodes Ironic has."""
+    if not node_uuids:
+        return set()
+    return {node.uuid for node in objects.Node.list(
+        ironic_context.get_admin_context(), fields=['uuid'],
+        filters={'uuid_in': node_uuids, 'include_children': True})}

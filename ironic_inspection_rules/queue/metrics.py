@@ -1,0 +1,32 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the inspection queue tells Ironic's metrics."""
+
+from ironic.common import metrics_utils
+
+from ironic_inspection_rules.db import backlog
+from ironic_inspection_rules.queue import delivery
+
+
+def count(outcome: delivery.Outcome) -> None:
+    """Count a delivery by how it ended."""
+    metrics = metrics_utils.get_metrics_logger('InspectionWorker')
+    # Only the decorators of a metrics logger add its prefix by themselves.
+    metrics.send_counter(metrics.get_metric_name(outcome.value), 1)
+
+
+def report_backlog() -> None:
+    """Send how much waits, and for how long; a task of the leader."""
+    metrics = metrics_utils.get_metrics_logger('InspectionQueue')
+    for name, value in backlog.read()._asdict().items():
+        metrics.send_gauge(metrics.get_metric_name(name), value)

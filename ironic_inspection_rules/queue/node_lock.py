@@ -1,0 +1,146 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Ironic's lock of a node, held by one delivery of a request.
+
+Ironic's own tasks lock nodes in the name of their host. Deliveries in one
+process must not take the locks of one another for their own.
+"""
+
+from collections.abc import Iterator
+import contextlib
+from typing import Any
+
+from ironic import objects
+from ironic.common import context as ironic_context
+from ironic.common import exception as ironic_exception
+from ironic.conductor import task_manager
+from oslo_log import log
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import fence
+from ironic_inspection_rules.inspection import attempt
+from ironic_inspection_rules.queue import request as queue_request
+from ironic_inspection_rules.queue import worker
+
+LOG = log.getLogger(__name__)
+
+
+class DeliveryTask(task_manager.TaskManager):
+    """Ironic's task, with an exclusive lock in the name of a delivery.
+
+    :param context: of Ironic.
+    :param request: the delivery; its node is locked.
+    :raises: NodeNotFound, NodeLocked
+    """
+
+    def __init__(self, context, request: queue_request.Request) -> None:
+        super().__init__(context, request.node_uuid, shared=True,
+                         load_driver=False, purpose='inspection request')
+        self._holder = request.delivery
+        self.node = objects.Node.reserve(context, self._holder,
+                                         request.node_uuid)
+        self.shared = False
+
+    def release_resources(self) -> None:
+        """Unlock the node, if it is still locked by this delivery."""
+        if not self.shared:
+            self.shared = True
+            try:
+                objects.Node.release(self.context, self._holder, self.node.id)
+            except ironic_exception.NodeNotFound:
+                LOG.debug('Node %s was deleted while it was locked',
+                          self.node_id)
+        super().release_resources()
+
+
+@contextlib.contextmanager
+def locked(requests: queue_request.Queue,
+           request: queue_request.Request) -> Iterator[Any]:
+    """Lock the node of a request, for as long as the context lasts.
+
+    Nothing that this thread writes meanwhile is committed once the node is
+    locked by somebody else, or the request delivered anew.
+
+    :param requests: the queue of the request.
+    :returns: the :class:`DeliveryTask`.
+    :raises: NodeBusy, NodeGone
+    """
+    task = _acquire(requests, request)
+    try:
+        with fence.while_locked(
+                request.node_uuid, request.delivery, request.uuid,
+                request.token, lambda: _abandon(request)):
+            yield task
+    except attempt.Abandoned as exc:
+        raise exceptions.LeaseLost(request.uuid) from exc
+    finally:
+        try:
+            task.release_resources()
+        except (ironic_exception.NodeLocked,
+                ironic_exception.NodeNotLocked) as exc:
+            LOG.warning('The lock of node %(node)s was taken away: %(error)s',
+                        {'node': request.node_uuid, 'error': exc})
+
+
+def _abandon(request: queue_request.Request) -> BaseException:
+    abandoned = attempt.Abandoned()
+    abandoned.__cause__ = exceptions.LeaseLost(request.uuid)
+    return abandoned
+
+
+def _acquire(requests: queue_request.Queue,
+             request: queue_request.Request) -> DeliveryTask:
+    context = ironic_context.get_admin_context()
+    try:
+        return DeliveryTask(context, request)
+    except ironic_exception.NodeNotFound as exc:
+        raise exceptions.NodeGone(str(exc)) from exc
+    except ironic_exception.NodeLocked as exc:
+        if not _unlock_for_the_dead(context, requests, request):
+            raise exceptions.NodeBusy(str(exc)) from exc
+    try:
+        return DeliveryTask(context, request)
+    except ironic_exception.NodeNotFound as exc:
+        raise exceptions.NodeGone(str(exc)) from exc
+    except ironic_exception.NodeLocked as exc:
+        raise exceptions.NodeBusy(str(exc)) from exc
+
+
+def _unlock_for_the_dead(context, requests: queue_request.Queue,
+                         request: queue_request.Request) -> bool:
+    """Free a node that a worker has not lived to unlock.
+
+    :returns: whether it is worth while to try and lock it again.
+    """
+    node = objects.Node.get_by_uuid(context, request.node_uuid)
+    return (node.reservation is None
+            or unlock_if_over(context, requests, node.uuid, node.reservation))
+
+
+def unlock_if_over(context, requests: queue_request.Queue, node_uuid: str,
+                   holder: str) -> bool:
+    """Free a node of the lock of a delivery that is over.
+
+    :param holder: who has locked it.
+    :returns: whether it was one.
+    """
+    if not worker.is_holder(holder) or requests.is_held(node_uuid, holder):
+        return False
+    try:
+        objects.Node.release(context, holder, node_uuid)
+    except (ironic_exception.NodeLocked, ironic_exception.NodeNotFound,
+            ironic_exception.NodeNotLocked):
+        return True
+    LOG.warning('Node %(node)s is unlocked, its worker died or was given up: '
+                '%(holder)s', {'node': node_uuid, 'holder': holder})
+    return True

@@ -1,0 +1,299 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Carrying out inspection requests with Ironic's own inspection."""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+import datetime
+from typing import Any
+
+from ironic import objects
+from ironic.common import exception as ironic_exception
+from ironic.common import states
+from ironic.common.inspection_rules import engine
+from ironic.conductor import inspection
+from ironic.conductor import utils as conductor_utils
+from ironic.drivers.modules import inspect_utils
+from oslo_db import exception as db_exc
+from oslo_log import log
+from oslo_utils import timeutils
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.inspection import attempt
+from ironic_inspection_rules.inspection import keeping
+from ironic_inspection_rules.queue import checkpoints
+from ironic_inspection_rules.queue import delivery
+from ironic_inspection_rules.queue import node_lock
+from ironic_inspection_rules.queue import request as queue_request
+from ironic_inspection_rules.queue import state
+from ironic_inspection_rules.runs import recorder
+
+LOG = log.getLogger(__name__)
+
+REAPPLICABLE = frozenset({states.MANAGEABLE, states.INSPECTFAIL,
+                          states.AVAILABLE, states.ACTIVE})
+"""Provision states of nodes that hooks and rules may be run for again."""
+
+IN_INSPECTION = frozenset({states.INSPECTING, states.INSPECTWAIT})
+
+_FRESH = frozenset({states.INSPECTWAIT, states.ENROLL})
+"""States of a node whose data have just been posted."""
+
+_BEGUN = _FRESH | {states.INSPECTING, states.INSPECTFAIL}
+"""States of a node that a worker may have left behind.
+
+A conductor that starts moves nodes from "inspecting" to "inspect failed".
+"""
+
+
+_EVENTS_OF_RUNS = {queue_request.CONTINUE: recorder.INSPECTION,
+                   queue_request.REAPPLY: recorder.REAPPLY}
+
+_EVENTS = {states.INSPECTWAIT: 'resume', states.INSPECTFAIL: 'inspect'}
+"""What brings a node to "inspecting", by its state."""
+
+
+class RequestProcessor:
+    """A :class:`delivery.Processor` for Ironic's nodes.
+
+    :param requests: the queue that the requests come from.
+    :param timeout: seconds that a node may be in "inspect wait".
+    """
+
+    def __init__(self, requests: queue_request.Queue, timeout: float) -> None:
+        self._queue = requests
+        self._timeout = timeout
+
+    def lock(self, request: queue_request.Request
+             ) -> contextlib.AbstractContextManager[Any]:
+        """See :meth:`delivery.Processor.lock`."""
+        return node_lock.locked(self._queue, request)
+
+    def check(self, task,
+              request: queue_request.Request) -> delivery.NodeCheck:
+        """See :meth:`delivery.Processor.check`."""
+        finding = check(task.node.provision_state, request)
+        if finding.done and request.event == queue_request.CONTINUE:
+            # Whoever finished it may not have lived to keep the run.
+            run = _taken_up(request)
+            if not recorder.is_stored(run, request.node_uuid):
+                keeping.store(run, task, None)
+        return finding
+
+    def run(self, task, request: queue_request.Request,
+            saved: checkpoints.Checkpoints) -> str | None:
+        """See :meth:`delivery.Processor.run`."""
+        carry_out: Callable[[Any, queue_request.Request], str | None] = {
+            queue_request.CONTINUE: self._inspect,
+            queue_request.REAPPLY: self._reapply,
+            queue_request.TIMEOUT: self._time_out,
+        }[request.event]
+        run = _run_of(request)
+        try:
+            with attempt.attempt_scope(saved), recorder.in_run(run):
+                task.load_driver()
+                _apply_early(request, saved)
+                if request.event in _EVENTS_OF_RUNS:
+                    run.begin(request.inventory, request.plugin_data)
+                error = carry_out(task, request)
+            keeping.store(run, task, error)
+            return error
+        except (exceptions.LeaseLost, exceptions.TemporaryFailure):
+            raise
+        except Exception as exc:
+            if _is_temporary(exc):
+                raise exceptions.TemporaryFailure(str(exc)) from exc
+            LOG.exception('Request %(request)s of node %(node)s failed',
+                          {'request': request.uuid,
+                           'node': request.node_uuid})
+            self._fail_node(task, request, str(exc))
+            keeping.store(run, task, str(exc))
+            return str(exc)
+
+    def _inspect(self, task, request: queue_request.Request) -> str | None:
+        event = _EVENTS.get(task.node.provision_state)
+        if event:
+            task.node.last_error = None
+            # Ironic saves the node first thing, for another reason.
+            with _unsaved(task.node):
+                task.process_event(event)
+        inspection.continue_inspection(task, request.inventory,
+                                       request.plugin_data)
+        if task.node.provision_state == states.INSPECTFAIL:
+            return task.node.last_error or _('Inspection failed.')
+        return None
+
+    def _reapply(self, task, request: queue_request.Request) -> str | None:
+        hooks = getattr(task.driver.inspect, 'hooks', None)
+        if hooks is None:
+            raise ironic_exception.UnsupportedDriverExtension(
+                driver=task.node.driver, extension='reapply')
+        inventory, plugin_data = request.inventory, request.plugin_data
+        inspect_utils.run_inspection_hooks(task, inventory, plugin_data,
+                                           hooks, None)
+        engine.apply_rules(task, inventory, plugin_data, model.MAIN)
+        plugin_data.pop('logs', None)
+        inspect_utils.store_inspection_data(task.node, inventory,
+                                            plugin_data, task.context)
+        task.node.save()
+        return None
+
+    def _time_out(self, task, request: queue_request.Request) -> str | None:
+        if not _is_overdue(task.node, self._timeout):
+            return None
+        reason = _('The ramdisk did not call for %d seconds.') % self._timeout
+        task.process_event('fail')
+        conductor_utils.cleanup_inspectwait_timeout(task)
+        _keep_error(task.node, reason)
+        return reason
+
+    def fail(self, task, request: queue_request.Request, reason: str) -> None:
+        """See :meth:`delivery.Processor.fail`."""
+        self._fail_node(task, request, reason)
+        if request.state == state.PROCESSING and (
+                request.event in _EVENTS_OF_RUNS):
+            keeping.store(_taken_up(request), task, reason)
+
+    def _fail_node(self, task, request: queue_request.Request,
+                   reason: str) -> None:
+        """Say on a node that its request has failed, and why.
+
+        A node in inspection fails it. Others only say why: their inspection
+        has been over before, or none was asked for.
+        """
+        node = task.node
+        message = _('Inspection request %(request)s failed: %(reason)s') % {
+            'request': request.uuid, 'reason': reason}
+        if node.provision_state in IN_INSPECTION:
+            _clean_up(task, message)
+            task.process_event('fail', last_error=message)
+        elif (request.event == queue_request.REAPPLY
+              or node.provision_state == states.ENROLL):
+            conductor_utils.node_history_record(
+                node, event=message, event_type=states.INTROSPECTION,
+                error=True)
+            node.save()
+        elif node.provision_state == states.INSPECTFAIL:
+            _keep_error(node, message)
+
+
+def check(provision_state: str,
+          request: queue_request.Request) -> delivery.NodeCheck:
+    """Tell what the state of a node means for a request.
+
+    :param provision_state: of the node.
+    """
+    if request.event == queue_request.TIMEOUT:
+        return delivery.NodeCheck(done=provision_state != states.INSPECTWAIT)
+    begun = request.state == state.PROCESSING
+    if request.event == queue_request.REAPPLY:
+        allowed = REAPPLICABLE
+    elif begun:
+        # From "inspecting" the only way here leads over the end of it.
+        if provision_state == states.MANAGEABLE:
+            return delivery.NodeCheck(done=True)
+        allowed = _BEGUN
+    else:
+        allowed = _FRESH
+    if provision_state in allowed:
+        return delivery.NodeCheck()
+    return delivery.NodeCheck(obstacle=_('the node is in state "%s"')
+                            % provision_state)
+
+
+def list_overdue(context, timeout: float) -> list[str]:
+    """List the UUIDs of nodes that are in "inspect wait" for too long.
+
+    :param timeout: seconds that are not too long.
+    """
+    return [node.uuid for node in objects.Node.list(
+        context, fields=['uuid'],
+        filters={'provision_state': states.INSPECTWAIT,
+                 'inspection_started_before': timeout,
+                 'include_children': True})]
+
+
+def _run_of(request: queue_request.Request) -> recorder.Run:
+    """Begin the run of a request: one for all attempts at it."""
+    return recorder.Run(
+        _EVENTS_OF_RUNS.get(request.event, recorder.INSPECTION),
+        request.uuid)
+
+
+def _taken_up(request: queue_request.Request) -> recorder.Run:
+    """Tell what earlier attempts at a request have saved of its run."""
+    run = _run_of(request)
+    run.begin(request.inventory, request.plugin_data)
+    run.run_rules(None)
+    for phase in model.PHASES:
+        run.take_up(phase, request.checkpoints.get(phase, {}).get('run'))
+    return run
+
+
+@contextlib.contextmanager
+def _unsaved(node) -> Iterator[None]:
+    """Leave what happens to a node in this context to the next save."""
+    node.save = lambda *args: None
+    try:
+        yield
+    finally:
+        del node.save
+
+
+def _keep_error(node, message: str) -> None:
+    """Say on a node why it failed, if cleaning up has made it forget."""
+    if node.last_error is None:
+        node.last_error = message
+        node.save()
+
+
+def _apply_early(request: queue_request.Request,
+                 saved: checkpoints.Checkpoints) -> None:
+    """Bring plugin data to where they were when the request was put."""
+    early = saved.read(model.EARLY)
+    if early:
+        attempt.apply(early, request.plugin_data)
+
+
+def _is_overdue(node, timeout: float) -> bool:
+    started = node.inspection_started_at
+    if started is None:
+        return False
+    return (timeutils.normalize_time(started)
+            + datetime.timedelta(seconds=timeout) < timeutils.utcnow())
+
+
+def _is_temporary(exc: BaseException | None) -> bool:
+    """Whether something went wrong because the database went away."""
+    while exc is not None:
+        if isinstance(exc, db_exc.DBConnectionError):
+            return True
+        exc = exc.__cause__ or exc.__context__
+    return False
+
+
+def _clean_up(task, message: str) -> None:
+    """Take back what was prepared for the ramdisk; tell why on the node."""
+    try:
+        task.load_driver()
+    except ironic_exception.IronicException:
+        LOG.exception('Cannot clean up after the inspection of node %s',
+                      task.node.uuid)
+        conductor_utils.node_history_record(
+            task.node, event=message, event_type=states.INTROSPECTION,
+            error=True)
+        return
+    conductor_utils.inspecting_error_handler(task, message, errmsg=message)

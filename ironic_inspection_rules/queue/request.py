@@ -1,0 +1,204 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The queue of inspection requests: what it promises.
+
+A request is *put* once, *got* by one worker at a time under a lease, and
+stays in the queue until it is *consumed*: it is delivered at least once
+(spec 001 "HA worker"). Each delivery has a token that no other delivery of
+the request has. Whoever changes a request proves with the token that the
+delivery in question is still the last one.
+"""
+
+from collections.abc import Iterable
+import dataclasses
+import typing
+
+from ironic_inspection_rules.queue import state
+
+CONTINUE = 'continue'
+REAPPLY = 'reapply'
+TIMEOUT = 'timeout'
+
+EVENTS = (CONTINUE, REAPPLY, TIMEOUT)
+"""What a request can ask for (spec 002 "Client - inspector API")."""
+
+SUPERSEDED = 'superseded by a posted inventory'
+"""The error of a request that a posted inventory took the place of."""
+
+DELIVERY_PREFIX = 'inspection-request:'
+"""What the names of all deliveries begin with."""
+
+_TRANSITION_EVENTS = {
+    CONTINUE: state.CONTINUE,
+    REAPPLY: state.CONTINUE,
+    TIMEOUT: state.TIMEOUT,
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """A request as a worker sees it.
+
+    ``attempts`` counts how often its processing has begun, ``token`` its
+    deliveries, ``lock_failures`` how often in a row its node was locked by
+    somebody else. ``worker`` is who holds it now, or held it last.
+    ``sender`` is the address that its data came from. ``checkpoints`` is
+    what earlier attempts have done, by phase.
+    """
+
+    uuid: str
+    node_uuid: str
+    event: str
+    state: str = state.WAITING
+    attempts: int = 0
+    token: int = 0
+    lock_failures: int = 0
+    worker: str | None = None
+    sender: str | None = None
+    last_error: str | None = None
+    inventory: dict = dataclasses.field(default_factory=dict, repr=False)
+    plugin_data: dict = dataclasses.field(default_factory=dict, repr=False)
+    checkpoints: dict = dataclasses.field(default_factory=dict, repr=False)
+
+    @property
+    def transition_event(self) -> str:
+        """The event that processing this request means for its state."""
+        return _TRANSITION_EVENTS[self.event]
+
+    @property
+    def delivery(self) -> str:
+        """The name of this delivery, in which its node is locked.
+
+        No other delivery of any request has or will have it.
+        """
+        return f'{DELIVERY_PREFIX}{self.uuid}:{self.token}'
+
+
+class ExpiredLease(typing.NamedTuple):
+    """A lease that ran out while ``worker`` held the request.
+
+    ``done``: it had been consumed, so the worker may be fine.
+    """
+
+    uuid: str
+    node_uuid: str
+    worker: str
+    done: bool
+
+
+class Queue(typing.Protocol):
+    """What all queues do; those that span processes do it across them."""
+
+    def put(self, node_uuid: str, event: str, inventory: dict | None = None,
+            plugin_data: dict | None = None,
+            checkpoints: dict | None = None, *, sender: str | None = None,
+            trusted: bool = True) -> Request:
+        """Store a request; it survives from the moment this returns.
+
+        A node has one open request at most. One that waits is brought up to
+        date by a new one for the same event; a posted inventory displaces
+        one that waits for anything else.
+
+        :param checkpoints: what has been reached before it is processed.
+        :param sender: address that the data came from.
+        :param trusted: whether the sender has proved to be the machine. Who
+            has not cannot replace data that wait with other data.
+        :raises: RequestPending if the open request is being processed or is
+            for another event.
+        :raises: AnotherSender if other data wait, and ``trusted`` is false.
+        """
+
+    def get(self, worker: str) -> Request | None:
+        """Lease the request that has waited longest, if there is any."""
+
+    def begin(self, request: Request, reached: str) -> Request:
+        """Save the state that processing starts in and count the attempt.
+
+        The lease runs anew.
+
+        :returns: the request as it is now.
+        :raises: LeaseLost if this delivery is not the last one.
+        """
+
+    def save_checkpoints(self, request: Request, checkpoints: dict,
+                         transaction: typing.Any = None) -> Request:
+        """Save what an attempt has done, for the attempts after it.
+
+        The lease runs anew.
+
+        :param transaction: one of the queue's own kind to be part of, None
+            for one that ends here.
+        :returns: the request as it is now.
+        :raises: LeaseLost if this delivery is not the last one.
+        """
+
+    def heartbeat(self, requests: Iterable[Request]) -> set[str]:
+        """Prolong leases by their full length from now.
+
+        :returns: the deliveries that are not the last ones any more.
+        """
+
+    def consume(self, request: Request, error: str | None = None) -> Request:
+        """Take a request out of the queue for good.
+
+        What its attempts have done is forgotten.
+
+        :param error: why it failed, None when it did not.
+        :returns: the request as it ended.
+        :raises: LeaseLost if this delivery is not the last one.
+        """
+
+    def retry(self, request: Request, delay: float,
+              error: str | None = None, node_locked: bool = False) -> None:
+        """Give a request back, to be delivered again.
+
+        :param delay: seconds before it may be.
+        :param error: what went wrong, None to keep the last error.
+        :param node_locked: whether somebody else has locked the node.
+        :raises: LeaseLost if this delivery is not the last one.
+        """
+
+    def abort(self, uuid: str, reason: str) -> Request:
+        """End a request that nobody has begun to process.
+
+        :raises: RequestNotFound, RequestNotWaiting
+        """
+
+    def expire(self) -> list[ExpiredLease]:
+        """Take back what is leased to workers that gave no sign of life."""
+
+    def is_held(self, node_uuid: str, holder: str) -> bool:
+        """Whether the holder of a node's lock may still be at work.
+
+        One whose request is done counts for as long as its lease lasts: it
+        may not have unlocked the node yet. Where an open request is not
+        delivered anew, its holder counts too.
+
+        :param holder: name of a delivery, or of a worker of an earlier
+            release.
+        """
+
+    def find(self, uuid: str) -> Request:
+        """Show a request.
+
+        :raises: RequestNotFound
+        """
+
+    def find_open(self, node_uuid: str) -> Request | None:
+        """Show the open request of a node, if there is one."""
+
+
+def displaces(event: str, present: Request) -> bool:
+    """Whether a new request may take the place of the node's open one."""
+    return (present.state == state.WAITING
+            and event in (present.event, CONTINUE))

@@ -1,0 +1,139 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The inspection worker of a process, with all that belongs to it."""
+
+from collections.abc import Callable
+import functools
+import threading
+
+from ironic.common import driver_factory
+from ironic.conf import CONF
+from oslo_concurrency import processutils
+from oslo_log import log
+import tenacity
+
+from ironic_inspection_rules.coordination import coordinator
+from ironic_inspection_rules.coordination import leader_tasks
+from ironic_inspection_rules.inspection import keeping
+from ironic_inspection_rules.queue import database_queue
+from ironic_inspection_rules.queue import maintenance
+from ironic_inspection_rules.queue import metrics
+from ironic_inspection_rules.queue import processor
+from ironic_inspection_rules.queue import wakeup
+from ironic_inspection_rules.queue import worker
+
+LOG = log.getLogger(__name__)
+
+ELECTION_NAME = 'inspection-upkeep'
+"""What the workers of a cluster elect a leader for."""
+
+_RESTART_DELAY = 1.0
+"""Seconds until a thread that broke off starts again."""
+
+
+def make_queue() -> database_queue.DatabaseQueue:
+    """Make the queue that all processes of the cluster share."""
+    return database_queue.DatabaseQueue(CONF.inspection_queue.lease)
+
+
+class WorkerService:
+    """A worker that hears wake-ups, and may become the leader of all.
+
+    :param name: of the worker.
+    :raises: Invalid when an option of ``[coordination]`` cannot be used.
+    """
+
+    def __init__(self, name: str) -> None:
+        coordinator.check(CONF)
+        options = CONF.inspection_queue
+        requests = make_queue()
+        self._stop = threading.Event()
+        self._worker = worker.Worker(
+            name, requests,
+            processor.RequestProcessor(requests, options.inspection_timeout),
+            _settings(), metrics.count)
+        self._leader_tasks = leader_tasks.LeaderTasks(
+            functools.partial(coordinator.make_election, CONF, ELECTION_NAME,
+                              name),
+            (*maintenance.QueueMaintenance(
+                requests, options.inspection_timeout,
+                options.report_expiration, self.wake).tasks,
+             metrics.report_backlog),
+            options.clean_up_period)
+        self._listener = (wakeup.Listener(name, self.wake)
+                          if wakeup.is_available() else None)
+        self._threads = [
+            threading.Thread(target=self._supervise, args=(run,), name=name,
+                             daemon=True)
+            for run, name in ((self._worker.run, 'worker'),
+                              (self._run_leader_tasks, 'leader tasks'))]
+
+    def start(self) -> None:
+        """Start to work; returns at once.
+
+        :raises: whatever Ironic or a hook raises that cannot be loaded.
+        """
+        # Loads drivers and hooks, so that it is now that they fail.
+        driver_factory.all_interfaces()
+        if self._listener is not None:
+            self._listener.start()
+        for thread in self._threads:
+            thread.start()
+
+    def wake(self) -> None:
+        """Look for work at once."""
+        self._worker.wake()
+
+    def stop(self) -> None:
+        """Take no more work; see :meth:`wait`."""
+        self._stop.set()
+        self._worker.stop()
+
+    def is_working(self) -> bool:
+        """Whether anything may be in hand; not when it has stopped."""
+        return self._threads[0].is_alive()
+
+    def wait(self) -> None:
+        """Wait until all that was begun is done."""
+        for thread in self._threads:
+            thread.join()
+        keeping.counter().flush()
+
+    def _supervise(self, run: Callable[[], None]) -> None:
+        """Run something until it is stopped, again whenever it breaks off."""
+        tenacity.Retrying(
+            sleep=tenacity.sleep_using_event(self._stop),
+            stop=tenacity.stop_when_event_set(self._stop),
+            wait=tenacity.wait_fixed(_RESTART_DELAY),
+            before_sleep=_log_restart)(run)
+
+    def _run_leader_tasks(self) -> None:
+        self._leader_tasks.run(self._stop)
+
+
+def _log_restart(retry_state: tenacity.RetryCallState) -> None:
+    assert retry_state.outcome is not None
+    LOG.error('A thread of the inspection worker broke off and starts again',
+              exc_info=retry_state.outcome.exception())
+
+
+def _settings() -> worker.Settings:
+    options = CONF.inspection_queue
+    return worker.Settings(
+        threads=options.workers or processutils.get_worker_count(),
+        get_timeout=options.get_timeout,
+        lease=options.lease,
+        max_attempts=options.max_attempts,
+        connection_retries=options.connection_retries,
+        retry_interval=options.connection_retry_interval,
+        lock_timeout=options.inspection_timeout)

@@ -1,0 +1,136 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The states of an inspection request, as a table.
+
+This is the transition function of spec 001 ("Node introspection state
+transition system") written down as data; automaton walks it.
+
+Not all of it happens here. Ironic itself starts an inspection and waits for
+its ramdisk, so ``inspect`` and ``wait`` never happen to a request: it is
+stored as waiting, and no request is ever in the state ``starting``. A worker
+fires ``continue`` and ``timeout`` when it takes a request, the API ``abort``.
+``finish`` stands for a request that is consumed without an error; one that is
+consumed with an error is in ``error`` from any state.
+"""
+
+import enum
+import typing
+
+from automaton import machines
+
+ABSENT = 'absent'
+"""There is no request yet; never stored."""
+STARTING = 'starting'
+WAITING = 'waiting'
+PROCESSING = 'processing'
+FINISHED = 'finished'
+ERROR = 'error'
+
+STATES = (STARTING, WAITING, PROCESSING, FINISHED, ERROR)
+TERMINAL = frozenset({FINISHED, ERROR})
+
+INSPECT = 'inspect'
+WAIT = 'wait'
+CONTINUE = 'continue'
+FINISH = 'finish'
+TIMEOUT = 'timeout'
+ABORT = 'abort'
+
+EVENTS = (INSPECT, WAIT, CONTINUE, FINISH, TIMEOUT, ABORT)
+STRICT = frozenset({CONTINUE})
+"""Events that must not be seen again in the state that they lead to."""
+
+
+class Transition(typing.NamedTuple):
+    """A row of the table: in this state, this event leads to that state."""
+
+    state: str
+    event: str
+    target: str
+
+
+TRANSITIONS = (
+    Transition(ABSENT, INSPECT, STARTING),
+    Transition(STARTING, INSPECT, STARTING),
+    Transition(STARTING, WAIT, WAITING),
+    Transition(WAITING, WAIT, WAITING),
+    Transition(WAITING, TIMEOUT, ERROR),
+    Transition(WAITING, ABORT, ERROR),
+    Transition(WAITING, CONTINUE, PROCESSING),
+    Transition(PROCESSING, CONTINUE, ERROR),
+    Transition(PROCESSING, FINISH, FINISHED),
+    Transition(FINISHED, INSPECT, STARTING),
+    Transition(FINISHED, ABORT, ERROR),
+    Transition(ERROR, INSPECT, STARTING),
+)
+
+
+class Verdict(enum.Enum):
+    """What the table says of an event in a state.
+
+    ``ALLOWED``: the event leads on. ``IGNORED``: it is a re-entrant event
+    seen again, nothing changes. ``FORBIDDEN``: the table has no such row, or
+    it is a strict event seen again.
+    """
+
+    ALLOWED = 'allowed'
+    IGNORED = 'ignored'
+    FORBIDDEN = 'forbidden'
+
+
+class Step(typing.NamedTuple):
+    """The answer to an event: the verdict and the state that follows."""
+
+    verdict: Verdict
+    target: str
+
+
+def _build() -> machines.FiniteMachine:
+    machine = machines.FiniteMachine()
+    for state in (ABSENT, *STATES):
+        machine.add_state(state)
+    for transition in TRANSITIONS:
+        machine.add_transition(transition.state, transition.target,
+                               transition.event)
+    machine.freeze()
+    return machine
+
+
+_MACHINE = _build()
+
+
+def advance(state: str, event: str) -> Step:
+    """Say where an event leads.
+
+    :param state: one of STATES, or ABSENT.
+    :param event: one of EVENTS.
+    :returns: the verdict, and the state that follows: the present one where
+        the table has no row for the event (spec 001 "Strict and re-entrant
+        transitions").
+    """
+    machine = _MACHINE.copy()
+    machine.initialize(state)
+    if not machine.is_actionable_event(event):
+        return Step(Verdict.FORBIDDEN, state)
+    machine.process_event(event)
+    target = typing.cast(str, machine.current_state)
+    if target == state:
+        return Step(Verdict.IGNORED, target)
+    if event in STRICT and _leads_to(event, state):
+        return Step(Verdict.FORBIDDEN, target)
+    return Step(Verdict.ALLOWED, target)
+
+
+def _leads_to(event: str, state: str) -> bool:
+    return any(transition.event == event and transition.target == state
+               for transition in TRANSITIONS)

@@ -1,0 +1,104 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Telling the workers that there is work.
+
+Nothing depends on it: workers look for work by themselves, only less often.
+So no message is waited for, and none is sent twice.
+"""
+
+from collections.abc import Callable
+import threading
+
+from ironic.common import context as ironic_context
+from ironic.common import rpc
+from ironic.conf import CONF
+from oslo_log import log
+import oslo_messaging
+
+LOG = log.getLogger(__name__)
+
+TOPIC = 'ironic.inspection_worker'
+
+_VERSION = '1.0'
+
+
+def is_available() -> bool:
+    """Whether this Ironic uses oslo.messaging between its services."""
+    return CONF.rpc_transport == 'oslo'
+
+
+class WakeupSender:
+    """Sends wake-ups to all workers, from a thread of its own.
+
+    A message broker out of reach delays nobody; what comes in while a
+    wake-up is being sent is told by one more.
+    """
+
+    def __init__(self) -> None:
+        self._pending = threading.Event()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def wake(self) -> None:
+        """Have a wake-up sent soon."""
+        self._pending.set()
+        with self._lock:
+            # A thread does not survive the fork of a web server.
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(
+                    target=self._run, name='wake-up', daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        client = rpc.get_client(oslo_messaging.Target(
+            topic=TOPIC, version=_VERSION, fanout=True))
+        context = ironic_context.get_admin_context()
+        while self._pending.wait():
+            self._pending.clear()
+            try:
+                client.prepare(retry=0).cast(context, 'wake_up')
+            # Drivers let through whatever their library raises.
+            except Exception as exc:
+                LOG.warning('Inspection workers could not be woken up: %s',
+                            exc)
+
+
+class Listener:
+    """Receives wake-ups.
+
+    :param name: of the worker.
+    :param wake: called for each.
+    """
+
+    def __init__(self, name: str, wake: Callable[[], None]) -> None:
+        self._server = rpc.get_server(
+            oslo_messaging.Target(topic=TOPIC, server=name),
+            [_Endpoint(wake)])
+
+    def start(self) -> None:
+        """Listen, from as soon as the message broker is there."""
+        threading.Thread(target=self._server.start, name='listener',
+                         daemon=True).start()
+
+
+class _Endpoint:
+    """What may be called over oslo.messaging."""
+
+    target = oslo_messaging.Target(version=_VERSION)
+
+    def __init__(self, wake: Callable[[], None]) -> None:
+        self._wake = wake
+
+    def wake_up(self, context: object) -> None:
+        """Look for work."""
+        self._wake()

@@ -1,0 +1,195 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Who set a value: looked up in the records of runs."""
+
+import collections.abc
+import dataclasses
+import typing
+
+from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.runs import limits
+from ironic_inspection_rules.runs import record
+
+CAPABILITIES = ('properties', 'capabilities')
+
+_APPENDED = f'/{data_path.APPEND}'
+
+
+class Unknown:
+    """The type of :data:`UNKNOWN`."""
+
+
+UNKNOWN = Unknown()
+"""In the place of a value that is not known."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Place:
+    """Where a value is.
+
+    ``object`` is ``node``, ``port <MAC>``, ``plugin_data`` or ``traits``, as
+    in the record of a change. The path of a trait is its name.
+    """
+
+    object: str
+    path: data_path.Path
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Finding:
+    """The change that last set a value.
+
+    ``run`` is what the caller knows a run by. ``rule`` and ``change`` are of
+    its record (:mod:`.record`). ``sensitive`` are the UUIDs of the sensitive
+    rules that ran later: what they changed is not recorded.
+    """
+
+    run: typing.Any
+    phase: str
+    rule: record.Record
+    change: record.Record
+    sensitive: tuple[str, ...]
+
+
+def find(runs: collections.abc.Iterable[
+        tuple[typing.Any, collections.abc.Mapping[str, record.Record]]],
+        place: Place, present: typing.Any = UNKNOWN
+) -> Finding | tuple[str, ...]:
+    """Find the change that last set a value, or removed it.
+
+    So does an action that set it to what it was already.
+
+    :param runs: pairs of what the caller knows a run by, and its records by
+        phase; newest first.
+    :param present: what is there now. Which of the items that were appended
+        to a list it is, is told by its value.
+    :returns: if there is none, the UUIDs of all sensitive rules that ran.
+    """
+    sensitive: dict[str, None] = {}
+    for run, phases in runs:
+        for phase in reversed(model.PHASES):
+            phase_record = phases.get(phase)
+            if not phase_record or not phase_record['saved']:
+                continue
+            ran = [*phase_record['reverted'], *phase_record['rules']]
+            for rule in reversed(ran):
+                if 'changes' not in rule:
+                    sensitive[rule['uuid']] = None
+                    continue
+                for change in reversed(rule['changes']):
+                    if _sets(change, place, present):
+                        return Finding(run, phase, rule, change,
+                                       tuple(sensitive))
+                for change in reversed(rule.get('confirmed', ())):
+                    if _confirms(change, place):
+                        return Finding(run, phase, rule, change,
+                                       tuple(sensitive))
+    return tuple(sensitive)
+
+
+def still_holds(change: record.Record, place: Place,
+                present: typing.Any) -> bool | None:
+    """Tell whether a value is what the change made it.
+
+    :param present: what is there now, :data:`.path.ABSENT` if nothing is,
+        :data:`UNKNOWN` if nobody has looked.
+    :returns: None where that is not known, also as the record hides a secret
+        or was shortened.
+    """
+    if place.object == working_copy.TRAITS:
+        return (change['op'] == 'add') is (present is not data_path.ABSENT)
+    made = _at(change, place, 'after')
+    if UNKNOWN in (made, present):
+        return None
+    return data_path.same(made, present)
+
+
+def _sets(change: record.Record, place: Place,
+          present: typing.Any) -> bool:
+    if change['object'] != place.object:
+        return False
+    path = _path(change, place)
+    asked = place.path
+    if change['path'].endswith(_APPENDED) and asked[:len(path)] == path:
+        made = _at(change, place, 'after')
+        return UNKNOWN in (made, present) or data_path.same(made, present)
+    if path[:len(asked)] == asked:
+        return True
+    if asked[:len(path)] != path:
+        return False
+    before = _at(change, place, 'before')
+    after = _at(change, place, 'after')
+    if before is UNKNOWN or after is UNKNOWN:
+        return True
+    return not data_path.same(before, after)
+
+
+def _confirms(change: record.Record, place: Place) -> bool:
+    path = data_path.parse(change['path'])
+    depth = min(len(path), len(place.path))
+    return (change['object'] == place.object
+            and path[:depth] == place.path[:depth])
+
+
+def _path(change: record.Record, place: Place) -> data_path.Path:
+    """Return where a change was; of an item appended, where it may be."""
+    path = data_path.parse(change['path'])
+    asked = place.path[:len(path)]
+    if (change['path'].endswith(_APPENDED) and len(asked) == len(path)
+            and asked[:-1] == path[:-1] and asked[-1].isdigit()):
+        return asked
+    return path
+
+
+def _at(change: record.Record, place: Place, side: str) -> typing.Any:
+    """Return what was at a place before or after a change of it."""
+    path = _path(change, place)
+    absent = 'add' if side == 'before' else 'remove'
+    if change['op'] == absent:
+        return data_path.ABSENT
+    if path[:len(place.path)] == place.path != path:
+        # The change is of a part of the value only.
+        return UNKNOWN
+    value = change[side]
+    if _is_hidden(value):
+        return UNKNOWN
+    return look_up(value, path, place.path)
+
+
+def look_up(value: typing.Any, path: data_path.Path,
+            asked: data_path.Path) -> typing.Any:
+    """Return what a value holds at a path below its own.
+
+    A capability counts as something below the text of all of them.
+
+    :param path: where the value is.
+    :param asked: the path to look at, which begins with that.
+    :returns: :data:`.path.ABSENT` if nothing is there.
+    """
+    rest = asked[len(path):]
+    if path == CAPABILITIES and len(rest) == 1 and isinstance(value, str):
+        pairs = (item.partition(':') for item in value.split(','))
+        return {name.strip(): text.strip() for name, _colon, text
+                in pairs}.get(rest[0], data_path.ABSENT)
+    return data_path.get(value, rest)
+
+
+def _is_hidden(value: typing.Any) -> bool:
+    if isinstance(value, str):
+        return value == masking.MASK or (
+            len(value) > limits.LONGEST_VALUE
+            and value.endswith(limits.ELLIPSIS))
+    return masking.MASK in str(value)

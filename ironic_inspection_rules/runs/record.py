@@ -1,0 +1,147 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the rules of one phase did, as it is kept.
+
+The record is plain JSON data:
+
+``rules``
+    The rules that matched, in the order they ran in: ``uuid``,
+    ``description``, ``revision``, ``conditions`` (``op``, ``result``,
+    ``reason``), ``actions`` (names of ops) and ``changes`` (``object``,
+    ``op``, ``path``, ``before``, ``after``, ``action``). Of a sensitive rule
+    only the ``uuid``. ``confirmed`` is, like ``changes``, what was set to the
+    value that was there already; only where something was.
+``reverted``
+    Likewise the rules that did not match and undid what they did before.
+    All of that came before the first action of any rule.
+``audit``
+    Likewise the rules of mode ``audit`` that matched, with what they would
+    have done, and ``error``: what they would have had inspection fail with.
+``saved``
+    Whether the changes were saved.
+``seconds``
+    How long the phase took.
+``left_out``
+    How many changes were too many to be kept; only where some were.
+"""
+
+import typing
+
+from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import runner
+from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.runs import limits
+
+Record = dict[str, typing.Any]
+
+EARLY_KEY = 'inspection_run'
+"""Where plugin data carry the record of the early phase to the conductor."""
+
+EARLY_HIDDEN = 'hidden'
+"""Where, beside that, they carry what sensitive rules have written to."""
+
+
+def of_phase(outcome: runner.Outcome, seconds: float,
+             saved: bool = True) -> Record:
+    """Make the record of a phase.
+
+    :param outcome: with the conditions of the rules that matched.
+    :param seconds: how long it took.
+    :param saved: whether changes that are to be kept were.
+    """
+    room = _Rooms(_Room(), _Room())
+    record: Record = {
+        'rules': [_rule(each, room) for each in outcome.traces
+                  if each.matched],
+        'reverted': [_rule(each, room) for each in outcome.traces
+                     if not each.matched and each.actions],
+        'audit': [_rule(each, room) for each in outcome.audited],
+        'saved': saved and outcome.keeps_changes,
+        'seconds': round(seconds, 6),
+    }
+    if room.changes.left_out:
+        record['left_out'] = room.changes.left_out
+    return record
+
+
+class _Room:
+    """What may still be kept of a phase."""
+
+    def __init__(self) -> None:
+        self._characters = limits.LONGEST_RECORD
+        self._changes = limits.MOST_CHANGES
+        self.left_out = 0
+
+    def take(self) -> bool:
+        """Ask for the room of one more change."""
+        if self._changes and self._characters > 0:
+            self._changes -= 1
+            return True
+        self.left_out += 1
+        return False
+
+    def fit(self, value: typing.Any) -> typing.Any:
+        """Cut a value to what is left."""
+        if value is None:
+            return None
+        shortened, length = limits.shorten(value)
+        self._characters -= length
+        return shortened
+
+
+class _Rooms(typing.NamedTuple):
+    """The room of changes, and that of what was set as it was before."""
+
+    changes: _Room
+    confirmed: _Room
+
+
+def _rule(each: trace.RuleTrace, room: _Rooms) -> Record:
+    rule = each.rule
+    if rule.sensitive:
+        return {'uuid': rule.uuid}
+    record: Record = {
+        'uuid': rule.uuid,
+        'description': rule.description,
+        'revision': rule.revision,
+        'conditions': [{'op': op, 'result': result,
+                        'reason': limits.shorten_text(reason)}
+                       for op, result, reason in each.conditions],
+        'actions': [action.op for action in each.actions],
+        'changes': [_change(change, action.op, room.changes)
+                    for action in each.actions for change in action.changes
+                    if room.changes.take()],
+    }
+    confirmed = [_change(change, action.op, room.confirmed)
+                 for action in each.actions for change in action.confirmed
+                 if room.confirmed.take()]
+    if confirmed:
+        record['confirmed'] = confirmed
+    if rule.mode == model.AUDIT:
+        record['error'] = limits.shorten_text(each.error)
+    return record
+
+
+def _change(change: working_copy.Change, op: str, room: _Room) -> Record:
+    # Of a value that is not there, nothing has to be hidden.
+    before, after = change.before, change.value
+    path = data_path.parse(change.path)
+    if change.op != 'add':
+        before = room.fit(masking.mask_along(path, before)[1])
+    if change.op != 'remove':
+        after = room.fit(masking.mask_along(path, after)[1])
+    return {'object': change.object, 'op': change.op, 'path': change.path,
+            'before': before, 'after': after, 'action': op}

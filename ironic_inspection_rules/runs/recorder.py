@@ -1,0 +1,232 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The run that this thread is in the middle of.
+
+A run begins with an inspection, is told what the rules of each phase did,
+and is stored once, when the inspection has ended, well or not.
+"""
+
+from collections.abc import Collection
+from collections.abc import Iterable
+from collections.abc import Iterator
+import contextlib
+import contextvars
+import datetime
+import typing
+
+from oslo_db import exception as db_exc
+from oslo_log import log
+from oslo_utils import timeutils
+from oslo_utils import uuidutils
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import run as db_run
+from ironic_inspection_rules.engine import hiding
+from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.runs import record
+
+LOG = log.getLogger(__name__)
+
+INSPECTION = 'inspection'
+REAPPLY = 'reapply'
+
+OK = 'ok'
+FAILED = 'failed'
+
+Data = dict[str, typing.Any]
+
+
+class Run:
+    """What is known so far of one run.
+
+    :param event: :data:`INSPECTION` or :data:`REAPPLY`.
+    :param uuid: of the request that is being processed, so that its attempts
+        make one run; None for an inspection without.
+    """
+
+    def __init__(self, event: str, uuid: str | None = None) -> None:
+        self.event = event
+        self.uuid = uuid or uuidutils.generate_uuid()
+        self.started_at: datetime.datetime = timeutils.utcnow()
+        self.revision: int | None = None
+        self.phases: dict[str, record.Record] = {}
+        self.has_run = False
+        self.hidden: list[hiding.Lasting] = []
+        self._inventory: Data | None = None
+        self._plugin_data: Data | None = None
+        self._before_rules: Data = {}
+
+    def begin(self, inventory: Data, plugin_data: Data) -> None:
+        """Take note of the data that the machine sent.
+
+        :param plugin_data: may go on changing. When they come first, they
+            have what early rules did; later, a rule could have written that.
+        """
+        begun = self.has_data
+        self._inventory, self._plugin_data = inventory, plugin_data
+        if begun:
+            return
+        early = plugin_data.pop(record.EARLY_KEY, None)
+        if isinstance(early, dict):
+            self.hide(early.pop(record.EARLY_HIDDEN, ()))
+            self.phases.update(early)
+
+    @property
+    def has_data(self) -> bool:
+        """Whether the machine has sent data."""
+        return self._inventory is not None
+
+    def run_rules(self, revision: int | None) -> None:
+        """Take note that rules are run now.
+
+        :param revision: that of the rules in force.
+        """
+        self.has_run, self.revision = True, revision
+
+    def add(self, phase: str, phase_record: record.Record) -> None:
+        """Take note of what the rules of a phase did."""
+        self.phases[phase] = phase_record
+
+    def hide(self, places: Iterable[hiding.Lasting]) -> None:
+        """Take note of where sensitive rules have written to.
+
+        What later phases find there must not show in their records.
+        """
+        self.hidden += [each for each in places if each not in self.hidden]
+
+    def checkpoint(self, phase: str) -> record.Record:
+        """Return what a later attempt needs to know of a phase."""
+        return {'revision': self.revision, 'record': self.phases.get(phase),
+                'hidden': self.hidden}
+
+    def take_up(self, phase: str, saved: record.Record | None) -> None:
+        """Take note of a phase that an earlier attempt has done.
+
+        :param saved: its :meth:`checkpoint`, None if there is none.
+        """
+        if saved and saved['record']:
+            self.run_rules(saved['revision'])
+            self.add(phase, saved['record'])
+            # An older release does not note it.
+            self.hide(saved.get('hidden', ()))
+
+    def set_aside(self, before: Data, after: Data) -> None:
+        """Take note of plugin data that rules have changed.
+
+        What is kept of a run that failed are the data that rules found.
+
+        :param before: plugin data as the rules found them.
+        :param after: as they left them; what they changed was replaced.
+        """
+        for name in before.keys() | after.keys():
+            found = before.get(name, _ABSENT)
+            if after.get(name, _ABSENT) is not found:
+                self._before_rules.setdefault(name, found)
+
+    def data(self, mask: bool) -> dict[str, Data | None]:
+        """Return what the machine sent, without the logs of its ramdisk.
+
+        :param mask: whether to hide secrets.
+        """
+        if self._inventory is None:
+            return {'inventory': None, 'plugin_data': None}
+        plugin_data = {
+            name: value for name, value
+            in {**(self._plugin_data or {}), **self._before_rules}.items()
+            if value is not _ABSENT and name not in _NOT_KEPT}
+        found = {'inventory': self._inventory, 'plugin_data': plugin_data}
+        return {name: masking.mask(value) if mask else value
+                for name, value in found.items()}
+
+
+_ABSENT = object()
+
+_NOT_KEPT = ('logs', trace.KEY)
+"""Plugin data that are no facts of the machine."""
+
+_CURRENT: contextvars.ContextVar[Run | None] = contextvars.ContextVar(
+    'run', default=None)
+
+
+def current() -> Run | None:
+    """Tell which run this thread is in, if any."""
+    return _CURRENT.get()
+
+
+def current_or_new() -> Run:
+    """Tell which run this thread is in; one that nobody keeps, if none."""
+    return _CURRENT.get() or Run(INSPECTION)
+
+
+@contextlib.contextmanager
+def in_run(run: Run) -> Iterator[Run]:
+    """Let what happens in this context be part of a run."""
+    token = _CURRENT.set(run)
+    try:
+        yield run
+    finally:
+        _CURRENT.reset(token)
+
+
+def store(run: Run, node: typing.Any, error: str | None, keep: int,
+          mask: bool) -> None:
+    """Store a run that has ended, if any rules were run or it failed.
+
+    The inspection is over, however this goes.
+
+    :param node: the node, locked.
+    :param error: why the inspection failed, None if it did not.
+    :param keep: how many runs to keep of the node.
+    :param mask: whether to hide secrets of the machine's data.
+    """
+    if not run.has_run and (error is None or not run.has_data):
+        return
+    values = {
+        'uuid': run.uuid, 'node_uuid': node.uuid, 'event': run.event,
+        'inspect_interface': node.inspect_interface,
+        'result': OK if error is None else FAILED, 'error': error,
+        'revision': run.revision, 'started_at': run.started_at,
+        'phases': run.phases}
+    if error is not None:
+        values.update(run.data(mask))
+    try:
+        db_run.record_run(values, keep)
+    except db_exc.DBError as exc:
+        LOG.warning('What the rules did to node %(node)s is not kept: '
+                    '%(error)s', {'node': node.uuid, 'error': exc})
+
+
+def is_stored(run: Run, node_uuid: str) -> bool:
+    """Whether an earlier attempt has stored the run."""
+    try:
+        db_run.get_run(node_uuid, run.uuid)
+    except exceptions.RunNotFound:
+        return False
+    return True
+
+
+def nodes(after: str, limit: int) -> list[str]:
+    """Tell the UUIDs of nodes with runs.
+
+    :param after: UUID before the first one, '' to begin.
+    :param limit: how many to tell at most.
+    :returns: UUIDs in their order.
+    """
+    found: list[str] = db_run.list_nodes(after, limit)
+    return found
+
+
+def forget(node_uuids: Collection[str]) -> None:
+    """Remove the runs of nodes that are gone."""
+    db_run.destroy_runs(node_uuids)

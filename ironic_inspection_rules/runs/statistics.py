@@ -1,0 +1,123 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What is counted of each rule in this process, until it is written.
+
+Counting costs an inspection no query: the numbers are summed here, and
+written together a few seconds later, or when the process stops.
+"""
+
+import collections.abc
+import threading
+import typing
+
+from oslo_log import log
+from oslo_utils import timeutils
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import runner
+
+LOG = log.getLogger(__name__)
+
+Row = dict[str, typing.Any]
+
+Write = collections.abc.Callable[[list[Row]], None]
+
+
+class RuleCounter:
+    """The numbers of all rules since they were last written.
+
+    :param write: takes one row for each rule, as
+        ``objects.rule_statistics`` describes them.
+    :param period: seconds after which what was counted is written.
+    """
+
+    def __init__(self, write: Write, period: float) -> None:
+        self._write = write
+        self._period = period
+        self._rows: dict[str, Row] = {}
+        self._lock = threading.Lock()
+        self._writing = threading.Lock()
+        self._timer: threading.Timer | None = None
+
+    def count(self, outcome: runner.Outcome, node_uuid: str | None,
+              error: Exception | None = None) -> None:
+        """Count what the rules of one phase did.
+
+        :param node_uuid: of the machine, None before it is known.
+        :param error: what the phase failed with.
+        """
+        now = timeutils.utcnow().isoformat()
+        matched = {each.rule.uuid for each in outcome.traces if each.matched}
+        audited = {each.rule.uuid: each for each in outcome.audited}
+        with self._lock:
+            for uuid, seconds in outcome.timings.items():
+                row = self._rows.get(uuid) or self._rows.setdefault(
+                    uuid, _empty(uuid, now))
+                row['runs'] += 1
+                row['seconds'] += seconds
+                if uuid in matched or uuid in audited:
+                    row['matched'] += 1
+                    row['audited'] += uuid in audited
+                    row['last_matched_at'] = now
+                    row['last_matched_node'] = node_uuid
+                if uuid in audited and audited[uuid].error:
+                    row['failed'] += 1
+            if isinstance(error, exceptions.RuleError) and (
+                    error.rule_uuid in self._rows):
+                self._rows[error.rule_uuid]['failed'] += 1
+            self._plan_to_write()
+
+    def flush(self) -> None:
+        """Write what was counted; keep it where that fails."""
+        with self._writing:
+            with self._lock:
+                rows, self._rows = self._rows, {}
+                timer, self._timer = self._timer, None
+            if timer is not None:
+                timer.cancel()
+            if not rows:
+                return
+            try:
+                self._write(list(rows.values()))
+            except Exception as exc:
+                LOG.warning('Statistics of %(count)d inspection rules are '
+                            'not written yet: %(error)s',
+                            {'count': len(rows), 'error': exc})
+                self._take_back(rows)
+
+    def _take_back(self, rows: dict[str, Row]) -> None:
+        with self._lock:
+            for uuid, later in self._rows.items():
+                row = rows.setdefault(uuid, _empty(uuid, later['since']))
+                for name in _SUMMED:
+                    row[name] += later[name]
+                if later['last_matched_at']:
+                    row['last_matched_at'] = later['last_matched_at']
+                    row['last_matched_node'] = later['last_matched_node']
+            self._rows = rows
+            self._plan_to_write()
+
+    def _plan_to_write(self) -> None:
+        if self._rows and self._timer is None:
+            self._timer = threading.Timer(self._period, self.flush)
+            self._timer.daemon = True
+            self._timer.start()
+
+
+_SUMMED = ('runs', 'matched', 'failed', 'audited', 'seconds')
+
+
+def _empty(uuid: str, since: str) -> Row:
+    return {'rule_uuid': uuid, 'since': since, 'runs': 0, 'matched': 0,
+            'failed': 0, 'audited': 0, 'seconds': 0.0,
+            'last_matched_at': None, 'last_matched_node': None}

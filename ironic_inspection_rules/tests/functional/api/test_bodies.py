@@ -1,0 +1,111 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Bodies that nobody should send, to every call that takes one."""
+
+import json
+
+import webob
+
+from ironic_inspection_rules.patches import body_limit
+from ironic_inspection_rules.tests.functional.api import application
+from ironic_inspection_rules.tests.functional.api import conductor
+from ironic_inspection_rules.tests.functional.api import gabbi_fixtures
+from ironic_inspection_rules.tests.unit import base
+
+UUID = '00000000-0000-4000-8000-000000000001'
+
+CALLS = (
+    ('POST', '/v1/inspection_rules'),
+    ('PUT', f'/v1/inspection_rules/{UUID}'),
+    ('PATCH', f'/v1/inspection_rules/{UUID}'),
+    ('POST', '/v1/inspection_rules/evaluate'),
+    ('POST', '/v1/rules'),
+    ('PUT', f'/v1/rules/{UUID}'),
+    ('POST', '/v1/continue_inspection'),
+    ('POST', '/v1/nodes'),
+    ('POST', '/v1/nodes/detail'),
+    ('PUT', '/v1/nodes/posted/traits'),
+    ('PUT', '/v1/nodes/posted/traits/CUSTOM_A'),
+    ('PUT', '/v1/nodes/posted/traits/{}'),
+    ('POST', '/v1/nodes/posted/inventory/reapply'),
+    ('POST', '/v1/introspection/posted/data/unprocessed'),
+)
+
+BODIES = (
+    b'nonsense', b'[]', b'5', b'null', b'"x"', b'{"a": NaN}', b'\xff',
+    b'\xef\xbb\xbf{"a": 1}', b'\xef\xbb\xbf', b'{}'.replace(b'{', b'{\x00'),
+    '{"a": 1}'.encode('utf-16'), b'[' * 26 + b']' * 26,
+    b'{"a": "\\ud800"}', b'{"traits": ["\\ud800"]}', b'--a\r\n',
+)
+
+TYPES = ('application/json', 'application/json; charset=utf-16',
+         'application/json; charset=nonsense', 'text/plain',
+         'application/x-www-form-urlencoded',
+         'multipart/form-data; boundary=a', 'multipart/form-data', '')
+
+
+class BodiesTestCase(base.TestCase):
+
+    def serve(self, **options):
+        self.app = self.useFixture(application.Application({
+            'inspection_queue': {'enabled': True}, **options})).app
+
+    def send(self, method, path, body, content_type='application/json',
+             **headers):
+        request = webob.Request.blank(
+            path, method=method, body=body, headers={
+                'X-OpenStack-Ironic-API-Version': '1.96', **headers})
+        request.environ['CONTENT_TYPE'] = content_type
+        return request.get_response(self.app)
+
+    def test_none_is_an_error_of_the_server(self):
+        self.serve()
+        self.useFixture(conductor.Conductor())
+        nodes = gabbi_fixtures.NodesToInspect()
+        nodes.start_fixture()
+        self.addCleanup(nodes.stop_fixture)
+
+        for method, path in CALLS:
+            for body in BODIES:
+                for content_type in TYPES:
+                    answer = self.send(method, path, body, content_type)
+                    self.assertLess(
+                        answer.status_int, 500,
+                        (method, path, body, content_type, answer.text))
+
+    def test_bodies_are_not_read_before_the_policy_is_asked(self):
+        self.serve(DEFAULT={'auth_strategy': 'keystone'})
+        nodes = gabbi_fixtures.NodesToInspect()
+        nodes.start_fixture()
+        self.addCleanup(nodes.stop_fixture)
+
+        for method, path in CALLS:
+            if path.startswith('/v1/nodes') and method == 'POST' and (
+                    'inventory' not in path) or 'continue' in path:
+                # Ironic's own order, and a call without a policy.
+                continue
+            answer = self.send(method, path, b'nonsense',
+                               **{'X-Auth-Token': 'lessee-reader'})
+            self.assertEqual(403, answer.status_int, (method, path))
+
+    def test_dry_runs_may_have_what_inspection_data_have(self):
+        if body_limit.json_depth is None:
+            self.skipTest('this Ironic has no options for bodies')
+        self.serve(api={'max_json_body_size': 4,
+                        'max_json_body_size_inspection': 64})
+        body = json.dumps({'inventory': {'a': 'x' * 10_000}}).encode()
+
+        self.assertEqual(200, self.send(
+            'POST', '/v1/inspection_rules/evaluate', body).status_int)
+        self.assertEqual(413, self.send(
+            'POST', '/v1/rules', body).status_int)

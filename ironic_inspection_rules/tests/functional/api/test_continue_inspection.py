@@ -1,0 +1,118 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Who may post inspection data, before any rule looks at them."""
+
+import json
+import pathlib
+
+import fixtures
+from ironic.common import exception
+import webob
+
+from ironic_inspection_rules.tests.functional.api import application
+from ironic_inspection_rules.tests.unit import base
+
+DATA = {'inventory': {'interfaces': [{'mac_address': '52:54:00:00:00:01'}]}}
+
+
+def rule(condition=None):
+    """Make an early rule that tells by failing that it has run."""
+    return {'uuid': '11111111-1111-4111-8111-111111111111',
+            'phase': 'early', 'conditions': [condition] if condition else [],
+            'actions': [{'op': 'fail', 'args': {'msg': 'a rule has run'}}]}
+
+
+class ContinueInspectionTestCase(base.TestCase):
+
+    def serve(self, early_rule, **options):
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        path = path / 'rules.yaml'
+        path.write_text(json.dumps([early_rule]))
+        self.app = self.useFixture(application.Application({
+            'inspection_rules': {'built_in': str(path)}, **options})).app
+
+    def post(self, body=DATA, version='1.96', query=''):
+        """Post inspection data.
+
+        :returns: the status and the text of the answer.
+        """
+        request = webob.Request.blank(
+            f'/v1/continue_inspection{query}', method='POST',
+            headers={'X-OpenStack-Ironic-API-Version': version})
+        request.body = body if isinstance(body, bytes) else json.dumps(
+            body).encode()
+        request.content_type = 'application/json'
+        answer = request.get_response(self.app)
+        return answer.status_int, answer.text
+
+    def test_rules_run_for_who_has_access(self):
+        self.serve(rule())
+
+        status, text = self.post()
+
+        self.assertEqual(400, status)
+        self.assertIn('a rule has run', text)
+
+    def test_no_rule_runs_for_a_version_without_the_call(self):
+        self.serve(rule())
+        for version, query in (
+                ('1.83', ''),
+                ('1.1', '?node_uuid=5e1f6b5e-4a5c-4d1e-9c53-5b2f8f1c7a10')):
+            status, text = self.post(version=version, query=query)
+
+            self.assertEqual(404, status)
+            self.assertIn('1.84 or newer is required', text)
+
+    def test_the_first_version_has_the_call_for_inspector_s_ramdisks(self):
+        self.serve(rule())
+
+        self.assertIn('a rule has run', self.post(version='1.1')[1])
+
+    def test_no_rule_runs_where_the_policy_forbids_it(self):
+        self.serve(rule())
+
+        def authorize(name, *_who):
+            if name == 'baremetal:driver:ipa_continue_inspection':
+                raise exception.HTTPForbidden(resource=name)
+
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.common.policy.authorize', authorize))
+
+        status, text = self.post()
+
+        self.assertEqual(403, status)
+        self.assertNotIn('a rule has run', text)
+
+    def test_no_rule_runs_where_ramdisks_are_not_served(self):
+        if not application.has_option('api', 'enable_ramdisk_endpoints'):
+            self.skipTest('this Ironic always serves ramdisks')
+        self.serve(rule(), api={'enable_ramdisk_endpoints': False})
+
+        self.assertEqual(403, self.post()[0])
+
+    def test_access_is_refused_before_the_data_are_read(self):
+        self.serve(rule())
+
+        self.assertEqual(404, self.post(b'nonsense', '1.83')[0])
+        self.assertEqual(400, self.post(b'nonsense')[0])
+
+    def test_a_ramdisk_cannot_say_what_only_ironic_may(self):
+        for name in ('auto_discovered', 'inspection_rules'):
+            self.serve(rule({
+                'op': '!is-none',
+                'args': {'value': f'{{plugin_data[{name}]}}'}}))
+
+            # Nobody knows the machine.
+            self.assertNotIn('a rule has run',
+                             self.post({**DATA, name: True})[1])
+            self.assertEqual(404, self.post({**DATA, name: True})[0])

@@ -1,0 +1,139 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What people get wrong, and what they are told wherever they do it."""
+
+import json
+import pathlib
+from typing import Any
+
+import fixtures
+from ironic import objects
+from ironic.common import context
+from ironic.conf import CONF
+import webob
+import yaml
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.conf import validation
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.offline import lint
+from ironic_inspection_rules.ruleset import builtin
+from ironic_inspection_rules.ruleset import origin
+from ironic_inspection_rules.tests.functional.api import application
+from ironic_inspection_rules.tests.unit import base
+
+_CASES = yaml.safe_load(
+    pathlib.Path(__file__).with_name('mistakes.yaml').read_text())
+
+_GOOD = {'actions': [{'op': 'log', 'args': {'msg': 'x'}}]}
+
+
+class MistakesTestCase(base.IronicTestCase):
+    """One test for each case of ``mistakes.yaml``."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+
+    def check_rule(self, case: dict[str, Any]) -> list[str]:
+        path = self._write('rules.yaml', yaml.safe_dump([case['rule']]))
+        built_in = self.assertRaises(
+            exceptions.InvalidBuiltInRules, builtin.load, path,
+            registry.installed())
+        api = self.useFixture(application.Application()).app
+        posted = self._message(
+            api, {'method': 'POST', 'path': '/v1/inspection_rules',
+                  'body': case['rule']})
+        tried = self._message(
+            api, {'method': 'POST', 'path': '/v1/inspection_rules/evaluate',
+                  'body': {'inventory': {}, 'rules': [case['rule']]}})
+        imported = origin.load([path]).explain(tried)
+        self.assertIn(f'{path}:', imported)
+        return [str(built_in), posted, imported, *self._lint(path)]
+
+    def check_file(self, case: dict[str, Any]) -> list[str]:
+        return self._lint(self._write('rules.yaml', case['file']))
+
+    def check_request(self, case: dict[str, Any]) -> list[str]:
+        api = self.useFixture(application.Application()).app
+        objects.Node(context.get_admin_context(), name='failed-one',
+                     driver='fake-hardware').create()
+        asked = dict(case['request'])
+        if 'RULE' in asked['path']:
+            made = self._call(api, {'method': 'POST', 'body': _GOOD,
+                                    'path': '/v1/inspection_rules'})
+            asked['path'] = asked['path'].replace('RULE', made.json['uuid'])
+        return [self._message(api, asked)]
+
+    def check_option(self, case: dict[str, Any]) -> list[str]:
+        self._configure('\n'.join(
+            f'[{group}]\n{name} = {value}'
+            for group, options in case['option'].items()
+            for name, value in options.items()))
+        return [str(self.assertRaises(exceptions.Invalid, validation.check,
+                                      CONF))]
+
+    def check_config(self, case: dict[str, Any]) -> list[str]:
+        self._configure(case['config'])
+        return list(validation.unknown(CONF))
+
+    def _configure(self, text: str) -> None:
+        path = self._write('ironic.conf', text)
+        CONF([], project='ironic', default_config_files=[path],
+             default_config_dirs=[])
+        self.addCleanup(CONF, [], project='ironic', default_config_files=[],
+                        default_config_dirs=[])
+
+    def _write(self, name: str, text: str) -> str:
+        path = self.directory / name
+        path.write_text(text)
+        return str(path)
+
+    def _lint(self, path: str) -> list[str]:
+        """Return what is found, as one text."""
+        return ['\n'.join(f'{each.line}:{each.column} {each.message}'
+                          for each in lint.lint([path],
+                                                registry.installed()))]
+
+    def _call(self, api: Any, asked: dict[str, Any]) -> webob.Response:
+        request = webob.Request.blank(
+            asked['path'], method=asked.get('method', 'GET'), headers={
+                'X-OpenStack-Ironic-API-Version': asked.get('version',
+                                                            '1.96')})
+        if 'body' in asked:
+            request.content_type = 'application/json'
+            request.body = json.dumps(asked['body']).encode()
+        return request.get_response(api)
+
+    def _message(self, api: Any, asked: dict[str, Any]) -> str:
+        answer = self._call(api, asked)
+        self.assertIn(answer.status_code, range(400, 500), answer.text)
+        fault = json.loads(answer.json['error_message'])
+        return fault['faultstring']
+
+
+def _add_tests() -> None:
+    for case in _CASES:
+        kind, = {'rule', 'file', 'request', 'option', 'config'} & set(case)
+
+        def test(self: MistakesTestCase, case: dict[str, Any] = case,
+                 kind: str = kind) -> None:
+            for message in getattr(self, f'check_{kind}')(case):
+                for said in case['says']:
+                    self.assertIn(str(said), message)
+
+        name = case['name'].replace(' ', '_').replace("'", '')
+        setattr(MistakesTestCase, f'test_{name}', test)
+
+
+_add_tests()

@@ -1,0 +1,55 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Rule sets of the past whose rules cannot run any more."""
+
+from ironic.common import context
+import webob
+
+from ironic_inspection_rules.objects import rule as rule_object
+from ironic_inspection_rules.tests.functional.api import application
+from ironic_inspection_rules.tests.unit import base
+
+UUID = '00000000-0000-4000-8000-000000000001'
+SECRET = 's3cret'
+
+
+class RestoreTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.app = self.useFixture(application.Application()).app
+        self.context = context.get_admin_context()
+
+    def restore(self, sensitive):
+        """Restore a revision with a rule whose plugin is gone."""
+        rule = rule_object.Rule(
+            self.context, uuid=UUID, sensitive=sensitive, conditions=[],
+            actions=[{'op': SECRET, 'args': {}}])
+        rule.create()
+        rule.destroy()
+        request = webob.Request.blank(
+            '/v1/inspection_rules/revisions/1/restore', method='POST',
+            headers={'X-OpenStack-Ironic-API-Version': '1.96'})
+        return request.get_response(self.app)
+
+    def test_the_op_that_is_not_there_is_named(self):
+        response = self.restore(sensitive=False)
+        self.assertEqual(400, response.status_int)
+        self.assertIn(f'/rules/0: /actions/0/op: unknown op \\"{SECRET}',
+                      response.json['error_message'])
+        self.assertEqual([], rule_object.Rule.list(self.context))
+
+    def test_of_a_sensitive_rule_nothing_is_told(self):
+        response = self.restore(sensitive=True)
+        self.assertEqual(400, response.status_int)
+        self.assertIn('/rules/0', response.text)
+        self.assertNotIn(SECRET, response.text)

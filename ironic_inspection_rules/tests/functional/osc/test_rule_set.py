@@ -1,0 +1,222 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The commands for the rule set, over Ironic's API without a network."""
+
+import io
+import json
+import types
+from urllib import parse
+
+from osc_lib import exceptions as osc_exceptions
+import requests
+import webob
+import yaml
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.osc import inspection_rule
+from ironic_inspection_rules.osc import rule_edit
+from ironic_inspection_rules.osc import rule_set
+from ironic_inspection_rules.tests.functional.api import application
+from ironic_inspection_rules.tests.unit.offline import files
+
+UUID = '11111111-1111-4111-8111-111111111111'
+
+RULES = """
+- description: one
+  actions: [{op: log, args: {msg: one}}]
+- description: secret
+  sensitive: true
+  actions: [{op: log, args: {msg: s3cret}}]
+"""
+
+
+class Baremetal:
+    """openstacksdk's proxy over a WSGI application in this process."""
+
+    def __init__(self, app):
+        self._app = app
+
+    def request(self, path, method, microversion, retriable_status_codes,
+                params=None, **kwargs):
+        query = parse.urlencode(params or {})
+        request = webob.Request.blank(
+            f'/v1{path}?{query}', method=method, headers={
+                'X-OpenStack-Ironic-API-Version': microversion})
+        if 'json' in kwargs:
+            request.json_body = kwargs['json']
+            request.content_type = 'application/json'
+        answer = request.get_response(self._app)
+        response = requests.Response()
+        response.status_code = answer.status_int
+        response._content = answer.body
+        response.headers.update(answer.headers)
+        response.url = request.url
+        return response
+
+
+class RuleSetCommandsTestCase(files.FilesTestCase):
+
+    def setUp(self):
+        super().setUp()
+        api = self.useFixture(application.Application())
+        self.baremetal = Baremetal(api.app)
+
+    def run_command(self, kind, *arguments):
+        """Run a command as if in a pipe.
+
+        :returns: what it returns and what it prints.
+        """
+        app = types.SimpleNamespace(
+            stdout=io.StringIO(), stderr=io.StringIO(), options=None,
+            client_manager=types.SimpleNamespace(
+                sdk_connection=types.SimpleNamespace(
+                    config=types.SimpleNamespace(config={}),
+                    baremetal=self.baremetal)))
+        command = kind(app, None)
+        parsed = command.get_parser('test').parse_args(list(arguments))
+        result = command.take_action(parsed)
+        return result, app.stdout.getvalue()
+
+    def apply(self, text, *arguments):
+        return self.run_command(rule_set.ApplyInspectionRules,
+                                self.write('rules.yaml', text), '--yes',
+                                *arguments)
+
+    def plan(self, text, *arguments):
+        return self.run_command(rule_set.PlanInspectionRules,
+                                self.write('rules.yaml', text), *arguments)
+
+    def outcomes(self, text, *arguments):
+        _code, printed = self.plan(text, '-f', 'json', *arguments)
+        return [(rule['description'], rule['outcome'])
+                for rule in json.loads(printed)['rules']]
+
+    def test_a_plan_is_plain_in_a_pipe_and_hides_what_is_sensitive(self):
+        code, printed = self.plan(RULES)
+
+        self.assertEqual(2, code)
+        self.assertIn('+description: one', printed)
+        self.assertIn('+    msg: one', printed)
+        self.assertIn('2 to create', printed)
+        self.assertNotIn('\x1b', printed)
+        self.assertNotIn('s3cret', printed)
+
+    def test_what_was_applied_is_no_more_to_do(self):
+        self.assertEqual(0, self.apply(RULES, '--message', 'because')[0])
+
+        code, printed = self.plan(RULES)
+
+        self.assertEqual(0, code)
+        self.assertIn('Nothing to do', printed)
+        self.assertEqual(0, self.apply(RULES)[0])
+        _columns, [row] = self.run_command(rule_set.ListRevisions)[0]
+        self.assertEqual((1, '2 created', 'because'),
+                         (row[0], row[4], row[5]))
+
+    def test_only_what_changes_is_shown(self):
+        self.apply(RULES)
+
+        _code, printed = self.plan(RULES.replace('msg: one', 'msg: two'))
+
+        self.assertIn('-    msg: one\n+    msg: two', printed)
+        self.assertIn('found by description', printed)
+        self.assertIn('1 to update', printed)
+        self.assertNotIn('secret', printed)
+
+    def test_other_rules_stay_unless_pruned(self):
+        self.apply(RULES)
+        other = '{description: new, actions: [{op: log, args: {msg: x}}]}'
+
+        self.assertEqual(
+            [('one', 'unchanged'), ('secret', 'unchanged'),
+             ('new', 'created')], self.outcomes(other))
+        self.assertEqual(
+            [('new', 'created'), ('one', 'deleted'), ('secret', 'deleted')],
+            self.outcomes(other, '--prune'))
+        self.apply(other)
+        self.assertEqual(
+            [('one', 'unchanged'), ('secret', 'unchanged'),
+             ('new', 'unchanged')], self.outcomes(other))
+
+    def test_import_twice_makes_no_rule_twice(self):
+        path = self.write('rules.yaml', RULES)
+
+        for expected in ('2 created, 0 updated, 0 unchanged',
+                         '0 created, 0 updated, 2 unchanged'):
+            _code, printed = self.run_command(
+                inspection_rule.ImportInspectionRules, path)
+            self.assertIn(expected, printed)
+
+    def test_an_export_is_a_file_that_apply_takes(self):
+        self.apply(RULES)
+        self.apply('[]', '--prune')
+
+        _code, exported = self.run_command(
+            inspection_rule.ExportInspectionRules, '--revision', '1')
+        self.assertEqual(['one', 'secret'], [
+            rule['description'] for rule in yaml.safe_load(exported)])
+        self.run_command(rule_set.RestoreRevision, '1', '--yes')
+
+        self.assertEqual((0, 'Nothing to do: the rules are as they should '
+                             'be\n'), self.plan(exported, '--prune'))
+
+    def edit(self, *arguments):
+        columns, row = self.run_command(rule_edit.EditInspectionRule,
+                                        *arguments)[0]
+        return dict(zip(columns, row, strict=True))
+
+    def test_every_field_of_a_rule_can_be_edited(self):
+        actions = self.write('actions.yaml',
+                             '[{op: log, args: {msg: hello}}]')
+        made = self.edit('--description', 'new', '--actions', actions,
+                         '--uuid', UUID)
+
+        changed = self.edit('new', '--scope', 'rack', '--mode', 'off',
+                            '--phase', 'preprocess', '--priority', '7')
+
+        self.assertEqual((UUID, 'enforce', None),
+                         (made['uuid'], made['mode'], made['scope']))
+        self.assertEqual(
+            (UUID, 'off', 'rack', 'preprocess', 7, 2),
+            tuple(changed[name] for name in (
+                'uuid', 'mode', 'scope', 'phase', 'priority', 'revision')))
+        self.assertEqual(
+            (None, True, None),
+            tuple(self.edit(UUID, '--scope', '', '--sensitive')[name]
+                  for name in ('scope', 'sensitive', 'actions')))
+
+    def test_a_description_of_two_rules_names_none(self):
+        self.apply('[{description: a, actions: [{op: log, args: {msg: x}}]},'
+                   ' {description: a, actions: [{op: log, args: {msg: y}}]}]')
+
+        self.assertRaises(exceptions.Conflict, self.edit, 'a',
+                          '--priority', '1')
+        self.assertRaises(exceptions.NotFound, self.edit, 'b',
+                          '--priority', '1')
+
+    def test_what_ironic_refuses_is_told_by_file_and_line(self):
+        exc = self.assertRaises(
+            osc_exceptions.CommandError, self.plan,
+            RULES + '- {description: bad, actions: [{op: lag}]}\n')
+
+        self.assertIn('rules.yaml:7:', str(exc))
+
+    def test_apply_wants_yes_where_nobody_can_answer(self):
+        path = self.write('rules.yaml', RULES)
+
+        exc = self.assertRaises(
+            osc_exceptions.CommandError, self.run_command,
+            rule_set.ApplyInspectionRules, path)
+
+        self.assertIn('--yes', str(exc))
+        self.assertEqual(2, self.plan(RULES)[0])

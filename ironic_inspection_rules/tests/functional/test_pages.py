@@ -1,0 +1,178 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The pages in a real browser."""
+
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.offline import coverage as coverage_
+from ironic_inspection_rules.offline import machine_test
+from ironic_inspection_rules.pages import coverage
+from ironic_inspection_rules.pages import diff
+from ironic_inspection_rules.pages import fleet
+from ironic_inspection_rules.pages import test
+from ironic_inspection_rules.tests import browser
+from ironic_inspection_rules.tests import page_samples
+from ironic_inspection_rules.tests.unit.offline import files
+
+HOSTILE = page_samples.HOSTILE
+RULES = [
+    {'description': 'Much memory', 'priority': 5,
+     'conditions': [{'op': 'ge', 'args': [
+         '{inventory.memory.physical_mb}', 4096]}],
+     'actions': [{'op': 'set-attribute', 'args': ['/extra/a', HOSTILE]}]},
+    {'description': HOSTILE,
+     'conditions': [{'op': 'is-none', 'args': ['{inventory.memory}']}],
+     'actions': [{'op': 'fail', 'args': [HOSTILE]}]}]
+MACHINES = 10000
+VIEWS = ((browser.DESKTOP, False), (browser.PHONE, True))
+ROWS = '#machines tbody tr[data-at]'
+COUNT = '#machines .count'
+
+
+class PagesTestCase(files.FilesTestCase):
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        if browser.missing():
+            raise cls.skipException(browser.missing())
+        cls.browser = browser.Browser()
+        cls.addClassCleanup(cls.browser.close)
+
+    def page(self, text, **how):
+        path = self.write('page.html', '')
+        (self.directory / 'page.html').write_text(text)
+        self.browser.open(path, **how)
+
+    def pages(self):
+        ops = registry.installed()
+        rules = machine_test.load_rules([self.write('rules.json', RULES)],
+                                        ops)
+        nodes = machine_test.Nodes()
+        paths = [self.write(f'machine{number}.json', {
+            **files.INVENTORY, 'memory': {'physical_mb': 2048 * number}})
+            for number in (1, 2, 3)]
+        plans = machine_test.compile_rules(rules, ops)
+        matrix = test.Matrix(rules, [HOSTILE])
+        for path in paths:
+            matrix.add(matrix.tell(machine_test.attempt(path, plans, nodes)))
+        return {
+            'test': matrix.render(),
+            'coverage': coverage.render(coverage_.measure(
+                rules, nodes, paths, lambda count: None), len(paths),
+                [HOSTILE]),
+            'diff': diff.render(page_samples.difference(30, HOSTILE)),
+            'fleet': fleet.render(page_samples.fleet(300, hostile=HOSTILE))}
+
+    def test_pages_open_on_desktop_and_phone(self):
+        for name, page in self.pages().items():
+            for size, dark in VIEWS:
+                with self.subTest(name, size=size):
+                    self.page(page, size=size, dark=dark)
+                    self.assertEqual([], self.browser.complaints())
+                    self.assertEqual(size[0], self.browser.run(
+                        'return document.documentElement.scrollWidth'))
+                    self.assertEqual('dark' if dark else 'light',
+                                     self.browser.run(
+                        'return document.documentElement.dataset.theme'))
+
+    def test_hostile_text_stays_text(self):
+        for name, page in self.pages().items():
+            with self.subTest(name):
+                self.page(page)
+                self.browser.run('document.querySelectorAll(".opener, td")'
+                                 '.forEach((each) => each.click())')
+                self.browser.settle(100)
+                self.assertIn(HOSTILE, self.browser.run(
+                    'return document.querySelector("main").textContent'))
+                self.assertEqual(0, self.browser.run(
+                    'return document.querySelectorAll("img").length'))
+                self.assertNotEqual('owned', self.browser.driver.title)
+                self.assertEqual([], self.browser.complaints())
+
+    def test_another_script_does_not_run(self):
+        self.page(self.pages()['fleet'].replace(
+            '</body>', '<script>document.title = "owned"</script></body>'))
+        self.assertNotEqual('owned', self.browser.driver.title)
+        self.assertEqual(1, len(self.browser.complaints()))
+
+    def test_a_test_says_why(self):
+        self.page(self.pages()['test'])
+        self.browser.click('td.matched')
+        [why] = self.browser.texts('.why')
+        self.assertIn("args: ['{inventory.memory.physical_mb}', 4096]", why)
+        self.assertIn('values=[4096, 4096]', why)
+        self.assertIn(HOSTILE, why)
+        self.browser.click('thead a')
+        self.assertEqual(['2 machines'], self.browser.texts(COUNT))
+
+    def test_coverage_has_the_rules_as_text(self):
+        self.page(self.pages()['coverage'])
+        self.assertEqual(['- op: getrue 2 · false 1',
+                          '- op: set-attributeran 2'],
+                         [text[1:] for text in self.browser.texts(
+                             '.rule:first-child .covered:has(span)')])
+        self.browser.search('is-none')
+        self.assertEqual(['1 rule'], self.browser.texts('.count'))
+
+    def test_machines_that_a_change_of_rules_is_bad_for_are_found(self):
+        self.page(self.pages()['diff'])
+        self.browser.click('a[href="#show=worse"]')
+        self.assertEqual(['3 machines'], self.browser.texts(COUNT))
+
+    def test_the_way_from_a_machine_to_its_rules_and_back(self):
+        self.page(fleet.render(page_samples.fleet(300)))
+        self.browser.go_to('machines')
+        self.browser.search('r002-u05')
+        self.assertEqual(['r002-u05.example.org'],
+                         self.browser.texts(f'{ROWS} .opener'))
+        self.browser.click(f'{ROWS} .opener')
+        [name, *_others] = self.browser.texts('#machines .plain a')
+        self.browser.click('#machines .plain a')
+        self.assertIn(name, self.browser.texts('#rules .detail')[0])
+        self.browser.click('#rules .detail a')
+        [chosen] = self.browser.texts('#machines .chip')
+        self.assertIn(name, chosen)
+        self.browser.search('r002-u05', '#machines input')
+        self.assertEqual(['r002-u05.example.org'],
+                         self.browser.texts(f'{ROWS} .opener'))
+
+    def test_a_button_makes_it_dark(self):
+        self.page(self.pages()['fleet'])
+        theme = 'return document.documentElement.dataset.theme'
+        self.assertEqual('light', self.browser.run(theme))
+        self.browser.click('[aria-label="Dark or light"]')
+        self.assertEqual('dark', self.browser.run(theme))
+        self.browser.click('[aria-label="Dark or light"]')
+
+    def test_paper_has_the_rows_that_are_not_seen(self):
+        self.page(fleet.render(page_samples.fleet(1200)))
+        self.browser.run('dispatchEvent(new Event("beforeprint"))')
+        self.assertEqual(1000, len(self.browser.texts(ROWS)))
+        self.assertIn('and 200 more', self.browser.texts('#machines')[0])
+        self.browser.run('dispatchEvent(new Event("afterprint"))')
+        self.assertEqual([], self.browser.texts(ROWS))
+
+    def test_ten_thousand_machines_are_few_rows(self):
+        self.page(fleet.render(page_samples.fleet(MACHINES)))
+        self.browser.go_to('machines')
+        self.assertIn(len(self.browser.texts(ROWS)), range(10, 80))
+        sort = '#machines thead button'
+        for first in ('r000-u00', 'r249-u39'):
+            self.browser.click(sort)
+            self.assertIn(first, self.browser.texts(f'{ROWS} .opener')[0])
+        self.browser.run('scrollTo(0, document.body.scrollHeight)')
+        self.browser.settle(50)
+        self.assertIn('r000-u00', self.browser.texts(f'{ROWS} .opener')[-1])
+        self.browser.search('r123-u07')
+        self.assertEqual(['1 machine'], self.browser.texts(COUNT))
+        self.assertEqual([], self.browser.complaints())

@@ -1,0 +1,85 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Ironic's API in the web servers of this machine, by the samples of etc."""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+
+from ironic_inspection_rules.tests.live import launcher
+
+ETC = pathlib.Path(__file__).parents[3] / 'etc'
+
+_PYTHON = '/usr/bin/python3'
+"""What web servers of Linux distributions are built with."""
+
+
+def why_no_environment() -> str | None:
+    """Tell why :func:`make_environment` cannot make one, if it cannot."""
+    version = '.'.join(map(str, sys.version_info[:2]))
+    if not shutil.which(_PYTHON):
+        return f'no {_PYTHON}'
+    done = subprocess.run([_PYTHON, '--version'], capture_output=True,
+                          text=True)
+    if f' {version}.' not in done.stdout:
+        return f'{_PYTHON} is not of Python {version}'
+    return None
+
+
+def make_environment(directory: pathlib.Path) -> pathlib.Path:
+    """Make a virtual environment of that Python, with our packages."""
+    path = directory / 'environment'
+    subprocess.run([_PYTHON, '-m', 'venv', '--without-pip', str(path)],
+                   check=True)
+    [packages] = path.glob('lib/python*/site-packages')
+    (packages / 'ours.pth').write_text(
+        f'{sysconfig.get_path("purelib")}\n{ETC.parent}\n')
+    return path
+
+
+def sample(directory: pathlib.Path, name: str,
+           *changes: tuple[str, str]) -> str:
+    """Write a sample with what differs on this machine; return where.
+
+    :param changes: expressions that must match, and what is there here.
+    :raises: LookupError for one that does not.
+    """
+    text = (ETC / name).read_text()
+    for expression, replacement in changes:
+        text, count = re.subn(expression, replacement, text)
+        if not count:
+            raise LookupError(f'{name} has no {expression}')
+    path = directory / pathlib.Path(name).name
+    path.write_text(text)
+    return str(path)
+
+
+def uwsgi(ironic: launcher.Ironic, environment: pathlib.Path,
+          processes: int = 1, proxied: int | None = None) -> list[str]:
+    """Return the command that serves the API of an Ironic by uWSGI.
+
+    :param proxied: the port to speak uWSGI's own protocol at, to a web server
+        that has the port of the API.
+    """
+    port = proxied or ironic.options['api']['port']
+    config = sample(
+        ironic.directory, 'uwsgi/ironic-api.ini',
+        (r'http-socket = .*',
+         f'{"socket" if proxied else "http-socket"} = 127.0.0.1:{port}'),
+        (r'processes = .*', f'processes = {processes}'),
+        (r'/etc/ironic/ironic\.conf', str(ironic.config)))
+    return ['uwsgi', '--plugin', 'python3', '--ini', config,
+            '--virtualenv', str(environment)]

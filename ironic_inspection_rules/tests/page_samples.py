@@ -1,0 +1,177 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Data of pages as large and as hostile as one likes."""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+import json
+import random
+import typing
+import uuid
+
+from ironic_inspection_rules.pages import test
+
+HOSTILE = "<img src=x onerror=document.title='owned'>"
+
+_RULES = (
+    'Refuse machines with little memory', 'BMC credentials',
+    'Redfish for new machines', 'Trait of NVIDIA A100',
+    'Trait of NVIDIA H100', 'Resource class by memory and processors',
+    'Rack from the name in LLDP', 'Root device: the smallest SSD',
+    'Boot mode UEFI', 'SR-IOV', 'Serial number', 'Firmware before 2.8',
+    'NUMA nodes', 'Trusted boot', 'Number of disks', 'ConnectX-6',
+    'InfiniBand', 'Deploy kernel of arm64', 'Name from the asset tag',
+    'Owner by rack', 'Conductor group', 'Physical network of ports',
+    'Machines of another site', 'One power supply')
+_CLASSES = ('general', 'gpu', 'storage', 'arm', None)
+_TRAITS = ('CUSTOM_UEFI', 'CUSTOM_SSD', 'CUSTOM_NIC_25G', 'HW_CPU_X86_VMX')
+_KINDS = 40
+
+Plain = dict[str, typing.Any]
+
+
+def fleet(count: int, rules: int = 24, hostile: str | None = None) -> Plain:
+    """Return the evaluation of some machines.
+
+    :param hostile: the name of the first of them, and of the first rule.
+    """
+    dice = random.Random(1)
+    listed = [_rule(dice, at) for at in range(rules)]
+    kinds = [[at for at in range(1, rules) if dice.random() < chance]
+             for chance in dice.choices((.1, .3, .6), k=_KINDS)]
+    nodes = [_node(dice, at, kinds, listed) for at in range(count)]
+    if hostile:
+        nodes[0]['name'] = listed[0]['description'] = hostile
+    return {'made': '2026-11-22T04:00:00+00:00', 'title': 'GPUs by model',
+            'compared': True, 'filters': {'owner': 'lab'}, 'rules': listed,
+            'nodes': nodes, 'summary': {}}
+
+
+def difference(count: int, hostile: str = '') -> Plain:
+    """Return what a change of rules changes for some machines."""
+    lines = ['@@ -1 +1 @@', '-result: ok', '+result: failed']
+    return {
+        'old': ['old.yaml'], 'new': ['new.yaml'],
+        'rules': [{'title': f'{each} {hostile}', 'change': each,
+                   'lines': [f'-{hostile}', '+priority: 2']}
+                  for each in ('added', 'removed', 'changed', 'moved')],
+        'machines': [
+            {'name': f'{hostile}r{at:05}.json', 'differs': at % 10 == 0,
+             'lines': [] if at % 10 else [*lines, f'+{hostile}'],
+             'old': 'ok', 'new': 'ok' if at % 10 else 'failed'}
+            for at in range(count)]}
+
+
+def columns(count: int, rules: int) -> Iterator[test.Column]:
+    """Return machines of the page of a test."""
+    dice = random.Random(1)
+    for number in range(count):
+        size = dice.choice((4, 8, 16, 32, 64, 128))
+        serial = f'{dice.getrandbits(40):010X}'
+        yield (f'/machines/m{number:05}.json', 'ok', None,
+               ('node', f'+ /extra/serial: {serial}'),
+               [json.dumps(_cell(size > rule, size, rule, serial))
+                for rule in range(rules)])
+
+
+def _cell(holds: bool, size: int, rule: int, serial: str) -> Plain:
+    value = rule if rule else serial
+    return {'state': 'matched' if holds else 'unmatched',
+            'conditions': [['gt', holds, f'values=[{size}, {rule}]']],
+            'actions': [['set-attribute', False, [
+                f'add node /extra/a{rule} = {value}']]] if holds else []}
+
+
+def _uuid(dice: random.Random) -> str:
+    return str(uuid.UUID(int=dice.getrandbits(128), version=4))
+
+
+def _rule(dice: random.Random, at: int) -> Plain:
+    again, name = divmod(at, len(_RULES))
+    return {'uuid': _uuid(dice), 'priority': 100 - at,
+            'description': _RULES[name] + (f' ({again})' if again else ''),
+            'phase': ('early', 'preprocess', 'main')[min(2, at // 3)],
+            'mode': 'audit' if at % 24 == 23 else 'enforce'}
+
+
+def _node(dice: random.Random, at: int, kinds: list[list[int]],
+          rules: list[Plain]) -> Plain:
+    kind = min(_KINDS - 1, int(dice.expovariate(.12)))
+    name = _CLASSES[kind % len(_CLASSES)]
+    matched = kinds[kind]
+    changes = list(_changes(dice, at, kind, name))
+    made: Plain = {'result': 'ok', 'error': None, 'changes': changes,
+                   'differs': bool(changes)}
+    chance = dice.random()
+    if chance < .006:
+        matched = [0]
+        made = _failed(rules[0], f'{dice.choice((16, 32))} GiB of memory, at '
+                       'least 64 are needed', 'fail', at % 3 > 0)
+    elif chance < .007:
+        made = _failed(rules[6], 'set-attribute: field {inventory.lldp} does '
+                       'not exist', 'error', True)
+    elif chance < .008:
+        matched = []
+        made = {'result': 'error', 'changes': [],
+                'error': 'Nothing is known of the machine'}
+    elif name == 'gpu' and at % 3 == 0 and changes:
+        made.update(validates=bool(at % 60), in_force={
+            'result': 'ok', 'error': None, 'matched': [],
+            'validates': True})
+    gpu = ['CUSTOM_GPU_A100'] if name == 'gpu' else []
+    return {**made, 'uuid': _uuid(dice),
+            'name': f'r{at // 40:03}-u{at % 40:02}.example.org',
+            'matched': [rules[each]['uuid'] for each in matched],
+            'traits': [*_TRAITS[:1 + kind % 4], *gpu],
+            'resource_class': name and f'baremetal.{name}'}
+
+
+def _failed(rule: Plain, message: str, kind: str, newly: bool) -> Plain:
+    error = (f'Inspection rule {rule["uuid"]} ({rule["description"]}), '
+             f'{message}')
+    return {'result': 'failed', 'error': error, 'changes': [],
+            'failed_by': {'rule': rule['uuid'], 'kind': kind},
+            'differs': newly,
+            **({'in_force': {'result': 'ok', 'error': None, 'matched': []}}
+               if newly else {})}
+
+
+def _changes(dice: random.Random, at: int, kind: int,
+             name: str | None) -> Iterator[Mapping[str, typing.Any]]:
+    def change(target: str, path: str, value: typing.Any, op: str = 'add',
+               before: typing.Any = None) -> Mapping[str, typing.Any]:
+        return {'object': target, 'op': op, 'path': path, 'value': value,
+                'before': before}
+
+    if kind % 3 == 2:
+        return
+    if kind % 5 == 1:
+        yield change('traits', '/CUSTOM_GPU_A100', None, 'remove',
+                     'CUSTOM_GPU_A100')
+        yield change('traits', '/CUSTOM_GPU_NVIDIA_A100',
+                     'CUSTOM_GPU_NVIDIA_A100')
+    if kind % 2 == 0:
+        yield change('traits', '/CUSTOM_SRIOV', 'CUSTOM_SRIOV')
+    if kind % 4 == 0:
+        yield change('node', '/resource_class', 'baremetal.large'
+                     if kind % 8 else 'baremetal.small', 'replace',
+                     name and f'baremetal.{name}')
+    if kind % 7 < 3:
+        yield change('node', '/properties/memory_mb', 2 ** (15 + kind % 4),
+                     'replace', 2 ** (14 + kind % 4))
+    if kind % 6 == 3:
+        yield change('node', '/extra/serial', f'{dice.getrandbits(40):010X}')
+    if kind % 9 == 4:
+        yield change(f'port 52:54:00:{at >> 16:02x}:{at >> 8 & 255:02x}:'
+                     f'{at & 255:02x}', '/physical_network',
+                     f'physnet{kind % 3}', 'replace', 'physnet9')

@@ -1,0 +1,284 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A simulated cluster: worker processes, an API, a conductor, a leader.
+
+All of them run the real code of the queue, on a real database. Simulated are
+the drivers of Ironic, the coordination service, and all clocks.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+import datetime
+import functools
+import types
+from typing import Any
+
+from ironic import objects
+from ironic.common import context as ironic_context
+from ironic.common import exception as ironic_exception
+from ironic.common import states
+from ironic.conductor import task_manager
+from oslo_db import exception as db_exc
+from oslo_utils import timeutils
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.coordination import election
+from ironic_inspection_rules.coordination import leader_tasks
+from ironic_inspection_rules.inspection import hook
+from ironic_inspection_rules.queue import database_queue
+from ironic_inspection_rules.queue import maintenance
+from ironic_inspection_rules.queue import processor
+from ironic_inspection_rules.queue import request as queue_request
+from ironic_inspection_rules.queue import submission
+from ironic_inspection_rules.queue import worker
+from ironic_inspection_rules.tests.simulation import coordinator
+from ironic_inspection_rules.tests.simulation import database as sim_database
+from ironic_inspection_rules.tests.simulation import invariants
+from ironic_inspection_rules.tests.simulation import scheduler
+
+LEASE = 10.0
+INSPECTION_TIMEOUT = 60.0
+LEADER_PERIOD = 5.0
+SETTINGS = worker.Settings(
+    threads=2, get_timeout=4.0, lease=LEASE, max_attempts=3,
+    connection_retries=3, retry_interval=1.0,
+    lock_timeout=INSPECTION_TIMEOUT)
+NODES = ('3c1d8f5e-24b7-4a0e-9a65-7be1f3a0c2d4',
+         '9b2f6c10-7d3e-4c58-8f21-0e6a5d4b3c17')
+_EPOCH = datetime.datetime(2026, 1, 1)
+_POSTS = 20
+"""How often a ramdisk posts that gets no answer."""
+
+
+class Anything:
+    """An interface of a driver of which nothing is asked."""
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *args, **kwargs: None
+
+
+class InspectInterface(Anything):
+    """Runs the hook as the agent's inspect interface does."""
+
+    def continue_inspection(self, task: Any, inventory: dict,
+                            plugin_data: dict) -> None:
+        """See Ironic's."""
+        rules = hook.InspectionRulesHook()
+        rules.preprocess(task, inventory, plugin_data)
+        rules(task, inventory, plugin_data)
+
+
+DRIVER = types.SimpleNamespace(
+    inspect=InspectInterface(), network=Anything(), power=Anything(),
+    firmware=Anything(), boot=Anything(), management=Anything())
+
+
+class WatchedQueue(database_queue.DatabaseQueue):
+    """The queue, which tells the invariants what it delivers."""
+
+    def __init__(self, watch: invariants.Invariants,
+                 turns: scheduler.Scheduler) -> None:
+        super().__init__(LEASE)
+        self._watch = watch
+        self._turns = turns
+
+    def get(self, worker_name: str) -> queue_request.Request | None:
+        """See :meth:`.DatabaseQueue.get`."""
+        local = self._turns.current.local
+        local['claims'] = True
+        try:
+            request = super().get(worker_name)
+        finally:
+            local['claims'] = False
+        if request is not None:
+            self._watch.delivered(request)
+        return request
+
+
+class WatchedProcessor(processor.RequestProcessor):
+    """The processor, which tells the invariants who is inside a node."""
+
+    def __init__(self, requests: queue_request.Queue,
+                 watch: invariants.Invariants,
+                 turns: scheduler.Scheduler) -> None:
+        super().__init__(requests, INSPECTION_TIMEOUT)
+        self._watch = watch
+        self._turns = turns
+
+    @contextlib.contextmanager
+    def lock(self, request: queue_request.Request) -> Iterator[Any]:
+        """See :meth:`.RequestProcessor.lock`."""
+        local = self._turns.current.local
+        with super().lock(request) as task:
+            self._turns.note(f'locked by {request.delivery}')
+            local['request'] = request
+            self._watch.inside.append(request)
+            try:
+                yield task
+            finally:
+                local.pop('request')
+                self._watch.inside.remove(request)
+
+
+class WorkerProcess(scheduler.Process):
+    """A process with a worker and a candidate for the leader's tasks."""
+
+    def __init__(self, name: str, cluster: 'Cluster') -> None:
+        super().__init__(name)
+        requests = WatchedQueue(cluster.watch, cluster.turns)
+        self.worker = worker.Worker(
+            worker.make_name(name), requests, WatchedProcessor(
+                requests, cluster.watch, cluster.turns), SETTINGS)
+        tasks = maintenance.QueueMaintenance(
+            requests, INSPECTION_TIMEOUT, 86400.0, self.worker.wake).tasks
+        self.leader_tasks = leader_tasks.LeaderTasks(
+            functools.partial(
+                election.Election, 'upkeep', 'sim://', self.worker.name,
+                connection_retries=3, lease=6.0, heartbeat=2.0),
+            (*tasks, cluster.note_leader_round), LEADER_PERIOD)
+        cluster.turns.spawn('worker', self, self.worker.run)
+        cluster.turns.spawn('leader', self, lambda: self.leader_tasks.run(
+            cluster.never))
+
+
+class Cluster:
+    """One schedule's cluster.
+
+    :param turns: the scheduler.
+    :param database: of all its processes.
+    :param never: an event that is never set.
+    """
+
+    def __init__(self, turns: scheduler.Scheduler,
+                 database: sim_database.Database, never: Any) -> None:
+        self.turns = turns
+        self.database = database
+        self.never = never
+        self.watch = invariants.Invariants(database)
+        self.coordinator = coordinator.Coordinator(turns)
+        self.last_leader_round = 0.0
+        self.workers: list[WorkerProcess] = []
+        self._count = 0
+        self._context = ironic_context.get_admin_context()
+        self._api = scheduler.Process('api')
+        self._conductor = scheduler.Process('conductor')
+        self._submitter = submission.RequestSubmitter(
+            database_queue.DatabaseQueue(LEASE), self._wake)
+        database.start(turns)
+        database.around_commit = self.watch.around_commit
+        self.tell_time()
+
+    def tell_time(self) -> None:
+        """Have all hosts' clocks show the time of the scheduler."""
+        timeutils.set_time_override(
+            _EPOCH + datetime.timedelta(seconds=self.turns.now))
+
+    def note_leader_round(self) -> None:
+        """Note that a leader has done all its tasks."""
+        self.last_leader_round = self.turns.now
+
+    def make_node(self, node_uuid: str) -> None:
+        """Make a node whose machine is about to call."""
+        objects.Node(
+            self._context, uuid=node_uuid, driver='fake-hardware',
+            inspect_interface='agent', provision_state=states.INSPECTWAIT,
+            target_provision_state=states.MANAGEABLE, properties={},
+            extra={}, driver_info={},
+            inspection_started_at=timeutils.utcnow()).create()
+
+    def start_worker(self) -> None:
+        """Start one more worker process."""
+        self._count += 1
+        self.workers.append(WorkerProcess(f'worker{self._count}', self))
+
+    def kill(self, process: WorkerProcess) -> None:
+        """Kill a worker process with SIGKILL."""
+        self.workers.remove(process)
+        self.turns.kill(process)
+
+    def post(self, node_uuid: str, mark: str) -> None:
+        """Have a machine post its data, until it is answered."""
+        self.turns.spawn('post', self._api,
+                         lambda: self._post(node_uuid, mark))
+
+    def _post(self, node_uuid: str, mark: str) -> None:
+        for _try in range(_POSTS):
+            try:
+                node = objects.Node.get_by_uuid(self._context, node_uuid)
+                if node.provision_state != states.INSPECTWAIT:
+                    return
+                put = self._submitter.put(
+                    node_uuid, queue_request.CONTINUE, {'mark': mark}, {},
+                    {})
+                self.turns.note(f'{mark} is accepted as {put.uuid}')
+                return
+            except exceptions.RequestPending:
+                self.turns.note(f'{mark} is refused')
+                return
+            except db_exc.DBError:
+                self.turns.pause(lambda: False, 2.0)
+
+    def abort(self, node_uuid: str) -> None:
+        """Have an operator abort the request that waits, if there is one."""
+        self.turns.spawn('abort', self._api, lambda: self._abort(node_uuid))
+
+    def _abort(self, node_uuid: str) -> None:
+        try:
+            waiting = self._submitter.find_open(node_uuid)
+            if waiting is None:
+                return
+            self._submitter.abort(waiting.uuid, 'aborted by an operator')
+            with task_manager.acquire(
+                    self._context, node_uuid, load_driver=False, retry=False,
+                    purpose='abort') as task:
+                if task.node.provision_state == states.INSPECTWAIT:
+                    task.node.last_error = 'aborted by an operator'
+                    task.process_event('abort')
+        except (exceptions.InspectionRulesError, ironic_exception.NodeLocked,
+                ironic_exception.NodeNotLocked) as exc:
+            self.turns.note(f'not aborted: {exc}')
+        except db_exc.DBError as exc:
+            self.turns.note(f'not aborted: {exc}')
+            self._unlock_as_conductor(node_uuid)
+
+    def lock_as_conductor(self, node_uuid: str) -> None:
+        """Have a conductor lock a node for a while."""
+        self.turns.spawn('lock', self._conductor,
+                         lambda: self._lock(node_uuid))
+
+    def _lock(self, node_uuid: str) -> None:
+        try:
+            objects.Node.reserve(self._context, 'conductor', node_uuid)
+        except ironic_exception.NodeLocked:
+            return
+        except db_exc.DBError:
+            self.turns.note('a conductor does not know if it has the lock')
+        self.turns.pause(lambda: False, self.turns.random.uniform(0, 8))
+        self._unlock_as_conductor(node_uuid)
+
+    def _unlock_as_conductor(self, node_uuid: str) -> None:
+        """Free what a conductor locked, as it does when it starts anew."""
+        while True:
+            try:
+                objects.Node.release(self._context, 'conductor', node_uuid)
+                return
+            except (ironic_exception.NodeNotLocked,
+                    ironic_exception.NodeLocked):
+                return
+            except db_exc.DBError:
+                self.turns.pause(lambda: False, 1.0)
+
+    def _wake(self) -> None:
+        for process in self.workers:
+            process.worker.wake()

@@ -1,0 +1,98 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The coordination service of a simulated cluster: locks that run out."""
+
+import types
+from typing import Any
+
+from ironic_inspection_rules.coordination import leased_lock
+from ironic_inspection_rules.tests.simulation import scheduler
+
+
+class Coordinator:
+    """Keeps one lock for each name; away at will.
+
+    :param turns: the scheduler.
+    """
+
+    def __init__(self, turns: scheduler.Scheduler) -> None:
+        self._turns = turns
+        self.away_until = 0.0
+        self._holders: dict[str, tuple[Any, float]] = {}
+
+    def ask(self) -> None:
+        """Reach the service.
+
+        :raises: ConnectionError if it is away.
+        """
+        self._turns.pause()
+        if self._turns.now < self.away_until:
+            raise ConnectionError('the coordinator is away')
+
+    def hold(self, name: str, asker: Any, lease: float) -> bool:
+        """Give a lock to who asks, or keep it for the one who has it."""
+        holder, until = self._holders.get(name, (None, 0.0))
+        if holder not in (None, asker) and self._turns.now < until:
+            return False
+        self._holders[name] = asker, self._turns.now + lease
+        return True
+
+    def has(self, name: str, asker: Any) -> bool:
+        """Whether the lock is still that of who asks."""
+        holder, until = self._holders.get(name, (None, 0.0))
+        return holder is asker and self._turns.now < until
+
+    def free(self, name: str, asker: Any) -> None:
+        """Free the lock of who asks."""
+        if self.has(name, asker):
+            del self._holders[name]
+
+    def forget(self) -> None:
+        """Lose all locks, as a service does that starts anew."""
+        self._holders.clear()
+
+
+def make_leased_lock(service: Coordinator) -> types.SimpleNamespace:
+    """Make what a module finds in the place of ``leased_lock``."""
+    class LeasedLock:
+        """See :class:`.leased_lock.LeasedLock`."""
+
+        def __init__(self, url: str, member: str, name: str,
+                     lease: float) -> None:
+            self._name = name
+            self._lease = lease
+            self._held = False
+
+        def __enter__(self) -> 'LeasedLock':
+            service.ask()
+            return self
+
+        def __exit__(self, *exc_info: Any) -> None:
+            try:
+                service.ask()
+            except ConnectionError:
+                return
+            service.free(self._name, self)
+
+        def hold(self) -> bool:
+            """See :meth:`.leased_lock.LeasedLock.hold`."""
+            service.ask()
+            if self._held and not service.has(self._name, self):
+                self._held = False
+                raise leased_lock.LockLost('the lock was taken away')
+            self._held = service.hold(self._name, self, self._lease)
+            # The answer takes its time as well.
+            service.ask()
+            return self._held
+    return types.SimpleNamespace(LeasedLock=LeasedLock,
+                                 LockLost=leased_lock.LockLost)

@@ -1,0 +1,160 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The database of a simulated cluster: a real one, out of reach at will.
+
+A thread gives the baton back before each transaction. The clock of the
+database is that of the scheduler.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from oslo_db import exception as db_exc
+from oslo_db.sqlalchemy import engines
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from ironic_inspection_rules.db import clock
+from ironic_inspection_rules.db import models
+from ironic_inspection_rules.tests.simulation import scheduler
+
+_OF_NODES = ('uuid, reservation, provision_state, last_error, extra, '
+             'properties, maintenance, updated_at')
+
+
+class Database:
+    """What schedules do to the engine of the processes.
+
+    :param engine: the one that the code under test uses.
+    """
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self.engine = engine
+        self.turns = scheduler.Scheduler(0)
+        self.clock_offset = 0.0
+        self.away_until = 0.0
+        self.lose_answers = 0
+        self.stall_next = self.stall_claim = 0.0
+        self.changed = self.was_written = True
+        self.around_commit: Callable[[Callable[[], None]], None] = (
+            lambda commit: commit())
+        self._clock_sql = str(sa.select(clock.now()).compile(
+            dialect=engine.dialect)).partition('SELECT ')[2].rpartition(
+                ' AS ')[0]
+        self._do_begin = engine.dialect.do_begin
+        self._do_commit = engine.dialect.do_commit
+        engine.dialect.do_begin = self._begin  # type: ignore[method-assign]
+        engine.dialect.do_commit = self._commit  # type: ignore[method-assign]
+        # It only matters to green threads, and takes long on a busy machine.
+        sa.event.remove(engine, 'checkin', engines._thread_yield)
+        # Files are opened anew for each transaction otherwise.
+        engine.pool = sa.QueuePool(
+            engine.pool._creator, pool_size=20, timeout=1.0,
+            dialect=engine.dialect, _dispatch=engine.pool.dispatch)
+        if engine.dialect.name == 'sqlite':
+            # Nothing is to survive the machine, and disks are slow.
+            sa.event.listen(engine, 'connect', lambda connection, record:
+                            connection.execute('PRAGMA synchronous=OFF'))
+        sa.event.listen(engine, 'before_cursor_execute', self._tell_time,
+                        retval=True)
+
+    def start(self, turns: scheduler.Scheduler) -> None:
+        """Begin a schedule."""
+        self.turns = turns
+        self.clock_offset = self.away_until = 0.0
+        self.calm_down()
+
+    def calm_down(self) -> None:
+        """Forget the faults that have not happened yet."""
+        self.stall_next = self.stall_claim = 0.0
+        self.lose_answers = 0
+
+    def now(self) -> float:
+        """What the clock of the database shows."""
+        return 1_000_000.0 + self.turns.now + self.clock_offset
+
+    def is_away(self) -> bool:
+        """Whether it is out of reach now."""
+        return self.turns.now < self.away_until
+
+    def nodes(self) -> list[dict[str, Any]]:
+        """Read all nodes."""
+        return self._read(f'SELECT {_OF_NODES} FROM nodes')
+
+    def requests(self) -> list[dict[str, Any]]:
+        """Read all requests, oldest first."""
+        return self._read('SELECT * FROM ir_requests ORDER BY id')
+
+    def _read(self, query: str) -> list[dict[str, Any]]:
+        """Read what is committed, unseen by the schedule.
+
+        Straight from the driver: it is done after every step.
+        """
+        connection = self.engine.raw_connection()
+        try:
+            cursor = connection.cursor()
+            cursor.execute(query)
+            names = [column[0] for column in cursor.description]
+            return [dict(zip(names, row, strict=True)) for row in cursor]
+        finally:
+            connection.close()
+
+    def _begin(self, dbapi_connection: Any) -> None:
+        self.turns.pause()
+        self._require()
+        self._do_begin(dbapi_connection)
+
+    def _commit(self, dbapi_connection: Any) -> None:
+        if self.is_away() and self.turns.current is not None:
+            # A server forgets what it was told by who is gone.
+            dbapi_connection.rollback()
+        self._require()
+        self.changed = self.was_written = True
+        if self.turns.current is None:
+            self._do_commit(dbapi_connection)
+            return
+        self.around_commit(lambda: self._do_commit(dbapi_connection))
+        self._stall(self.turns.current)
+        if self.lose_answers:
+            self.lose_answers -= 1
+            self.turns.note('the answer to a commit is lost')
+            raise db_exc.DBConnectionError('the answer was lost')
+
+    def _stall(self, actor: scheduler.Actor) -> None:
+        seconds, self.stall_next = self.stall_next, 0.0
+        if not seconds and actor.local.get('claims'):
+            seconds, self.stall_claim = self.stall_claim, 0.0
+        if seconds:
+            actor.process.stalled_until = self.turns.now + seconds
+            self.turns.note(f'stalls until {actor.process.stalled_until:.1f}')
+
+    def _require(self) -> None:
+        if self.is_away() and self.turns.current is not None:
+            raise db_exc.DBConnectionError('the database is away')
+
+    def _tell_time(self, connection: Any, cursor: Any, statement: str,
+                   parameters: Any, context: Any, executemany: bool
+                   ) -> tuple[str, Any]:
+        return statement.replace(self._clock_sql,
+                                 f'({self.now()!r})'), parameters
+
+
+def clear(engine: sa.Engine) -> None:
+    """Remove all nodes and requests."""
+    tables = [models.Request.__table__, models.InspectionData.__table__]
+    tables += [sa.table(name) for name in (
+        'node_history', 'node_traits', 'node_inventory', 'ports', 'nodes')]
+    with orm.Session(engine) as session:
+        for table in tables:
+            session.execute(sa.delete(table))
+        session.commit()

@@ -1,0 +1,162 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Defects, most of which were real once, to see that schedules find them."""
+
+from collections.abc import Iterator
+import contextlib
+from typing import Any
+from unittest import mock
+
+from ironic import objects
+from ironic.conductor import task_manager
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from ironic_inspection_rules.coordination import candidacy
+from ironic_inspection_rules.db import clock
+from ironic_inspection_rules.db import fence
+from ironic_inspection_rules.db import lease as leases
+from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import request as db_request
+from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.pxe_filter import nftables
+from ironic_inspection_rules.queue import node_lock
+from ironic_inspection_rules.queue import worker
+
+
+class _LockInTheNameOfTheWorker(node_lock.DeliveryTask):
+
+    def __init__(self, context: Any, request: Any) -> None:
+        task_manager.TaskManager.__init__(
+            self, context, request.node_uuid, shared=True, load_driver=False)
+        self._holder = request.worker
+        self.node = objects.Node.reserve(context, self._holder,
+                                         request.node_uuid)
+        self.shared = False
+
+
+def _unlock_by_worker(context: Any, requests: Any, request: Any) -> bool:
+    node = objects.Node.get_by_uuid(context, request.node_uuid)
+    query = sa.select(models.Request.uuid).where(
+        models.Request.node_uuid == node.uuid,
+        models.Request.worker == node.reservation,
+        models.Request.due_at > clock.now())
+    with transaction.reader() as session:
+        if set(session.execute(query).scalars()) - {request.uuid}:
+            return False
+    if node.reservation is not None:
+        if not worker.is_holder(node.reservation):
+            return False
+        objects.Node.release(context, node.reservation, node.uuid)
+    return True
+
+
+@contextlib.contextmanager
+def node_lock_of_worker() -> Iterator[None]:
+    """A worker takes its own lock for that of a dead worker."""
+    with mock.patch.object(node_lock, 'DeliveryTask',
+                           _LockInTheNameOfTheWorker), mock.patch.object(
+            node_lock, '_unlock_for_the_dead', _unlock_by_worker
+    ), mock.patch.object(fence, 'while_locked',
+                         lambda *args: contextlib.nullcontext()):
+        yield
+
+
+class _ByRequest(dict):
+
+    def __setitem__(self, delivery: str, request: Any) -> None:
+        super().__setitem__(request.uuid, request)
+
+    def pop(self, delivery: str, *default: Any) -> Any:
+        return super().pop(delivery.split(':')[1], *default)
+
+
+@contextlib.contextmanager
+def in_hand_by_request() -> Iterator[None]:
+    """A worker keeps one delivery of a request only."""
+    make = worker.Worker.__init__
+
+    def make_with_defect(self: Any, *args: Any, **kwargs: Any) -> None:
+        make(self, *args, **kwargs)
+        self._in_hand = _ByRequest()
+    with mock.patch.object(worker.Worker, '__init__', make_with_defect):
+        yield
+
+
+@contextlib.contextmanager
+def election_for_once() -> Iterator[None]:
+    """An election does not go on after an outage of the coordinator."""
+    hold_lock = candidacy.Candidacy._hold_lock
+
+    def hold_lock_once(self: Any) -> None:
+        try:
+            hold_lock(self)
+        except ConnectionError:
+            self.leave()
+            raise
+    with mock.patch.object(candidacy.Candidacy, '_hold_lock',
+                           hold_lock_once):
+        yield
+
+
+def _claim_and_read_later(uuid: str, token: int, worker_name: str,
+                          lease: float) -> Any:
+    if not db_request.change_request(
+            uuid, token, {'worker': worker_name, 'token': token + 1},
+            due_in=lease):
+        return None
+    with transaction.reader() as session:
+        return session.execute(
+            sa.select(models.Request, models.InspectionData)
+            .options(orm.undefer(models.Request.checkpoints))
+            .outerjoin(models.InspectionData, models.InspectionData.id
+                       == models.Request.unprocessed_id)
+            .where(models.Request.uuid == uuid)).one()
+
+
+@contextlib.contextmanager
+def claim_of_another() -> Iterator[None]:
+    """A claim adopts the token of whoever claims the request after it."""
+    with mock.patch.object(leases, '_claim', _claim_and_read_later):
+        yield
+
+
+@contextlib.contextmanager
+def no_fence() -> Iterator[None]:
+    """A worker that was stalled for too long goes on to write."""
+    with mock.patch.object(fence, 'while_locked',
+                           lambda *args: contextlib.nullcontext()):
+        yield
+
+
+@contextlib.contextmanager
+def leader_at_once() -> Iterator[None]:
+    """A leader does not wait until an earlier one is one no longer."""
+    make = candidacy.Leadership
+
+    def make_at_once(since: float, until: float) -> candidacy.Leadership:
+        return make(since=0.0, until=until)
+    with mock.patch.object(candidacy, 'Leadership', make_at_once):
+        yield
+
+
+@contextlib.contextmanager
+def lease_without_end() -> Iterator[None]:
+    """An nft that is late opens a door for as long as it was told."""
+    pass_for = nftables.Table.pass_for
+
+    def pass_for_ever(self: Any, seconds: float, now: float,
+                      until: float) -> list[str]:
+        return pass_for(self, seconds, 0.0, 1e10)
+    with mock.patch.object(nftables.Table, 'pass_for', pass_for_ever):
+        yield

@@ -1,0 +1,158 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What must hold after every step, and what in the end."""
+
+import collections
+import json
+from typing import Any
+
+from ironic.common import states
+
+from ironic_inspection_rules.queue import request as queue_request
+from ironic_inspection_rules.queue import state
+from ironic_inspection_rules.tests.simulation import database as sim_database
+
+PHASES = ('preprocess', 'main')
+
+
+class Violated(AssertionError):
+    """A promise of the queue was broken."""
+
+
+class Invariants:
+    """Watches a cluster.
+
+    :param database: of the cluster.
+    """
+
+    def __init__(self, database: sim_database.Database) -> None:
+        self._database = database
+        self._delivered: set[tuple[str, int]] = set()
+        self.inside: list[queue_request.Request] = []
+        self.marks: dict[str, str] = {}
+        self._settled = False
+        self._violation: Violated | None = None
+
+    def _violate(self, what: str) -> None:
+        """Note a violation in a thread that may live with any error."""
+        self._violation = self._violation or Violated(what)
+
+    def delivered(self, request: queue_request.Request) -> None:
+        """Note that a worker was given a request."""
+        key = request.uuid, request.token
+        if key in self._delivered:
+            self._violate(f'{key} was delivered twice')
+        self._delivered.add(key)
+        self.marks[request.uuid] = request.inventory.get('mark')
+
+    def around_commit(self, commit: Any) -> None:
+        """Commit; one whose delivery is over must not change anything."""
+        request = self._database.turns.current.local.get('request')
+        if request is None or self._is_at_work(request):
+            commit()
+            return
+        before = self._snapshot()
+        commit()
+        if self._snapshot() != before:
+            self._violate(f'{request.delivery} is over and changed something')
+
+    def _snapshot(self) -> list[Any]:
+        """Read all that an attempt may change, but for the node's lock."""
+        return [{name: value for name, value in row.items()
+                 if name not in ('reservation', 'updated_at')}
+                for row in self._database.nodes() + self._database.requests()]
+
+    def _is_at_work(self, request: queue_request.Request) -> bool:
+        """Whether the delivery is the last one of an open request."""
+        return any(row['open_node_uuid'] is not None
+                   for row in self._rows(request))
+
+    def _has_lock(self, request: queue_request.Request) -> bool:
+        """Whether nobody else may unlock the node; see ``is_held``."""
+        return any(row['open_node_uuid'] is not None
+                   or (row['due_at'] or 0.0) > self._database.now()
+                   for row in self._rows(request))
+
+    def _rows(self, request: queue_request.Request) -> list[Any]:
+        return [row for row in self._database.requests()
+                if row['uuid'] == request.uuid
+                and row['token'] == request.token]
+
+    def check(self) -> None:
+        """Check what must hold after every step."""
+        if self._violation is not None:
+            raise self._violation
+        if not self.inside or not self._database.changed:
+            return
+        self._database.changed = False
+        live = [request for request in self.inside if self._has_lock(request)]
+        if len({request.node_uuid for request in live}) < len(live):
+            raise Violated(f'two attempts inside one node: {live}')
+        holders = {row['uuid']: row['reservation']
+                   for row in self._database.nodes()} if live else {}
+        for request in live:
+            if holders[request.node_uuid] is None:
+                raise Violated(f'somebody else has freed the lock of '
+                               f'{request.delivery}')
+
+    def is_settled(self) -> bool:
+        """Whether nothing is left to do."""
+        if self.inside:
+            return False
+        if not self._database.was_written:
+            return self._settled
+        self._database.was_written = False
+        self._settled = self._is_end()
+        return self._settled
+
+    def _is_end(self) -> bool:
+        try:
+            self.check_end()
+        except Violated:
+            return False
+        return True
+
+    def check_end(self) -> None:
+        """Check what must hold once all faults are over."""
+        requests = self._database.requests()
+        for row in requests:
+            if row['open_node_uuid'] is not None:
+                raise Violated(f'request {row["uuid"]} does not end')
+            if row['state'] == state.ERROR and not row['last_error']:
+                raise Violated(f'request {row["uuid"]} fails without reason')
+            if row['progress'] not in ('{}', {}):
+                raise Violated(f'request {row["uuid"]} keeps '
+                               f'{row["progress"]}')
+        for node in self._database.nodes():
+            self._check_node(node, [row for row in requests
+                                    if row['node_uuid'] == node['uuid']])
+
+    def _check_node(self, node: Any, requests: list[Any]) -> None:
+        if node['reservation'] is not None:
+            raise Violated(f'the node stays locked by {node["reservation"]}')
+        if node['provision_state'] not in (states.MANAGEABLE,
+                                           states.INSPECTFAIL):
+            raise Violated(f'the node stays in {node["provision_state"]}')
+        if (node['provision_state'] == states.INSPECTFAIL
+                and not node['last_error']):
+            raise Violated('the node fails without a reason')
+        marks = collections.Counter(
+            json.loads(node['extra'] or '{}').get('marks', ()))
+        for row in requests:
+            for phase in PHASES:
+                count = marks[f'{self.marks.get(row["uuid"])} {phase}']
+                wanted = (row['event'] == queue_request.CONTINUE
+                          and row['state'] == state.FINISHED)
+                if count > 1 or wanted and count != 1:
+                    raise Violated(f'phase {phase} of {row["uuid"]} happened '
+                                   f'{count} times')

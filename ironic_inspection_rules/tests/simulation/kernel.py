@@ -1,0 +1,90 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The kernel of a host with a PXE filter, as schedules drive it."""
+
+import re
+
+from ironic_inspection_rules.pxe_filter import firewall
+from ironic_inspection_rules.tests.simulation import scheduler
+from ironic_inspection_rules.tests.unit.pxe_filter import fake_kernel
+
+_EPOCH = 1_800_000_000.0
+_TIMEOUT = re.compile(r'element \S+ \S+ leader .* timeout (\d+)ms')
+
+
+class Kernel:
+    """The kernel of a host, and nft, which is a process of its own.
+
+    Once begun, nft goes on when the filter stalls or is killed.
+    """
+
+    def __init__(self, turns: scheduler.Scheduler) -> None:
+        self._turns = turns
+        self._sets = fake_kernel.FakeKernel()
+        self._leader_until = 0.0
+        self.clock_offset = 0.0
+        self.slow_until = 0.0
+
+    def time(self) -> float:
+        """What the clock on the wall shows."""
+        return _EPOCH + self._turns.now + self.clock_offset
+
+    def is_open(self) -> bool:
+        """Whether machines pass now."""
+        return self._turns.now < self._leader_until and any(
+            sets and any(float(first) <= self.time() <= float(last)
+                         for first, last in (span.split('-') for span
+                                             in sets['lease']))
+            for sets in self._sets.tables.values())
+
+    def __call__(self, *arguments: str, script: str | None = None,
+                 timeout: float = 10.0) -> str:
+        """See :func:`.firewall.run_nft`."""
+        self._turns.pause()
+        if script is None:
+            return self._sets(*arguments)
+        delay = 0.0
+        if self._turns.now < self.slow_until:
+            delay = self._turns.random.uniform(0, 4)
+        nft = _Nft(delay)
+        self._turns.spawn('nft', scheduler.Process('kernel'),
+                          lambda: self._carry_out(nft, script))
+        if not self._turns.pause(lambda: nft.done, timeout):
+            nft.killed = True
+            raise firewall.FirewallError('nft did not answer')
+        if nft.error is not None:
+            raise nft.error
+        return ''
+
+    def _carry_out(self, nft: '_Nft', script: str) -> None:
+        self._turns.pause(lambda: nft.delay == 0, nft.delay)
+        if nft.killed:
+            return
+        try:
+            self._sets(script=script)
+        except firewall.FirewallError as exc:
+            nft.error = exc
+        else:
+            match = _TIMEOUT.search(script)
+            self._leader_until = 0.0 if match is None else (
+                self._turns.now + int(match[1]) / 1000)
+        nft.done = True
+
+
+class _Nft:
+    """One run of nft, which takes ``delay`` seconds."""
+
+    def __init__(self, delay: float) -> None:
+        self.delay = delay
+        self.done = self.killed = False
+        self.error: firewall.FirewallError | None = None

@@ -1,0 +1,218 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""One schedule after another, each made by its seed."""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+from unittest import mock
+
+from ironic_inspection_rules.coordination import candidacy
+from ironic_inspection_rules.coordination import election
+from ironic_inspection_rules.coordination import leader_tasks
+from ironic_inspection_rules.queue import worker
+from ironic_inspection_rules.tests.simulation import cluster as sim_cluster
+from ironic_inspection_rules.tests.simulation import coordinator
+from ironic_inspection_rules.tests.simulation import database as sim_database
+from ironic_inspection_rules.tests.simulation import invariants
+from ironic_inspection_rules.tests.simulation import scheduler
+from ironic_inspection_rules.tests.simulation import standins
+
+STEPS = 120
+"""Steps during which faults happen."""
+
+CALM_STEPS = 5000
+"""Steps after the last fault in which all must have come to an end."""
+
+CALM = 2 * sim_cluster.INSPECTION_TIMEOUT
+"""Seconds after the last fault in which all must have come to an end."""
+
+
+class Schedule:
+    """A cluster, its faults, and what must hold.
+
+    :param seed: decides everything.
+    :param database: emptied before.
+    """
+
+    def __init__(self, seed: int, database: sim_database.Database) -> None:
+        self.turns = scheduler.Scheduler(seed)
+        self._database = database
+        self._random = self.turns.random
+        self._cluster: sim_cluster.Cluster
+        # Two nodes keep two threads of a worker busy, one is met by both.
+        self._nodes = sim_cluster.NODES[:self._random.randint(1, 2)]
+        self._posted = 0
+
+    @property
+    def trace(self) -> list[str]:
+        """What happened, line by line."""
+        return self.turns.trace
+
+    def run(self) -> None:
+        """Run it.
+
+        :raises: AssertionError if a promise is broken.
+        """
+        sim_database.clear(self._database.engine)
+        threading = standins.Threading(self.turns)
+        self._cluster = sim_cluster.Cluster(self.turns, self._database,
+                                            threading.Event())
+        with self._stand_ins(threading):
+            try:
+                self._play()
+            finally:
+                self.turns.end()
+
+    def _play(self) -> None:
+        for node_uuid in self._nodes:
+            self._cluster.make_node(node_uuid)
+        for _worker in range(2):
+            self._cluster.start_worker()
+        for node_uuid in self._nodes:
+            self._post(node_uuid)
+        faults = self._plan_faults()
+        for step in range(STEPS):
+            if step in faults:
+                faults[step]()
+            self._step()
+        self._calm_down()
+
+    @contextlib.contextmanager
+    def _stand_ins(self, threading: standins.Threading) -> Iterator[None]:
+        time = standins.make_time(self.turns)
+        with contextlib.ExitStack() as stack:
+            for module, name, value in (
+                    (worker, 'threading', threading),
+                    (worker, 'futures', standins.make_futures(
+                        self.turns, strict=True)),
+                    (leader_tasks, 'threading', threading),
+                    (candidacy, 'threading', threading),
+                    (candidacy, 'time', time),
+                    (election, 'threading', threading),
+                    (election, 'time', time),
+                    (election, 'leased_lock', coordinator.make_leased_lock(
+                        self._cluster.coordinator))):
+                stack.enter_context(mock.patch.object(module, name, value))
+            yield
+
+    def _step(self) -> bool:
+        went_on = self.turns.step()
+        self._cluster.tell_time()
+        self._cluster.watch.check()
+        return went_on
+
+    def _plan_faults(self) -> dict[int, Callable[[], None]]:
+        kinds = (self._kill, self._stall, self._lose_database,
+                 self._lose_answer, self._lose_coordinator,
+                 self._for_a_node(self._post),
+                 self._for_a_node(self._cluster.abort),
+                 self._for_a_node(self._cluster.lock_as_conductor),
+                 self._jump, self._pass_time, self._stall_after_commit,
+                 self._stall_after_claim)
+        # Most of the work is done in the first steps.
+        return {int(self._random.random() ** 2 * STEPS):
+                self._random.choice(kinds)
+                for _fault in range(self._random.randint(0, 8))}
+
+    def _for_a_node(self, fault: Callable[[str], None]
+                    ) -> Callable[[], None]:
+        return lambda: fault(self._random.choice(self._nodes))
+
+    def _post(self, node_uuid: str) -> None:
+        self._posted += 1
+        self.turns.note(f'node {node_uuid} posts mark{self._posted}')
+        self._cluster.post(node_uuid, f'mark{self._posted}')
+
+    def _kill(self) -> None:
+        self._cluster.kill(self._random.choice(self._cluster.workers))
+        self._cluster.start_worker()
+
+    def _stall(self) -> None:
+        process = self._random.choice(self._cluster.workers)
+        if self.turns.last in self._cluster.workers:
+            # Likely in the middle of something.
+            process = self.turns.last
+        process.stalled_until = self.turns.now + self._random.uniform(
+            0.5, 3) * sim_cluster.LEASE
+        self.turns.note(f'{process.name} stalls until '
+                        f'{process.stalled_until:.1f}')
+
+    def _stall_after_commit(self) -> None:
+        self._database.stall_next = self._random.uniform(
+            0.5, 3) * sim_cluster.LEASE
+
+    def _stall_after_claim(self) -> None:
+        self._database.stall_claim = self._random.uniform(
+            1, 4) * sim_cluster.LEASE
+
+    def _lose_database(self) -> None:
+        self._database.away_until = self.turns.now + self._random.choice(
+            (0.5, 5.0, 2 * sim_cluster.LEASE))
+        self.turns.note('the database is away until '
+                        f'{self._database.away_until:.1f}')
+
+    def _lose_answer(self) -> None:
+        self._database.lose_answers += self._random.randint(1, 2)
+
+    def _lose_coordinator(self) -> None:
+        self._cluster.coordinator.away_until = (
+            self.turns.now + self._random.choice((1.0, 5.0, 20.0)))
+        self.turns.note('the coordinator is away')
+
+    def _jump(self) -> None:
+        self._database.clock_offset += self._random.uniform(-1, 1.5) * (
+            sim_cluster.LEASE)
+        self.turns.note('the clock of the database jumps to '
+                        f'{self._database.now():.1f}')
+
+    def _pass_time(self) -> None:
+        self.turns.now += self._random.uniform(0, 2) * sim_cluster.LEASE
+        self._cluster.tell_time()
+
+    def _calm_down(self) -> None:
+        """End the faults, and wait for the end of all requests."""
+        self.turns.note('no more faults')
+        self._database.calm_down()
+        end = max([self.turns.now, self._database.away_until,
+                   self._cluster.coordinator.away_until,
+                   *(process.stalled_until
+                     for process in self._cluster.workers)]) + CALM
+        calm_since = self.turns.now
+        for _step in range(CALM_STEPS):
+            self._step()
+            if self.turns.now >= end or (
+                    self._cluster.last_leader_round > calm_since
+                    and self._cluster.watch.is_settled()
+                    and self._are_workers_idle()):
+                break
+        else:
+            raise invariants.Violated('nothing comes to an end')
+        self._cluster.watch.check_end()
+        self._check_workers()
+
+    def _check_workers(self) -> None:
+        late = self.turns.now - self._cluster.last_leader_round
+        if late > 4 * sim_cluster.LEADER_PERIOD:
+            raise invariants.Violated(
+                f'no leader has worked for {late:.0f} seconds')
+        if not self._are_workers_idle():
+            raise invariants.Violated('a worker has lost a thread')
+
+    def _are_workers_idle(self) -> bool:
+        """Whether all threads wait for work, but for one that looks for it."""
+        workers = [process.worker for process in self._cluster.workers]
+        return all(
+            not one._in_hand
+            and one._free.value  # type: ignore[attr-defined]
+            >= sim_cluster.SETTINGS.threads - 1 for one in workers)

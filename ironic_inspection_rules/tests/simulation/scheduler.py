@@ -1,0 +1,206 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Threads that take turns, in an order that a random seed decides.
+
+Every thread of the simulated processes is real, but only one runs at a time:
+the one that holds the baton. It gives it back wherever it touches what it
+shares with other processes, or waits. So a schedule is a sequence of choices,
+and the same seed makes the same choices again.
+"""
+
+from collections.abc import Callable
+import random
+import threading
+from typing import Any
+
+_PATIENCE = 600
+"""Seconds of real time in which a thread must give the baton back.
+
+Only one that hangs takes so long, however busy the machine is.
+"""
+
+
+class Killed(BaseException):
+    """The process ends here: nothing after this line of it happens."""
+
+
+class Process:
+    """A simulated process: its threads end, or stall, together."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.killed = False
+        self.stalled_until = 0.0
+
+
+class Baton:
+    """What a thread waits for; a bare lock is handed over fastest."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._lock.acquire()
+        self.release = self._lock.release
+
+    def acquire(self, timeout: float = -1) -> bool:
+        """Wait until it is given, as :meth:`threading.Lock.acquire` does."""
+        return self._lock.acquire(timeout=timeout)
+
+
+class Actor:
+    """A thread of a process.
+
+    ``ready`` tells whether it can go on, ``deadline`` when it goes on anyway.
+    """
+
+    def __init__(self, name: str, process: Process,
+                 target: Callable[[], Any]) -> None:
+        self.name = name
+        self.process = process
+        self.target = target
+        self.ready: Callable[[], bool] | None = None
+        self.deadline: float | None = None
+        self.done = False
+        self.error: BaseException | None = None
+        self.baton = Baton()
+        self.local: dict[str, Any] = {}
+
+
+class Scheduler:
+    """Decides who runs next; see the module.
+
+    :param seed: of all its decisions.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.now = 0.0
+        self.steps = 0
+        self.actors: list[Actor] = []
+        self.current: Actor | None = None
+        self.last: Process | None = None
+        self.trace: list[str] = []
+        self._returned = Baton()
+
+    def spawn(self, name: str, process: Process,
+              target: Callable[[], Any]) -> Actor:
+        """Start a thread; it first runs when it is chosen."""
+        actor = Actor(name, process, target)
+        self.actors.append(actor)
+        threading.Thread(target=self._live, args=(actor,),
+                         name=f'{process.name}/{name}', daemon=True).start()
+        return actor
+
+    def _live(self, actor: Actor) -> None:
+        actor.baton.acquire()
+        try:
+            if not actor.process.killed:
+                actor.target()
+        except Killed:
+            pass
+        except BaseException as exc:
+            actor.error = exc
+        finally:
+            actor.done = True
+            self._returned.release()
+
+    def pause(self, ready: Callable[[], bool] | None = None,
+              timeout: float | None = None) -> bool:
+        """Give the baton back until this thread is chosen again.
+
+        :param ready: what has to be true before; None to be chosen any time.
+        :param timeout: seconds after which it is chosen anyway.
+        :returns: whether it is ready.
+        :raises: Killed if the process ends meanwhile.
+        """
+        actor = self.current
+        if actor is None:
+            return ready is None or ready()
+        if actor.process.killed:
+            raise Killed()
+        actor.ready = ready
+        actor.deadline = None if timeout is None else self.now + timeout
+        self._returned.release()
+        actor.baton.acquire()
+        if actor.process.killed:
+            raise Killed()
+        return ready is None or ready()
+
+    def note(self, text: str) -> None:
+        """Add a line to the story of this schedule."""
+        name = (f'{self.current.process.name}/{self.current.name}'
+                if self.current else '-')
+        self.trace.append(f'{self.now:8.1f} {name}: {text}')
+
+    def runnable(self) -> list[Actor]:
+        """Threads that could go on now."""
+        return [actor for actor in self.actors if not actor.done
+                and actor.process.stalled_until <= self.now
+                and (actor.ready is None or actor.ready() or (
+                    actor.deadline is not None
+                    and actor.deadline <= self.now))]
+
+    def step(self) -> bool:
+        """Let one thread run to its next pause, or time pass.
+
+        :returns: whether anything was left to do.
+        """
+        self.steps += 1
+        runnable = self.runnable()
+        if runnable:
+            self.run(self.random.choice(runnable))
+            return True
+        return self.pass_time()
+
+    def pass_time(self) -> bool:
+        """Let time pass until somebody can go on."""
+        times = [actor.process.stalled_until for actor in self.actors
+                 if not actor.done]
+        times += [max(actor.deadline, actor.process.stalled_until)
+                  for actor in self.actors
+                  if not actor.done and actor.deadline is not None]
+        later = [time for time in times if time > self.now]
+        if later:
+            self.now = min(later)
+        return bool(later)
+
+    def run(self, actor: Actor) -> None:
+        """Let one thread run to its next pause."""
+        self.current = actor
+        self.last = actor.process
+        actor.baton.release()
+        if not self._returned.acquire(timeout=_PATIENCE):
+            raise AssertionError(f'{actor.name} does not give the baton back')
+        self.current = None
+        if actor.done:
+            self.actors.remove(actor)
+            if actor.error is not None:
+                raise AssertionError(
+                    f'thread {actor.process.name}/{actor.name} died'
+                ) from actor.error
+
+    def kill(self, process: Process) -> None:
+        """End a process; its threads do nothing any more."""
+        self.note(f'{process.name} is killed')
+        process.killed = True
+        for actor in [one for one in self.actors if one.process is process]:
+            while not actor.done:
+                self.current = actor
+                actor.baton.release()
+                self._returned.acquire(timeout=_PATIENCE)
+            self.actors.remove(actor)
+        self.current = None
+
+    def end(self) -> None:
+        """End all processes, so that nothing of them is left."""
+        while self.actors:
+            self.kill(self.actors[0].process)

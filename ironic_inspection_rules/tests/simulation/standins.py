@@ -1,0 +1,207 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What modules find in the place of threading, time and futures."""
+
+from collections.abc import Callable
+from concurrent import futures
+import contextlib
+import queue as real_queue
+import threading as real_threading
+import types
+from typing import Any
+
+from ironic_inspection_rules.tests.simulation import scheduler
+
+Empty = real_queue.Empty
+
+
+class Threading:
+    """The parts of ``threading`` that our modules use, by turns.
+
+    :param turns: the scheduler.
+    """
+
+    current_thread = staticmethod(real_threading.current_thread)
+    Lock = staticmethod(real_threading.Lock)
+    local = real_threading.local
+
+    def __init__(self, turns: scheduler.Scheduler) -> None:
+        self._turns = turns
+
+    def Event(self) -> 'Event':
+        """See :class:`threading.Event`."""
+        return Event(self._turns)
+
+    def Semaphore(self, value: int = 1) -> 'Semaphore':
+        """See :class:`threading.Semaphore`."""
+        return Semaphore(self._turns, value)
+
+    def Condition(self) -> 'Condition':
+        """See :class:`threading.Condition`."""
+        return Condition(self._turns)
+
+    def Thread(self, target: Callable[..., Any], args: tuple = (),
+               name: str = 'thread', daemon: bool = False) -> 'Thread':
+        """See :class:`threading.Thread`."""
+        return Thread(self._turns, lambda: target(*args), name)
+
+
+class Event:
+    """See :class:`threading.Event`."""
+
+    def __init__(self, turns: scheduler.Scheduler) -> None:
+        self._turns = turns
+        self._is_set = False
+
+    def is_set(self) -> bool:
+        """See :meth:`threading.Event.is_set`."""
+        return self._is_set
+
+    def set(self) -> None:
+        """See :meth:`threading.Event.set`."""
+        self._is_set = True
+
+    def clear(self) -> None:
+        """See :meth:`threading.Event.clear`."""
+        self._is_set = False
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """See :meth:`threading.Event.wait`."""
+        return self._turns.pause(self.is_set, timeout)
+
+
+class Semaphore:
+    """See :class:`threading.Semaphore`."""
+
+    def __init__(self, turns: scheduler.Scheduler, value: int) -> None:
+        self._turns = turns
+        self.value = value
+
+    def acquire(self, timeout: float | None = None) -> bool:
+        """See :meth:`threading.Semaphore.acquire`."""
+        if not self._turns.pause(lambda: self.value > 0, timeout):
+            return False
+        self.value -= 1
+        return True
+
+    def release(self) -> None:
+        """See :meth:`threading.Semaphore.release`."""
+        self.value += 1
+
+
+class Condition(contextlib.AbstractContextManager):
+    """See :class:`threading.Condition`; it is never held over a pause."""
+
+    def __init__(self, turns: scheduler.Scheduler) -> None:
+        self._turns = turns
+
+    def __exit__(self, *exc_info: Any) -> None:
+        """See :class:`threading.Condition`."""
+
+    def notify_all(self) -> None:
+        """See :meth:`threading.Condition.notify_all`."""
+
+    def wait_for(self, predicate: Callable[[], bool],
+                 timeout: float | None = None) -> bool:
+        """See :meth:`threading.Condition.wait_for`."""
+        return self._turns.pause(predicate, timeout)
+
+
+class SimpleQueue:
+    """See :class:`queue.SimpleQueue`."""
+
+    def __init__(self, turns: scheduler.Scheduler) -> None:
+        self._turns = turns
+        self._items: list[Any] = []
+
+    def put(self, item: Any) -> None:
+        """See :meth:`queue.SimpleQueue.put`."""
+        self._items.append(item)
+
+    def get(self, timeout: float | None = None) -> Any:
+        """See :meth:`queue.SimpleQueue.get`."""
+        self._turns.pause(lambda: bool(self._items), timeout)
+        return self.get_nowait()
+
+    def get_nowait(self) -> Any:
+        """See :meth:`queue.SimpleQueue.get_nowait`."""
+        if not self._items:
+            raise real_queue.Empty()
+        return self._items.pop(0)
+
+
+class Thread:
+    """See :class:`threading.Thread`; belongs to the process it starts in."""
+
+    def __init__(self, turns: scheduler.Scheduler,
+                 target: Callable[[], Any], name: str) -> None:
+        self._turns = turns
+        self._target = target
+        self._name = name
+        self._actor: scheduler.Actor | None = None
+
+    def start(self) -> None:
+        """See :meth:`threading.Thread.start`."""
+        assert self._turns.current is not None
+        self._actor = self._turns.spawn(
+            self._name, self._turns.current.process, self._target)
+
+    def is_alive(self) -> bool:
+        """See :meth:`threading.Thread.is_alive`."""
+        return self._actor is not None and not self._actor.done
+
+    def join(self, timeout: float | None = None) -> None:
+        """See :meth:`threading.Thread.join`."""
+        self._turns.pause(lambda: not self.is_alive(), timeout)
+
+
+def make_futures(turns: scheduler.Scheduler, strict: bool = False
+                 ) -> types.SimpleNamespace:
+    """Make what a module finds in the place of ``concurrent.futures``.
+
+    :param strict: whether nothing that is submitted may raise.
+    """
+    class ThreadPoolExecutor(contextlib.AbstractContextManager):
+
+        def __init__(self, max_workers: int) -> None:
+            self._threads: list[Thread] = []
+
+        def submit(self, function: Callable[..., Any], *args: Any
+                   ) -> futures.Future:
+            future: futures.Future = futures.Future()
+            thread = Thread(turns, lambda: _settle(
+                strict, future, function, *args), function.__name__)
+            self._threads.append(thread)
+            thread.start()
+            return future
+
+        def __exit__(self, *exc_info: Any) -> None:
+            for thread in self._threads:
+                thread.join()
+    return types.SimpleNamespace(ThreadPoolExecutor=ThreadPoolExecutor,
+                                 Executor=ThreadPoolExecutor)
+
+
+def _settle(strict: bool, future: futures.Future,
+            function: Callable[..., Any], *args: Any) -> None:
+    try:
+        future.set_result(function(*args))
+    except Exception as exc:
+        future.set_exception(exc)
+        if strict:
+            raise
+
+
+def make_time(turns: scheduler.Scheduler) -> types.SimpleNamespace:
+    """Make what a module finds in the place of ``time``."""
+    return types.SimpleNamespace(monotonic=lambda: turns.now)

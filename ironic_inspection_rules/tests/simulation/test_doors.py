@@ -1,0 +1,68 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Schedules of PXE filters: never two open doors, never one for long."""
+
+import logging
+import os
+
+from ironic_inspection_rules.tests.simulation import defects
+from ironic_inspection_rules.tests.simulation import doors
+from ironic_inspection_rules.tests.unit import base
+
+COUNT = int(os.environ.get('IR_SCHEDULES', 240))
+FIRST = int(os.environ.get('IR_FIRST_SCHEDULE', 1))
+PARTS = 2
+
+
+class DoorTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        logging.disable(logging.CRITICAL)
+        self.addCleanup(logging.disable, logging.NOTSET)
+
+    def try_schedule(self, seed):
+        one = doors.Doors(seed)
+        try:
+            one.run()
+        except AssertionError as exc:
+            story = '\n'.join(one.turns.trace)
+            raise AssertionError(
+                f'schedule {seed}: {exc}\n{story}') from exc
+
+
+class DoorScheduleTestCase(DoorTestCase):
+
+    def try_part(self, part):
+        for seed in range(FIRST + part, FIRST + COUNT, PARTS):
+            self.try_schedule(seed)
+
+    def test_the_first_part_of_the_schedules(self):
+        self.try_part(0)
+
+    def test_the_second_part_of_the_schedules(self):
+        self.try_part(1)
+
+
+class DoorDefectTestCase(DoorTestCase):
+
+    def assert_found(self, defect, seed):
+        self.try_schedule(seed)
+        with defect():
+            self.assertRaises(AssertionError, self.try_schedule, seed)
+
+    def test_a_leader_that_does_not_wait_for_the_last_one(self):
+        self.assert_found(defects.leader_at_once, 10)
+
+    def test_a_door_that_a_late_nft_opens(self):
+        self.assert_found(defects.lease_without_end, 27)

@@ -1,0 +1,154 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Schedules of the queue, each of which must keep all promises.
+
+``make simulate`` tries more of them.
+"""
+
+import inspect
+import logging
+import os
+import types
+
+import fixtures
+from ironic import objects
+from ironic.common import context
+from ironic.db.sqlalchemy import api
+from ironic.db.sqlalchemy import models as ironic_models
+
+from ironic_inspection_rules import conf
+from ironic_inspection_rules.tests import database
+from ironic_inspection_rules.tests.simulation import cluster
+from ironic_inspection_rules.tests.simulation import database as sim_database
+from ironic_inspection_rules.tests.simulation import defects
+from ironic_inspection_rules.tests.simulation import schedule
+from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.inspection import base as glue
+
+COUNT = int(os.environ.get('IR_SCHEDULES', 2000))
+FIRST = int(os.environ.get('IR_FIRST_SCHEDULE', 1))
+PARTS = 8
+ON_SERVERS = 100
+"""A server tries one schedule in so many: it takes much longer."""
+
+_MARKS = [
+    glue.rule(('extend-attribute', ['/extra/marks',
+                                    '{inventory[mark]} ' + phase]),
+              phase=phase) for phase in ('preprocess', 'main')]
+
+
+class SimulationTestCase(base.IronicTestCase):
+
+    kind = 'sqlite'
+
+    def setUp(self):
+        super().setUp()
+        reason = database.why_absent(self.kind)
+        if reason:
+            self.skipTest(reason)
+        conf.register_opts(self.cfg.conf)
+        self.config(group='database', connection='sqlite://')
+        self.config(group='inventory', data_backend='none')
+        self.config(host='conductor')
+        self.config(node_locked_retry_attempts=0, group='conductor')
+        objects.register_all()
+        tables = self.useFixture(database.Database(self.kind))
+        ironic_models.Base.metadata.create_all(tables.engine)
+        self.context = context.get_admin_context()
+        rules = glue.rules(*_MARKS)
+        for name, value in (
+                ('ironic_inspection_rules.inspection.start.rules',
+                 lambda: rules),
+                # Statistics are written by a timer, which takes no turns.
+                ('ironic_inspection_rules.inspection.keeping.counter',
+                 lambda: types.SimpleNamespace(count=lambda *args: None)),
+                ('ironic.common.inspection_rules.engine.apply_rules',
+                 lambda task, inventory, plugin_data,
+                 inspection_phase: None),
+                # Simulated processes share no semaphore.
+                ('ironic.db.sqlalchemy.api.Connection.'
+                 '_reserve_node_place_lock',
+                 inspect.unwrap(
+                     api.Connection._reserve_node_place_lock)),
+                ('ironic.common.driver_factory.build_driver_for_task',
+                 lambda task: cluster.DRIVER)):
+            self.useFixture(fixtures.MonkeyPatch(name, value))
+        self.useFixture(fixtures.FakeLogger(level=logging.CRITICAL))
+        logging.disable(logging.CRITICAL)
+        self.addCleanup(logging.disable, logging.NOTSET)
+        self.database = sim_database.Database(tables.engine)
+
+    def try_schedule(self, seed):
+        one = schedule.Schedule(seed, self.database)
+        try:
+            one.run()
+        except AssertionError as exc:
+            story = '\n'.join(one.trace)
+            raise AssertionError(
+                f'schedule {seed}: {exc}\n{story}') from exc
+
+
+class ScheduleTestCase(SimulationTestCase):
+    """Parts of the schedules, for several processes to try."""
+
+    def try_part(self, part):
+        for seed in range(FIRST + part, FIRST + COUNT, PARTS):
+            self.try_schedule(seed)
+
+
+def _make_test(part):
+    return lambda self: self.try_part(part)
+
+
+for _part in range(PARTS):
+    setattr(ScheduleTestCase, f'test_schedules_of_part_{_part}',
+            _make_test(_part))
+
+
+class ServerMixin:
+    """The same on a server, which locks rows and keeps snapshots."""
+
+    def test_schedules(self):
+        for seed in range(FIRST, FIRST + COUNT, ON_SERVERS):
+            self.try_schedule(seed)
+
+
+class MariaDBScheduleTestCase(ServerMixin, SimulationTestCase):
+
+    kind = 'mysql'
+
+
+class PostgreSQLScheduleTestCase(ServerMixin, SimulationTestCase):
+
+    kind = 'postgresql'
+
+
+class DefectTestCase(SimulationTestCase):
+    """Schedules find what was wrong once; else they would prove little."""
+
+    def assert_found(self, defect, seed):
+        self.try_schedule(seed)
+        with defect():
+            self.assertRaises(AssertionError, self.try_schedule, seed)
+
+    def test_a_worker_that_breaks_its_own_lock(self):
+        self.assert_found(defects.node_lock_of_worker, 11)
+
+    def test_a_worker_that_loses_a_thread(self):
+        self.assert_found(defects.in_hand_by_request, 51)
+
+    def test_an_election_that_an_outage_ends(self):
+        self.assert_found(defects.election_for_once, 17)
+
+    def test_a_claim_that_adopts_the_token_of_another(self):
+        self.assert_found(defects.claim_of_another, 11)

@@ -1,0 +1,62 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Rules of a request are compiled once for many requests."""
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.api import posted_rules
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.ruleset import repository
+from ironic_inspection_rules.tests.unit import base
+
+
+def rule(text='x', **fields):
+    return {'actions': [{'op': 'log', 'args': [text]}], **fields}
+
+
+class PostedRulesTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.posted = posted_rules.PostedRules(
+            repository.Repository(registry.installed(), [], None))
+
+    def test_a_set_that_was_there_is_not_compiled_again(self):
+        first = self.posted.plans([rule(), rule(phase='early')])
+        self.assertIs(first, self.posted.plans(
+            [rule(), rule(phase='early')]))
+        self.assertIsNot(first, self.posted.plans(
+            [rule(phase='early'), rule()]))
+
+    def test_only_some_sets_are_kept(self):
+        first = self.posted.plans([rule()])
+        for number in range(4):
+            self.posted.plans([rule(str(number))])
+        self.assertIsNot(first, self.posted.plans([rule()]))
+
+    def test_no_big_set_is_kept(self):
+        big = [rule('x' * (1 << 20))]
+        self.assertIsNot(self.posted.plans(big), self.posted.plans(big))
+
+    def test_a_uuid_depends_on_what_a_rule_says_and_where(self):
+        def uuids(*rules):
+            return [plan.rule.uuid
+                    for plan in self.posted.plans(list(rules))['main']]
+
+        first, second = uuids(rule(), rule())
+        self.assertNotEqual(first, second)
+        self.assertEqual([first], uuids(rule(uuid=None)))
+        self.assertNotEqual([first], uuids(rule('y')))
+
+    def test_a_bad_rule_is_refused_with_its_place(self):
+        exc = self.assertRaises(exceptions.InvalidRule, self.posted.plans,
+                                [rule(), {'actions': 1}])
+        self.assertIn('/rules/1', str(exc))

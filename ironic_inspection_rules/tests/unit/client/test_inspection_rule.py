@@ -1,0 +1,51 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rules by name."""
+
+import fixtures
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.client import inspection_rule
+from ironic_inspection_rules.tests.unit import base
+
+UUID = '12ab7a3e-7a4b-4b0e-8b0e-6d3c5f0f9a11'
+
+
+class FindTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.client.inspection_rule.inspection_rules',
+            lambda baremetal: [
+                {'uuid': 'a', 'description': 'Tag'},
+                {'uuid': 'b', 'description': 'BMC'},
+                {'uuid': 'c', 'description': 'BMC'},
+                {'uuid': 'd', 'description': None}]))
+
+    def find(self, name):
+        return inspection_rule.find_inspection_rule(None, name)
+
+    def test_a_uuid_is_not_looked_for(self):
+        self.assertEqual(UUID, self.find(UUID))
+
+    def test_a_description_that_one_rule_has_will_do(self):
+        self.assertEqual('a', self.find('Tag'))
+
+    def test_one_that_two_have_is_refused_with_both(self):
+        exc = self.assertRaises(exceptions.Conflict, self.find, 'BMC')
+        self.assertIn('b, c', str(exc))
+
+    def test_one_that_is_almost_there_is_told(self):
+        exc = self.assertRaises(exceptions.NotFound, self.find, 'Tagg')
+        self.assertIn('did you mean "Tag"?', str(exc))

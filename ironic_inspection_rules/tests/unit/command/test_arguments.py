@@ -1,0 +1,157 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Files and options may come in any order."""
+
+import argparse
+import contextlib
+import io
+import itertools
+
+from ironic_inspection_rules.command import arguments
+from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.command import test_profile
+from ironic_inspection_rules.tests.unit.command import test_shell
+
+
+def _even(text):
+    if int(text) % 2:
+        raise argparse.ArgumentTypeError(text)
+    return text
+
+
+class ArrangedTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.parser = argparse.ArgumentParser()
+        self.parser.add_argument('files', nargs='+')
+        self.parser.add_argument('--list', nargs='+', action='extend',
+                                 default=[])
+        self.parser.add_argument('--even', nargs='+', action='extend',
+                                 default=[], type=_even)
+        self.parser.add_argument('-o', '--output')
+        self.parser.add_argument('--fix', action='store_true')
+
+    def parsed(self, line):
+        return vars(self.parser.parse_args(arguments.arranged(
+            self.parser._actions, line.split())))
+
+    def check(self, line, **expected):
+        self.assertEqual({'files': [], 'list': [], 'even': [],
+                          'output': None, 'fix': False, **expected},
+                         self.parsed(line), line)
+
+    def test_every_order_means_the_same(self):
+        for parts in itertools.permutations(
+                ('--list 1 2', '--fix', '--output x', 'a', 'b')):
+            line = ' '.join(parts)
+            if '2 a' in line or '2 b' in line:
+                # Only the parts themselves tell where the list ends.
+                continue
+            files = [part for part in parts if part in ('a', 'b')]
+            self.check(line, files=files, list=['1', '2'], fix=True,
+                       output='x')
+
+    def test_files_that_are_missing_are_the_last_of_a_list(self):
+        self.check('--list 1 2 a', files=['a'], list=['1', '2'])
+        self.check('--list 1 --list 2 a --fix', files=['a'],
+                   list=['1', '2'], fix=True)
+        self.check('b --list 1 2 a', files=['b'], list=['1', '2', 'a'])
+
+    def test_a_list_has_what_its_type_takes(self):
+        self.check('--even 2 4 5 a', files=['5', 'a'], even=['2', '4'])
+
+    def test_other_forms_of_options(self):
+        self.check('--list=1 a', files=['a'], list=['1'])
+        self.check('--out x a', files=['a'], output='x')
+        self.check('-ox a', files=['a'], output='x')
+        self.check('--list 1 -- a', files=['a'], list=['1'])
+        self.check('--fix -', files=['-'], fix=True)
+        self.check('--fix -- -a b', files=['-a', 'b'], fix=True)
+
+    def test_two_files_are_found_as_well(self):
+        self.parser = argparse.ArgumentParser()
+        self.parser.add_argument('--list', nargs='+')
+        self.parser.add_argument('old')
+        self.parser.add_argument('new')
+        for line in ('--list 1 a b', 'a --list 1 b', 'a b --list 1'):
+            self.assertEqual({'old': 'a', 'new': 'b', 'list': ['1']},
+                             self.parsed(line), line)
+
+    def test_what_is_missing_is_missed(self):
+        for line, reason in (('--list 1', 'required: files'),
+                             ('--even 3 a', 'argument --even: 3'),
+                             ('--list', 'argument --list: expected'),
+                             ('--lsit 1 a', 'unrecognized arguments: --lsit')):
+            with contextlib.redirect_stderr(io.StringIO()) as errors:
+                self.assertRaises(SystemExit, self.parsed, line)
+            self.assertIn(reason, errors.getvalue())
+
+
+class CommandTestCase(test_shell.CallTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.machine = self.write('a.json', test_profile.GOOD)
+        self.rules = self.write('rules.yaml', test_shell.GOOD)
+
+    def test_a_machine_behind_a_tolerance(self):
+        for words in (['memory=5%'], ['memory=5%', 'disks=1']):
+            last = self.call('profile', self.machine, '--tolerance', *words)
+            self.assertEqual(0, last[0])
+            self.assertEqual(last, self.call('profile', '--tolerance',
+                                             *words, self.machine))
+
+    def test_rules_behind_an_inventory(self):
+        for command, files in (('test', [self.rules]), ('lint', [self.rules]),
+                               ('diff', [self.rules, self.rules])):
+            self.assertEqual(
+                self.call(command, *files, '--inventory', self.machine),
+                self.call(command, '--inventory', self.machine, *files))
+
+    def test_what_cannot_be_written_is_told_before_the_work(self):
+        for options in (('test', self.rules, '--html'),
+                        ('diff', self.rules, self.rules, '--html'),
+                        ('profile', self.machine, '-o'),
+                        ('convert', self.rules, '-o')):
+            for path in (self.directory, self.directory / 'no' / 'x'):
+                with contextlib.redirect_stderr(io.StringIO()) as errors:
+                    code, _output = self.call(
+                        *options, str(path), *(
+                            ('--inventory', self.machine)
+                            if options[0] == 'test' else ()))
+                self.assertEqual(64, code)
+                self.assertIn(f'no file can be written there: {path}',
+                              errors.getvalue())
+
+    def test_the_parser_complains_of_what_was_written(self):
+        with contextlib.redirect_stderr(io.StringIO()) as errors:
+            self.call('schema', 'x')
+        self.assertTrue(errors.getvalue().endswith(
+            'unrecognized arguments: x\n'))
+
+    def test_a_file_that_is_not_there_is_named_once(self):
+        with contextlib.redirect_stderr(io.StringIO()) as errors:
+            self.call('test', 'gone.yaml', '--inventory', self.machine)
+        self.assertEqual('gone.yaml: No such file or directory\n',
+                         errors.getvalue())
+        _code, output = self.call('test', self.rules, '--inventory', 'gone')
+        self.assertEqual('gone: it cannot be read: No such file or '
+                         'directory\n', output)
+
+    def test_a_machine_in_place_of_a_tolerance_is_named(self):
+        with contextlib.redirect_stderr(io.StringIO()) as errors:
+            self.assertEqual(64, self.call('profile', '--tolerance',
+                                           self.machine)[0])
+        self.assertIn(f'"{self.machine}" is no tolerance such as memory=5%',
+                      errors.getvalue())

@@ -1,0 +1,78 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the commands print and write never tells a machine's secrets."""
+
+from ironic_inspection_rules.tests.unit.command import test_shell
+
+CANARY = 'c4n4ry'
+
+RULES = """
+- description: copies
+  conditions:
+  - {op: "!eq", args: ["{inventory[bmc_account][password]}", x]}
+  - {op: "!contains", args: ["{plugin_data[site][api_token]}", x]}
+  actions:
+  - {op: set-attribute, args: {path: /extra/a,
+     value: "{inventory[bmc_account][password]}"}}
+  - {op: set-attribute, args: {path: /extra/b, value: "{node.driver_info}"}}
+  - {op: set-plugin-data, args: {path: /c, value: "{inventory}"}}
+  - {op: log, args: {msg: "{inventory} {node} {plugin_data}"}}
+- description: fails
+  actions:
+  - {op: fail, args: {msg: "{plugin_data} {node.driver_info[ipmi_password]}"}}
+"""
+
+MACHINE = {
+    'inventory': {'bmc_account': {'password': f'{CANARY}-inventory'},
+                  'cpu': {'count': 4}},
+    'plugin_data': {'site': {'api_token': f'{CANARY}-plugin'}}}
+
+NODE = {'driver_info': {'ipmi_password': f'{CANARY}-node'},
+        'extra': {'admin_password': f'{CANARY}-extra'}}
+
+
+class SecretsTestCase(test_shell.CallTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.rules = self.write('rules.yaml', RULES)
+        self.arguments = (
+            '--inventory', self.write('machine.json', MACHINE),
+            '--node', self.write('node.json', NODE))
+
+    def told(self, *arguments):
+        """Call ``test``.
+
+        :returns: what it prints.
+        """
+        code, output = self.call('test', self.rules, *self.arguments,
+                                 *arguments)
+        self.assertIn(code, (0, 2, 3))
+        self.assertNotIn(CANARY, output)
+        return output
+
+    def test_what_happens_is_printed_without_them(self):
+        for form in ('table', 'json', 'yaml'):
+            self.assertIn('******', self.told('-f', form, '--details'))
+
+    def test_reports_are_without_them(self):
+        for arguments in ((), ('--coverage',)):
+            page = self.directory / 'page.html'
+            self.told('--html', str(page), *arguments)
+            self.assertNotIn(CANARY, page.read_text())
+
+    def test_expectations_are_without_them(self):
+        expected = self.directory / 'expected.yaml'
+        self.told('--expect', str(expected), '--update')
+        self.assertIn('******', expected.read_text())
+        self.assertNotIn(CANARY, expected.read_text())

@@ -1,0 +1,138 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import pathlib
+import stat
+import threading
+
+import fixtures
+from ironic.conf import CONF
+
+from ironic_inspection_rules import conf
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.coordination import coordinator
+from ironic_inspection_rules.tests.unit import base
+
+
+class CheckTestCase(base.IronicTestCase):
+
+    def setUp(self):
+        super().setUp()
+        conf.register_opts(CONF)
+        self.directory = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path, 'coordination')
+
+    def check(self, url):
+        self.config(group='coordination', backend_url=url)
+        coordinator.check(CONF)
+
+    def refused(self, url):
+        exc = self.assertRaises(exceptions.Invalid, self.check, url)
+        self.assertIn('[coordination]backend_url', str(exc))
+        return str(exc)
+
+    def test_what_can_be_used_passes(self):
+        for url in (f'file://{self.directory}', 'redis://192.0.2.1:6379',
+                    'redis://:secret@192.0.2.1:6379/1?ssl=true',
+                    'etcd3+http://192.0.2.1:2379?api_version=v3',
+                    'zookeeper://192.0.2.1:2181'):
+            self.check(url)
+
+    def test_an_unknown_scheme_is_named(self):
+        for scheme in ('rediss-typo', 'etcd3', 'mysql', ''):
+            self.assertIn(f'"{scheme}" is none of file, redis',
+                          self.refused(f'{scheme}://192.0.2.1'))
+
+    def test_a_url_without_a_host_is_named(self):
+        self.assertIn('no host', self.refused('redis:/192.0.2.1'))
+
+    def test_a_directory_with_too_few_slashes_is_named(self):
+        self.assertIn('file:///directory',
+                      self.refused('file://var/lib/ironic'))
+
+    def test_a_directory_that_cannot_be_made_is_named(self):
+        self.directory.write_text('in the way')
+        self.assertIn(str(self.directory),
+                      self.refused(f'file://{self.directory}'))
+
+    def test_a_bad_port_is_named(self):
+        self.assertIn('port', self.refused('redis://192.0.2.1:none'))
+
+    def test_a_missing_library_is_named(self):
+        self.useFixture(fixtures.MonkeyPatch(
+            'importlib.metadata.EntryPoint.load', _fail_to_import))
+        message = self.refused('redis://192.0.2.1')
+        self.assertIn('No module named redis', message)
+        self.assertIn('tooz[redis]', message)
+
+    def test_the_password_is_not_told(self):
+        for url in ('redis-typo://:secret@192.0.2.1', 'redis://:secret@:1',
+                    'redis://:secret/@192.0.2.1'):
+            self.assertNotIn('secret', self.refused(url))
+
+
+def _fail_to_import(entry_point):
+    raise ImportError('No module named redis')
+
+
+class RetriesTestCase(base.IronicTestCase):
+
+    def setUp(self):
+        super().setUp()
+        conf.register_opts(CONF)
+
+    def test_they_are_those_of_the_queue_unless_set(self):
+        self.config(group='inspection_queue', connection_retries=3,
+                    connection_retry_interval=0.5)
+        self.assertEqual((3, 0.5), (
+            CONF.coordination.connection_retries,
+            CONF.coordination.connection_retry_interval))
+        self.config(group='coordination', connection_retries=4)
+        self.assertEqual(4, CONF.coordination.connection_retries)
+
+
+class PermissionsTestCase(base.IronicTestCase):
+
+    def setUp(self):
+        super().setUp()
+        conf.register_opts(CONF)
+        self.directory = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path, 'coordination')
+        self.config(group='coordination',
+                    backend_url=f'file://{self.directory}')
+
+    def modes(self):
+        return {path.name: stat.S_IMODE(path.stat().st_mode)
+                for path in (self.directory, self.directory / 'lock')}
+
+    def hold(self):
+        with coordinator.make_lock(CONF, 'lock', 'member') as lock:
+            self.assertTrue(lock.hold())
+
+    def test_nobody_else_can_open_a_lock(self):
+        self.hold()
+        self.assertEqual({'coordination': 0o700, 'lock': 0o600},
+                         self.modes())
+
+    def test_an_open_directory_of_before_is_closed(self):
+        self.directory.mkdir()
+        self.directory.chmod(0o755)
+        self.hold()
+        self.assertEqual(0o700, self.modes()['coordination'])
+
+    def test_an_election_keeps_to_it(self):
+        stop = threading.Event()
+        stop.set()
+        coordinator.make_election(
+            CONF, 'lock', 'member', on_gained=stop.set,
+            on_lost=stop.set).run(stop)
+        self.assertEqual(0o700, stat.S_IMODE(self.directory.stat().st_mode))

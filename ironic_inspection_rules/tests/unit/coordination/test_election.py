@@ -1,0 +1,355 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import logging
+import pathlib
+import shutil
+import threading
+import time
+import typing
+
+import fixtures
+
+from ironic_inspection_rules.coordination import candidacy
+from ironic_inspection_rules.coordination import election
+from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.coordination import fake_election
+
+LEASE = 0.3
+HEARTBEAT = 0.02
+PATIENCE = 20
+
+OPTIONS = {'lease': LEASE, 'heartbeat': HEARTBEAT,
+           'connection_retry_interval': HEARTBEAT}
+
+
+class Member:
+    """A candidate that runs in a thread and writes down what it is told.
+
+    :param make: makes the election of ``on_gained`` and ``on_lost``.
+    """
+
+    def __init__(self, name: str, make: typing.Callable[..., typing.Any],
+                 diary: list[tuple[str, str]] | None = None) -> None:
+        self.name = name
+        self.gained = threading.Event()
+        self.lost = threading.Event()
+        self.diary = [] if diary is None else diary
+        self.threads: set[threading.Thread] = set()
+        self.remained_at_loss: list[float] = []
+        self.failure: Exception | None = None
+        self.election = make(on_gained=self._on_gained,
+                             on_lost=self._on_lost)
+
+    def _run(self) -> None:
+        try:
+            self.election.run(self._stop)
+        except Exception as exc:
+            self.failure = exc
+
+    def _on_gained(self) -> None:
+        self._note('gained')
+        self.lost.clear()
+        self.gained.set()
+
+    def _on_lost(self) -> None:
+        self.remained_at_loss.append(self.election.remaining())
+        self._note('lost')
+        self.gained.clear()
+        self.lost.set()
+
+    def _note(self, what: str) -> None:
+        self.diary.append((self.name, what))
+        self.threads.add(threading.current_thread())
+
+    def start(self) -> typing.Self:
+        self._stop = threading.Event()
+        self.thread = threading.Thread(target=self._run)
+        self.thread.start()
+        return self
+
+    def stop(self) -> None:
+        self._stop.set()
+        self.thread.join(PATIENCE)
+
+
+class ContractMixin:
+    """What users of an election rely on, the real one and the fake one."""
+
+    def member(self, name: str = 'alone', **options: typing.Any) -> Member:
+        member = Member(name, self.maker(name, **options), self.diary)
+        self.addCleanup(member.stop)
+        return member.start()
+
+    def maker(self, name: str, **options: typing.Any
+              ) -> typing.Callable[..., typing.Any]:
+        """What makes the election of a member."""
+        raise NotImplementedError()
+
+    def let_win(self, member: Member) -> None:
+        """Have a member lead that is alone."""
+        raise NotImplementedError()
+
+    def let_lose(self, member: Member) -> None:
+        """Have a leader lose what makes it one."""
+        raise NotImplementedError()
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.diary: list[tuple[str, str]] = []
+
+    def leader(self) -> Member:
+        member = self.member()
+        self.let_win(member)
+        self.assertTrue(member.gained.wait(PATIENCE))
+        return member
+
+    def test_who_won_leads(self) -> None:
+        leader = self.leader()
+        self.assertTrue(leader.election.is_leader)
+        self.assertGreater(leader.election.remaining(), 0)
+
+    def test_who_has_not_run_does_not_lead(self) -> None:
+        member = Member('idle', self.maker('idle'))
+        self.assertFalse(member.election.is_leader)
+        self.assertEqual(0.0, member.election.remaining())
+
+    def test_stop_ends_leadership_before_it_is_told(self) -> None:
+        leader = self.leader()
+        leader.stop()
+        self.assertEqual([('alone', 'gained'), ('alone', 'lost')],
+                         self.diary)
+        self.assertEqual([0.0], leader.remained_at_loss)
+        self.assertFalse(leader.election.is_leader)
+
+    def test_callbacks_come_from_the_thread_that_runs_it(self) -> None:
+        leader = self.leader()
+        leader.stop()
+        self.assertEqual({leader.thread}, leader.threads)
+
+    def test_a_loss_is_told_and_may_be_made_good(self) -> None:
+        leader = self.leader()
+        self.let_lose(leader)
+        self.assertTrue(leader.lost.wait(PATIENCE))
+        self.let_win(leader)
+        self.assertTrue(leader.gained.wait(PATIENCE))
+
+    def test_it_may_be_run_again(self) -> None:
+        leader = self.leader()
+        leader.stop()
+        leader.start()
+        self.let_win(leader)
+        self.assertTrue(leader.gained.wait(PATIENCE))
+        leader.stop()
+        self.assertEqual(['gained', 'lost', 'gained', 'lost'],
+                         [what for name, what in self.diary])
+
+    def test_a_callback_that_fails_ends_the_run(self) -> None:
+        failure = RuntimeError('no')
+
+        def fail() -> None:
+            raise failure
+        member = Member('alone', self.maker('alone'))
+        member._on_gained = fail
+        member.election = self.maker('alone')(
+            on_gained=fail, on_lost=member._on_lost)
+        self.addCleanup(member.stop)
+        member.start()
+        self.let_win(member)
+        member.thread.join(PATIENCE)
+        self.assertIs(failure, member.failure)
+        self.assertFalse(member.election.is_leader)
+
+
+class FakeElectionTestCase(ContractMixin, base.TestCase):
+
+    def maker(self, name: str, **options: typing.Any
+              ) -> typing.Callable[..., typing.Any]:
+        return fake_election.FakeElection
+
+    def let_win(self, member: Member) -> None:
+        member.election.win()
+
+    def let_lose(self, member: Member) -> None:
+        member.election.lose()
+
+
+class LeadershipTestCase(base.TestCase):
+
+    def test_not_leader_while_an_earlier_one_may_act(self) -> None:
+        leadership = candidacy.Leadership(since=13.0, until=15.0)
+        self.assertEqual(0.0, leadership.remaining(12.9))
+
+    def test_leader_until_the_lease_ends(self) -> None:
+        leadership = candidacy.Leadership(since=13.0, until=15.0)
+        self.assertEqual(2.0, leadership.remaining(13.0))
+        self.assertEqual(0.0, leadership.remaining(15.0))
+        self.assertEqual(0.0, leadership.remaining(99.0))
+
+    def test_never_leader_when_the_lease_ends_before_it_may_begin(
+            self) -> None:
+        leadership = candidacy.Leadership(since=13.0, until=11.0)
+        self.assertEqual(0.0, leadership.remaining(12.0))
+        self.assertEqual(0.0, leadership.remaining(14.0))
+
+
+class ElectionTestCase(ContractMixin, base.TestCase):
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.directory = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path, 'coordination')
+        self.log = self.useFixture(fixtures.FakeLogger(
+            level=logging.INFO, format='%(levelname)s: %(message)s'))
+
+    def maker(self, name: str, **options: typing.Any
+              ) -> typing.Callable[..., typing.Any]:
+        def make(**callbacks: election.Callback) -> election.Election:
+            return election.Election(
+                'election', f'file://{self.directory}', name,
+                **{**OPTIONS, **options}, **callbacks)
+        return make
+
+    def let_win(self, member: Member) -> None:
+        """Nothing is needed: there is nobody else."""
+
+    def let_lose(self, member: Member) -> None:
+        shutil.rmtree(self.directory)
+
+    def logged(self, level: str) -> int:
+        return sum(line.startswith(f'{level}:')
+                   for line in self.log.output.splitlines())
+
+    def wait_for(self, holds: typing.Callable[[], bool]) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not holds() and time.monotonic() < deadline:
+            time.sleep(HEARTBEAT)
+        self.assertTrue(holds())
+
+    def test_one_of_two_leads_and_the_other_follows_it(self) -> None:
+        first = self.leader()
+        second = self.member('second')
+        self.assertFalse(second.gained.wait(3 * LEASE))
+        first.stop()
+        self.assertTrue(second.gained.wait(PATIENCE))
+        self.assertEqual(
+            [('alone', 'gained'), ('alone', 'lost'), ('second', 'gained')],
+            self.diary)
+
+    def test_elections_are_apart(self) -> None:
+        first = self.member('first')
+        other = Member('second', lambda **callbacks: election.Election(
+            'other', f'file://{self.directory}', 'second', **OPTIONS,
+            **callbacks))
+        self.addCleanup(other.stop)
+        other.start()
+        self.assertTrue(first.gained.wait(PATIENCE))
+        self.assertTrue(other.gained.wait(PATIENCE))
+
+    def test_a_coordinator_is_tried_again_until_it_is_back(self) -> None:
+        self.directory.write_text('in the way')
+        member = self.member(connection_retries=1)
+        self.wait_for(lambda: self.logged('ERROR'))
+        self.directory.unlink()
+        self.assertTrue(member.gained.wait(PATIENCE))
+
+    def test_an_outage_is_logged_by_its_changes(self) -> None:
+        self.directory.write_text('in the way')
+        member = self.member(connection_retries=1)
+        self.wait_for(lambda: self.logged('ERROR'))
+        self.directory.unlink()
+        self.assertTrue(member.gained.wait(PATIENCE))
+        self.assertEqual((1, 1), (self.logged('WARNING'),
+                                  self.logged('ERROR')))
+        self.assertIn('[coordination]backend_url', self.log.output)
+        self.assertIn('works again', self.log.output)
+
+
+class FakeCoordinator:
+    """Stands for a driver whose answers a test chooses."""
+
+    def __init__(self) -> None:
+        self.lock = FakeLock()
+        self.answering = threading.Event()
+        self.answering.set()
+
+    def start(self) -> None:
+        pass
+
+    def stop(self) -> None:
+        pass
+
+    def heartbeat(self) -> None:
+        self.answering.wait(PATIENCE)
+
+    def get_lock(self, name: bytes) -> 'FakeLock':
+        return self.lock
+
+
+class FakeLock:
+
+    def __init__(self) -> None:
+        self.ours = True
+
+    def acquire(self, blocking: bool) -> bool:
+        return self.ours
+
+    def is_still_owner(self) -> bool:
+        return self.ours
+
+    def release(self) -> bool:
+        return True
+
+
+class UnreliableCoordinatorTestCase(base.TestCase):
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.coordinator = FakeCoordinator()
+        self.useFixture(fixtures.MonkeyPatch(
+            'tooz.coordination.get_coordinator',
+            lambda *args, **kwargs: self.coordinator))
+        self.leader = Member('leader', lambda **callbacks: election.Election(
+            'election', 'fake://', 'leader', **OPTIONS, **callbacks))
+        self.leader.start()
+        self.addCleanup(self.leader.stop)
+        self.addCleanup(self.coordinator.answering.set)
+        self.assertTrue(self.leader.gained.wait(PATIENCE))
+
+    def test_one_that_hangs_is_lost_by_the_clock(self) -> None:
+        self.coordinator.answering.clear()
+        self.assertTrue(self.leader.lost.wait(PATIENCE))
+        self.assertFalse(self.leader.election.is_leader)
+
+    def test_a_late_confirmation_does_not_count(self) -> None:
+        self.coordinator.answering.clear()
+        self.assertTrue(self.leader.lost.wait(PATIENCE))
+        self.coordinator.answering.set()
+        self.assertFalse(self.leader.gained.wait(LEASE / 2))
+        self.assertTrue(self.leader.gained.wait(PATIENCE))
+
+    def test_a_lock_that_is_gone_is_lost(self) -> None:
+        self.coordinator.lock.ours = False
+        self.assertTrue(self.leader.lost.wait(PATIENCE))
+
+    def test_stop_does_not_wait_for_an_answer(self) -> None:
+        self.coordinator.answering.clear()
+        self.leader.stop()
+        self.assertTrue(self.leader.lost.is_set())
+
+    def test_an_answer_to_an_earlier_run_makes_no_leader(self) -> None:
+        self.coordinator.answering.clear()
+        self.leader.stop()
+        self.coordinator.lock.ours = False
+        self.leader.start()
+        self.coordinator.answering.set()
+        self.assertFalse(self.leader.gained.wait(2 * LEASE))

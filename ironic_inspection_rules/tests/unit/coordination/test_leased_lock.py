@@ -1,0 +1,49 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import pathlib
+
+import fixtures
+
+from ironic_inspection_rules.coordination import leased_lock
+from ironic_inspection_rules.tests.unit import base
+
+
+class LeasedLockTestCase(base.TestCase):
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.directory = self.useFixture(fixtures.TempDir()).path
+
+    def lock(self, member: str) -> leased_lock.LeasedLock:
+        return leased_lock.LeasedLock(
+            f'file://{self.directory}', member, 'lock', 1.0)
+
+    def test_one_holds_and_another_does_not(self) -> None:
+        with self.lock('first') as first, self.lock('second') as second:
+            self.assertTrue(first.hold())
+            self.assertFalse(second.hold())
+            self.assertTrue(first.hold())
+
+    def test_exit_frees_the_lock(self) -> None:
+        with self.lock('second') as second:
+            with self.lock('first') as first:
+                first.hold()
+            self.assertTrue(second.hold())
+
+    def test_another_file_of_the_name_is_not_ours(self) -> None:
+        with self.lock('first') as first:
+            first.hold()
+            path = pathlib.Path(self.directory, 'lock')
+            path.rename(path.with_suffix('.old'))
+            path.touch()
+            self.assertRaises(leased_lock.LockLost, first.hold)

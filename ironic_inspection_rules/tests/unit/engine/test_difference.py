@@ -1,0 +1,89 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""How two states of a machine differ."""
+
+from ironic_inspection_rules.engine import difference
+from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.tests.unit import base
+
+PORTS = ({'address': '52:54:00:00:00:01', 'extra': {'a': 1}},)
+
+
+def state(node=None, traits=(), ports=PORTS, **plugin_data):
+    return working_copy.Facts({}, plugin_data,
+                              {**(node or {}), 'traits': list(traits)}, ports)
+
+
+class DifferenceTestCase(base.TestCase):
+
+    def between(self, one, other, hidden=()):
+        return [(each.object, each.op, each.path, each.before, each.value)
+                for each in difference.between(one, other, PORTS, hidden)]
+
+    def test_equal_states_do_not_differ(self):
+        one, other = (state({'extra': {'a': [1, {'b': 2}]}}, ['A', 'B'], x=1),
+                      state({'extra': {'a': [1, {'b': 2}]}}, ['B', 'A'], x=1))
+        self.assertEqual([], self.between(one, other))
+
+    def test_what_rules_note_of_themselves_is_no_difference(self):
+        self.assertEqual([], self.between(
+            state(inspection_rules={'main': []}), state()))
+
+    def test_the_smallest_values_are_told(self):
+        self.assertEqual(
+            [('node', 'remove', '/extra/a', 1, None),
+             ('node', 'replace', '/extra/b/c', [1], [1, 2]),
+             ('node', 'add', '/extra/b/d~1e', None, {'f': 0}),
+             ('node', 'replace', '/name', None, 'n')],
+            self.between(
+                state({'name': None, 'extra': {'a': 1, 'b': {'c': [1]}}}),
+                state({'name': 'n', 'extra': {
+                    'b': {'c': [1, 2], 'd/e': {'f': 0}}}})))
+
+    def test_a_type_is_a_difference(self):
+        self.assertEqual(
+            [('plugin_data', 'replace', '/a', 1, True)],
+            self.between(state(a=1), state(a=True)))
+
+    def test_traits_are_gained_and_lost(self):
+        self.assertEqual(
+            [('traits', 'remove', '/A', 'A', None),
+             ('traits', 'add', '/C', None, 'C')],
+            self.between(state(traits=['A', 'B']), state(traits=['B', 'C'])))
+
+    def test_a_port_has_the_address_that_it_is_known_by(self):
+        self.assertEqual(
+            [('port 52:54:00:00:00:01', 'replace', '/address',
+              '52:54:00:00:00:01', '52:54:00:00:00:02')],
+            self.between(state(), state(ports=(
+                {**PORTS[0], 'address': '52:54:00:00:00:02'},))))
+
+    def test_secrets_do_not_show_but_that_they_differ_does(self):
+        self.assertEqual(
+            [('node', 'replace', '/driver_info/ipmi_password', '******',
+              '******'),
+             ('node', 'add', '/extra/a', None, {'token': '******'})],
+            self.between(
+                state({'driver_info': {'ipmi_password': 'a'}, 'extra': {}}),
+                state({'driver_info': {'ipmi_password': 'b'},
+                       'extra': {'a': {'token': 'x'}}})))
+
+    def test_nor_does_what_a_sensitive_rule_has_set(self):
+        hidden = {('node', ('extra', 'a')), ('node', ('traits', 'B'))}
+        self.assertEqual(
+            [('node', 'replace', '/extra/a', '******', '******'),
+             ('traits', 'add', '/******', None, '******')],
+            self.between(state({'extra': {'a': {'b': 1}}}),
+                         state({'extra': {'a': {'b': 2}}}, ['B']), hidden))
+        self.assertEqual(
+            [('node', 'add', '/extra', None, '******')],
+            self.between(state(), state({'extra': {'a': 1, 'c': 2}}), hidden))

@@ -1,0 +1,44 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Places in a machine's data whose values must not show."""
+
+import json
+
+from ironic_inspection_rules.engine import hiding
+from ironic_inspection_rules.tests.unit import base
+
+PORTS = [{'uuid': 'a'}, {'uuid': 'b'}]
+
+
+class HidingTestCase(base.TestCase):
+
+    def test_places_outlast_a_change_of_the_ports(self):
+        hidden = {('node', ('extra', 'a')), ('ports', ('1', 'extra', 'b'))}
+        kept = json.loads(json.dumps(hiding.lasting(hidden, PORTS)))
+
+        self.assertEqual(hidden, hiding.located(kept, PORTS))
+        self.assertEqual(
+            {('node', ('extra', 'a')), ('ports', ('0', 'extra', 'b'))},
+            hiding.located(kept, [{'uuid': 'b'}]))
+        self.assertEqual({('node', ('extra', 'a'))},
+                         hiding.located(kept, [{'uuid': 'c'}]))
+
+    def test_of_a_list_all_is_hidden(self):
+        data = {'a': {'list': [{'b': 1}]}}
+        for path, hidden in ((('a', 'list', '0', 'b'), ('a', 'list')),
+                             (('a', 'list', '-'), ('a', 'list')),
+                             (('a', 'gone'), ('a', 'gone'))):
+            self.assertEqual(('node', hidden),
+                             hiding.of_change(data, 'node', path))
+        self.assertEqual(('ports', ('0', 'uuid')),
+                         hiding.of_change(PORTS, 'ports', ('0', 'uuid')))

@@ -1,0 +1,79 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+from ironic_inspection_rules.engine import suggestion
+from ironic_inspection_rules.tests.unit import base
+
+
+class NearestTestCase(base.TestCase):
+
+    def test_case_and_punctuation_do_not_count(self):
+        self.assertEqual('set-attribute', suggestion.nearest(
+            'Set_Attribute', ['set-attribute', 'fail']))
+
+    def test_words_of_other_languages_are_known(self):
+        known = ['eq', 'ge', 'one-of']
+        for word, meant in (('equals', 'eq'), ('==', 'eq'), ('>=', 'ge'),
+                            ('in', 'one-of')):
+            self.assertEqual(meant, suggestion.nearest(word, known))
+
+    def test_only_names_there_are_may_be_meant(self):
+        self.assertIsNone(suggestion.nearest('equals', ['add-trait']))
+
+
+class UnknownTestCase(base.TestCase):
+
+    def test_the_nearest_is_told(self):
+        self.assertEqual(
+            'unknown op "contain"; did you mean "contains"?',
+            suggestion.unknown('op', 'contain', ['eq', 'contains']))
+
+    def test_or_else_all(self):
+        self.assertEqual('unknown op "xyz"; known: eq, matches',
+                         suggestion.unknown('op', 'xyz', ['matches', 'eq']))
+
+    def test_but_not_where_they_are_too_many(self):
+        self.assertEqual('unknown trait "xyz"', suggestion.unknown(
+            'trait', 'xyz', [f'HW_{number}' for number in range(400)]))
+
+    def test_a_long_name_is_cut(self):
+        self.assertLess(len(suggestion.unknown('op', 'x' * 10000, [])), 120)
+
+
+class SlipTestCase(base.TestCase):
+
+    def test_one_letter_left_out_put_in_swapped_or_other(self):
+        for name in ('physcal', 'physiical', 'pyhsical', 'phxsical',
+                     'physica', 'hysical', 'physicall', 'physicla',
+                     'Physical', 'phys-ical'):
+            self.assertEqual('physical', suggestion.slip(
+                name, ['physical', 'total']), name)
+
+    def test_more_is_no_slip(self):
+        for name in ('physcl', 'physics', 'phyiscla', 'xysical', '',
+                     'physical'):
+            self.assertIsNone(suggestion.slip(
+                name, ['physical', 'total']), name)
+
+    def test_two_that_are_near_are_no_answer(self):
+        self.assertIsNone(suggestion.slip('gx', ['gt', 'ge']))
+
+
+class NotOneOfTestCase(base.TestCase):
+
+    def test_the_value_is_told(self):
+        self.assertEqual('must be one of a, b, not 5',
+                         suggestion.not_one_of(5, ['a', 'b']))
+        self.assertEqual('must be one of a, b, not null',
+                         suggestion.not_one_of(None, ['a', 'b']))
+        self.assertEqual('must be one of a, b, not a value of type dict',
+                         suggestion.not_one_of({}, ['a', 'b']))

@@ -1,0 +1,76 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import gc
+import tracemalloc
+
+from ironic_inspection_rules.conditions import comparison
+from ironic_inspection_rules.conditions import value as value_conditions
+from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine import path
+from ironic_inspection_rules.engine import template
+from ironic_inspection_rules.engine import text_cache
+from ironic_inspection_rules.legacy import action
+from ironic_inspection_rules.legacy import field
+from ironic_inspection_rules.legacy import text as legacy_text
+from ironic_inspection_rules.tests.unit import base
+
+LENGTH = 10_000
+
+READERS = {
+    'the name of a secret': masking.is_secret,
+    'a number': comparison.as_number,
+    'an address': lambda text: value_conditions.InNet()(
+        f'10.0.0.1/{text}', '10.0.0.0/8'),
+    'a path': lambda text: path.parse(f'/{text}'),
+    'a template': lambda text: template.compile_value(f'{{item}}{text}'),
+    'a field of ironic-inspector': lambda text: field.compile_field(
+        f'data://{text}'),
+    'a text of ironic-inspector': lambda text: legacy_text.render(
+        f'{text}{{data[a]}}', {'a': 1}),
+    'a path of ironic-inspector': lambda text: action._read_path(
+        f'/extra/{text}'),
+}
+
+
+class TextCacheTestCase(base.TestCase):
+
+    def test_short_texts_are_read_once(self):
+        read = []
+        known = text_cache.for_short(maxsize=2, longest=3)(read.append)
+
+        for text in ('abc', 'abc', 'abcd', 'abcd'):
+            known(text)
+
+        self.assertEqual(['abc', 'abcd', 'abcd'], read)
+
+    def test_nobody_keeps_long_texts(self):
+        for name, read in READERS.items():
+            with self.subTest(name):
+                self.assertLess(self.left_by(read, 8), 4 * LENGTH)
+
+    @staticmethod
+    def left_by(read, times):
+        """Count the bytes that remain of texts that were read."""
+        read('x')
+        # All that is there by now need not be searched for what remains.
+        gc.freeze()
+        tracemalloc.start()
+        try:
+            before = tracemalloc.get_traced_memory()[0]
+            for number in range(times):
+                read('x' * LENGTH + str(number))
+            gc.collect()
+            return tracemalloc.get_traced_memory()[0] - before
+        finally:
+            tracemalloc.stop()
+            gc.unfreeze()

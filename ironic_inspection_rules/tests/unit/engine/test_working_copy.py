@@ -1,0 +1,251 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What the rules of a phase see, and where their actions write."""
+
+import copy
+
+import hypothesis
+from hypothesis import strategies as st
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.actions import capability
+from ironic_inspection_rules.actions import trait
+from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.engine import fuzz
+from ironic_inspection_rules.tests.unit.engine import test_path
+
+MAC = '52:54:00:aa:bb:01'
+
+
+def make(**facts):
+    return working_copy.WorkingCopy(working_copy.Facts(**{
+        'inventory': {}, 'plugin_data': {}, 'node': {'extra': {}}, **facts}))
+
+
+class ConfirmedTestCase(base.TestCase):
+
+    def test_what_is_set_to_what_it_was_is_noted(self):
+        target = make(node={'extra': {'size': 1}, 'traits': ['CUSTOM_A'],
+                            'properties': {'capabilities': 'a:b,c:d'}})
+
+        target.set('node', ('extra', 'size'), 1)
+        trait.AddTrait()(target, 'CUSTOM_A')
+        trait.SetTraits()(target, ['CUSTOM_A'])
+        capability.SetCapability()(target, 'c', 'd')
+
+        self.assertEqual(
+            [('node', '/extra/size', 1), ('traits', '/CUSTOM_A', 'CUSTOM_A'),
+             ('traits', '/CUSTOM_A', 'CUSTOM_A'),
+             ('node', '/properties/capabilities/c', 'd')],
+            [(each.object, each.path, each.value)
+             for each in target.confirmed])
+        self.assertEqual([], target.changes)
+
+    def test_what_a_sensitive_rule_has_set_is_not_noted(self):
+        target = make(node={'extra': {}})
+        target.enter(True, sensitive=True)
+        target.set('node', ('extra', 'size'), 1)
+        trait.AddTrait()(target, 'CUSTOM_A')
+        target.set('node', ('extra', 'size'), 1)
+
+        target.enter(True, sensitive=False)
+        target.set('node', ('extra', 'size'), 1)
+        trait.AddTrait()(target, 'CUSTOM_A')
+
+        self.assertEqual([], target.confirmed)
+
+    def test_only_so_many_are_noted(self):
+        target = make(node={'extra': {'size': 1}})
+
+        for _number in range(1100):
+            target.set('node', ('extra', 'size'), 1)
+
+        self.assertEqual(1000, len(target.confirmed))
+
+
+class FactsTestCase(base.TestCase):
+
+    def test_without_a_node_there_are_no_ports(self):
+        facts = working_copy.Facts({'a': 1}, {}, ports=({},))
+        self.assertEqual({'inventory': {'a': 1}, 'plugin_data': {}},
+                         facts.roots())
+
+
+class ViewTestCase(base.TestCase):
+
+    def test_only_the_masked_view_hides_secrets(self):
+        target = make(plugin_data={'password': 'x'})
+        self.assertEqual('x', target.view(False)['plugin_data']['password'])
+        self.assertEqual('******',
+                         target.view(True)['plugin_data']['password'])
+
+    def test_what_nobody_looks_at_is_not_masked(self):
+        target = make(inventory={'password': 'x'})
+        view = target.view(True)
+        view['plugin_data']
+        self.assertEqual({'plugin_data'}, set(view))
+
+    def test_unknown_data_is_none_of_both(self):
+        for masked in (False, True):
+            self.assertRaises(KeyError, make().view(masked).__getitem__,
+                              'item')
+
+    @fuzz.settings
+    @hypothesis.given(fuzz.mappings, st.lists(st.tuples(
+        st.sampled_from(['set', 'extend', 'unset']), test_path.paths,
+        fuzz.json_values), max_size=5))
+    def test_both_views_tell_the_same_story(self, data, steps):
+        before = copy.deepcopy(data)
+        target = make(plugin_data=data)
+        masked = target.view(True)
+        masked['plugin_data']
+        for op, path, value in steps:
+            arguments = () if op == 'unset' else (value,)
+            try:
+                getattr(target, op)('plugin_data', path, *arguments)
+            except exceptions.OperationError:
+                pass
+        self.assertEqual(repr(before), repr(data))
+        self.assertEqual(repr(masking.mask(target.roots['plugin_data'])),
+                         repr(masked['plugin_data']))
+
+
+class OwnershipTestCase(base.TestCase):
+
+    def test_what_grows_is_copied_once_in_both_views(self):
+        given = {'a': [1], 'b': {'c': {}}}
+        target = make(plugin_data=given)
+        views = [target.view(masked) for masked in (False, True)]
+        for view in views:
+            view['plugin_data']
+        seen = set()
+        for step in range(3):
+            target.extend('plugin_data', ('a',), {'step': step})
+            target.set('plugin_data', ('b', f'{step}'), {'step': step})
+            seen.add(tuple(
+                (id(view['plugin_data']), id(view['plugin_data']['a']),
+                 id(view['plugin_data']['b'])) for view in views))
+        self.assertEqual(1, len(seen))
+        self.assertEqual(views[0]['plugin_data'], views[1]['plugin_data'])
+        self.assertEqual({'a': [1], 'b': {'c': {}}}, given)
+
+    def test_a_value_in_two_places_changes_in_one(self):
+        target = make()
+        target.set('plugin_data', ('a', 'b'), [1])
+        target.set('plugin_data', ('c',), target.get('plugin_data', ('a',)))
+        target.extend('plugin_data', ('a', 'b'), 2)
+        target.extend('plugin_data', ('c', 'b'), 3)
+        self.assertEqual({'a': {'b': [1, 2]}, 'c': {'b': [1, 3]}},
+                         target.roots['plugin_data'])
+
+    def test_a_view_made_late_shares_nothing_that_changes(self):
+        target = make()
+        target.extend('plugin_data', ('a',), 1)
+        view = target.view(masked=True)
+        view['plugin_data']
+        target.extend('plugin_data', ('a',), 2)
+        self.assertEqual({'a': [1, 2]}, view['plugin_data'])
+        self.assertEqual({'a': [1, 2]}, target.roots['plugin_data'])
+
+
+class ChangeTestCase(base.TestCase):
+
+    def test_setting_the_same_value_changes_nothing(self):
+        target = make(node={'extra': {'a': [1]}})
+        target.set('node', ('extra', 'a'), [1])
+        self.assertEqual([], target.changes)
+        self.assertEqual({}, target.changed('node'))
+
+    def test_what_changed_is_told_by_its_top(self):
+        target = make(node={'extra': {}, 'name': 'a', 'owner': 'b'})
+        target.set('node', ('extra', 'a', 'b'), 1)
+        target.unset('node', ('name',))
+        self.assertEqual({'extra': {'a': {'b': 1}}, 'name': data_path.ABSENT},
+                         target.changed('node'))
+
+    def test_names_lost_with_a_whole_mapping_are_told(self):
+        target = make(node={'extra': {}, 'properties': {'a': 1, 'b': 2}})
+        target.set('node', ('properties',), {'b': 2, 'c': 3})
+        self.assertEqual({'a': data_path.ABSENT, 'b': 2, 'c': 3},
+                         target.changed('node', 'properties'))
+        target.unset('node', ('properties',))
+        self.assertEqual({'a': data_path.ABSENT, 'b': data_path.ABSENT},
+                         target.changed('node', 'properties'))
+
+    def test_what_changed_of_a_port_is_told(self):
+        target = make(ports=({'address': MAC, 'extra': {}}, {'extra': {}}))
+        target.set('ports', ('0', 'extra', 'a'), 1)
+        self.assertEqual({'extra': {'a': 1}}, target.changed('ports', '0'))
+        self.assertEqual({}, target.changed('ports', '1'))
+
+    def test_final_values_give_another_target_the_same_data(self):
+        facts = {'node': {'extra': {'a': 1}, 'name': 'n', 'traits': []},
+                 'ports': ({'address': MAC, 'extra': {}},),
+                 'plugin_data': {'p': 1}}
+        target, other = make(**facts), make(**facts)
+        target.set('node', ('extra', 'b'), 2)
+        target.set_traits(['CUSTOM_A'])
+        target.set('ports', ('0', 'extra', 'a'), 1)
+        target.unset('plugin_data', ('p',))
+        for root, path, value in target.final_values():
+            if value is data_path.ABSENT:
+                other.unset(root, path)
+            else:
+                other.set(root, path, value)
+        self.assertEqual(target.roots, other.roots)
+
+    def test_discarding_takes_the_last_of_an_item(self):
+        target = make(node={'extra': {'a': [1, 2, 1]}})
+        for value in (1, 3, True):
+            target.discard('node', ('extra', 'a'), value)
+        target.discard('node', ('extra', 'b'), 1)
+        self.assertEqual([1, 2], target.roots['node']['extra']['a'])
+
+    def test_a_port_keeps_the_name_it_had_before(self):
+        target = make(ports=({'address': MAC},))
+        target.set('ports', ('0', 'address'), '52:54:00:aa:bb:09')
+        target.set('ports', ('0', 'name'), 'a')
+        self.assertEqual([f'port {MAC}'] * 2,
+                         [change.object for change in target.changes])
+        self.assertEqual(('0',), target.port('52:54:00:AA:BB:09'))
+
+    def test_what_a_sensitive_rule_sets_is_not_told(self):
+        changed = make(node={'traits': ['CUSTOM_OLD']})
+        changed.enter(masked=False, sensitive=True)
+
+        changed.set_traits(['CUSTOM_NEW'])
+        changed.set('node', ('extra',), 'value')
+
+        told = repr(changed.changes)
+        for hidden in ('CUSTOM_OLD', 'CUSTOM_NEW', "'value'"):
+            self.assertNotIn(hidden, told)
+        self.assertEqual(['CUSTOM_NEW'], changed.traits)
+
+    def test_what_a_sensitive_rule_set_is_not_told_by_the_next(self):
+        changed = make(node={'traits': [], 'extra': {'list': [1, 2]}})
+        changed.enter(masked=False, sensitive=True)
+        changed.set_traits(['CUSTOM_C4N4RY'])
+        changed.extend('node', ('extra', 'list'), 'c4n4ry')
+        changed.set('node', ('extra', 'list', '1'), 'c4n4ry')
+        changed.enter(masked=False, sensitive=False)
+        done = len(changed.changes)
+
+        changed.set_traits([])
+        for _item in range(3):
+            changed.unset('node', ('extra', 'list', '0'))
+
+        self.assertEqual(4, len(changed.changes[done:]))
+        self.assertNotIn('c4n4ry', repr(changed.changes[done:]).lower())

@@ -1,0 +1,203 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Filters do what those of Jinja2 and Ansible do, for any values."""
+
+import functools
+import itertools
+import math
+import re
+import types
+
+import hypothesis
+from hypothesis import strategies as st
+import jinja2
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import template
+from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.engine import fuzz
+from ironic_inspection_rules.tests.unit.filters import grammar
+
+_JINJA = jinja2.Environment(autoescape=False)
+_NOTHING = object()
+
+# There are many expressions.
+_settings = hypothesis.settings(fuzz.settings, max_examples=40)
+
+whole = st.integers(-10 ** 12, 10 ** 12)
+numbers = st.one_of(whole, st.floats(-1e12, 1e12))
+words = st.text('abAB äÖß,.-_', max_size=6)
+dicts = st.fixed_dictionaries({'n': numbers, 'w': words})
+deep = numbers.map(lambda number: {'in': {'n': number}})
+
+
+def ours(expression, **data):
+    """What a field gives; an error is its class, nothing is nothing."""
+    compiled = template.compile_value(f'{{{expression}}}')
+    try:
+        value = compiled.render({'plugin_data': data})
+    except exceptions.OperationError:
+        return exceptions.OperationError
+    return _NOTHING if isinstance(value, template.Missing) else value
+
+
+@functools.cache
+def _compile(expression):
+    return _JINJA.compile_expression(expression, undefined_to_none=False)
+
+
+def jinja(expression, **data):
+    """What Jinja2 makes of the same text, a list of a generator."""
+    compiled = _compile(expression)
+    try:
+        value = compiled(plugin_data=data)
+        if isinstance(value, types.GeneratorType | itertools.chain):
+            value = list(value)
+    except (TypeError, ValueError, ArithmeticError):
+        return exceptions.OperationError
+    return _NOTHING if isinstance(value, jinja2.Undefined) else value
+
+
+# Each filter as it is written, what it is given, and its arguments a and b.
+_NONE = st.none()
+CASES = {
+    'lower': [('lower', st.one_of(words, grammar.texts, numbers), _NONE)],
+    'upper': [('upper', st.one_of(words, grammar.texts, numbers), _NONE)],
+    'trim': [('trim', grammar.texts, _NONE),
+             ('trim(plugin_data.a)', words, words)],
+    'replace': [
+        ('replace(plugin_data.a, plugin_data.b)', words, words),
+        ("replace('a', plugin_data.a, 2)", words, words)],
+    'join': [
+        ('join', st.lists(st.one_of(words, numbers)), _NONE),
+        ('join(plugin_data.a)', st.lists(st.one_of(words, whole)), words),
+        ("join('-', 'n')", st.lists(dicts), _NONE),
+        ("join(', ', attribute='w')", st.lists(dicts), _NONE)],
+    'default': [
+        ('default(plugin_data.a)', grammar.values, grammar.values),
+        ('default(plugin_data.a, true)', grammar.values, grammar.values),
+        ('nothing | default(plugin_data.a)', st.just({}), grammar.values)],
+    'int': [('int', st.one_of(numbers, whole.map(str),
+                              numbers.map(str)), _NONE)],
+    'float': [('float', st.one_of(numbers, numbers.map(str)), _NONE)],
+    'round': [('round', numbers, _NONE),
+              ('round(plugin_data.a)', numbers, st.integers(-12, 12))],
+    'abs': [('abs', numbers, _NONE)],
+    'length': [('length', st.one_of(
+        words, st.lists(numbers), st.dictionaries(words, words)), _NONE)],
+    'sum': [('sum', st.lists(numbers), _NONE),
+            ("sum('n')", st.lists(dicts), _NONE),
+            ("sum(attribute='in.n')", st.lists(deep), _NONE)],
+    **{name: [(name, st.one_of(st.lists(numbers), st.lists(words)), _NONE),
+              (f"{name}(attribute='n')", st.lists(dicts), _NONE),
+              (f"{name}(attribute='w')", st.lists(dicts), _NONE)]
+       for name in ('min', 'max')},
+    'first': [('first', st.one_of(st.lists(grammar.values), words), _NONE)],
+    'last': [('last', st.one_of(st.lists(grammar.values), words), _NONE)],
+    'unique': [
+        ('unique', st.lists(st.one_of(
+            words, whole, st.booleans(), _NONE)), _NONE),
+        ("unique(attribute='w')", st.lists(dicts), _NONE)],
+    'sort': [
+        ('sort', st.one_of(st.lists(numbers), st.lists(words),
+                           st.lists(st.one_of(whole, words))), _NONE),
+        ("sort(attribute='w')", st.lists(dicts), _NONE),
+        ('sort(reverse=true)', st.lists(words), _NONE),
+        ("sort(reverse=true, attribute='in.n')", st.lists(deep), _NONE)],
+    'map': [("map(attribute='n')", st.lists(dicts), _NONE),
+            ("map(attribute='in.n')", st.lists(deep), _NONE)],
+    **{name: [
+        (f"{name}('{op}', plugin_data.a)", st.lists(st.integers(-3, 3)),
+         st.integers(-3, 3)) for op in ('eq', 'ne', 'lt', 'le', 'gt', 'ge')]
+       for name in ('select', 'reject')},
+    **{name: [
+        (f"{name}('w', 'eq', plugin_data.a)", st.lists(dicts), words),
+        *[(f"{name}('n', '{op}', plugin_data.a)", st.lists(dicts), numbers)
+          for op in ('ne', 'lt', 'le', 'gt', 'ge')]]
+       for name in ('selectattr', 'rejectattr')},
+}
+
+
+class JinjaTestCase(base.TestCase):
+    """Has one test for each filter; see the end of this module."""
+
+    def check(self, name):
+        for expression, values, arguments in CASES[name]:
+            self.check_expression(expression, values, arguments)
+
+    def check_expression(self, expression, values, arguments):
+        dot = '.' if expression.startswith('nothing') else ' | '
+        expression = f'plugin_data.v{dot}{expression}'
+
+        @_settings
+        @hypothesis.given(values, arguments, arguments)
+        def check(value, a, b):
+            data = {'v': value, 'a': a, 'b': b}
+            expected = jinja(expression, **data)
+            found = ours(expression, **data)
+            self.assertEqual(repr(expected), repr(found),
+                             (expression, data))
+
+        check()
+
+    @fuzz.settings
+    @hypothesis.given(st.data(), grammar.values)
+    def test_literals_are_read_as_they_are_there(self, data, value):
+        text = data.draw(grammar.written(value))
+        expression = f'plugin_data.nothing | default({text})'
+        self.assertEqual(repr(value), repr(ours(expression)))
+        self.assertEqual(repr(jinja(expression)), repr(ours(expression)))
+
+    @fuzz.settings
+    @hypothesis.given(words, st.sampled_from([*'aäB ,', 'ab', None]))
+    def test_split_is_that_of_python_as_in_ansible(self, text, separator):
+        call = 'split' if separator is None else 'split(plugin_data.a)'
+        self.assertEqual(
+            text.split(separator),
+            ours(f'plugin_data.v | {call}', v=text, a=separator))
+
+    @fuzz.settings
+    @hypothesis.given(words, st.sampled_from(
+        ['a', '[aA]+', '(a)|(b)', '^.', r'(?P<n>\w)b', 'x*', '']))
+    def test_regex_search_is_that_of_ansible(self, text, expression):
+        match = re.search(expression, text)
+        self.assertEqual(
+            match[0] if match else _NOTHING,
+            ours(rf'plugin_data.v | regex_search("{expression}")', v=text))
+
+    @fuzz.settings
+    @hypothesis.given(words, st.sampled_from(['a', '[aA]+', '()(b)', 'x*']),
+                      st.sampled_from(['', 'b', r'<\g<0>>', 'Ö-']))
+    def test_regex_replace_is_that_of_ansible(self, text, expression, to):
+        self.assertEqual(
+            re.sub(expression, to, text),
+            ours(rf'plugin_data.v | regex_replace("{expression}", "{to}")',
+                 v=text))
+
+    @fuzz.settings
+    @hypothesis.given(st.sampled_from(sorted(CASES)), grammar.values)
+    def test_what_a_filter_cannot_take_is_no_other_error(self, name, value):
+        for expression, _values, _arguments in CASES[name]:
+            if not expression.startswith('nothing'):
+                ours(f'plugin_data.v | {expression}', v=value, a=1, b=2)
+
+    def test_numbers_without_end_are_no_whole_numbers(self):
+        for number in (math.inf, -math.inf, math.nan):
+            self.assertIs(exceptions.OperationError,
+                          ours('plugin_data.v | int', v=number))
+            self.assertEqual(repr(number),
+                             repr(ours('plugin_data.v | float', v=number)))
+
+
+for _name in CASES:
+    setattr(JinjaTestCase, f'test_{_name}',
+            lambda self, name=_name: self.check(name))

@@ -1,0 +1,141 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What tests of the runtime glue stand on: a node in a real database."""
+
+import fixtures
+from ironic import objects
+from ironic.common import context
+from ironic.db.sqlalchemy import models as ironic_models
+from oslo_utils import uuidutils
+
+from ironic_inspection_rules import conf
+from ironic_inspection_rules.db import run as db_run
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.inspection import keeping
+from ironic_inspection_rules.ruleset import repository
+from ironic_inspection_rules.runs import statistics
+from ironic_inspection_rules.tests import database
+from ironic_inspection_rules.tests.unit import base
+
+MAC = '52:54:00:12:34:56'
+
+
+class Task:
+    """A TaskManager as hooks see it, without its lock."""
+
+    def __init__(self, admin_context, node):
+        self.context = admin_context
+        self.node = node
+        self.ports = self.portgroups = None
+
+    @property
+    def ports(self):
+        """Ports as they were when they were first looked at."""
+        if self._ports is None:
+            self._ports = objects.Port.list_by_node_id(self.context,
+                                                       self.node.id)
+        return self._ports
+
+    @ports.setter
+    def ports(self, ports):
+        self._ports = ports
+
+    @property
+    def portgroups(self):
+        """Port groups as they were when they were first looked at."""
+        if self._portgroups is None:
+            self._portgroups = objects.Portgroup.list_by_node_id(
+                self.context, self.node.id)
+        return self._portgroups
+
+    @portgroups.setter
+    def portgroups(self, portgroups):
+        self._portgroups = portgroups
+
+
+class Store:
+    """Stored rules in memory."""
+
+    def __init__(self, rules):
+        self._rules = rules
+
+    def revision(self, context):
+        return len(self._rules)
+
+    def rules(self, context):
+        return self._rules
+
+
+class GlueTestCase(base.IronicTestCase):
+    """A test with a node, its port, and Ironic's tables."""
+
+    def setUp(self):
+        super().setUp()
+        conf.register_opts(self.cfg.conf)
+        self.config(group='database', connection='sqlite://')
+        objects.register_all()
+        self.database = self.useFixture(database.Database())
+        ironic_models.Base.metadata.create_all(self.database.engine)
+        self.context = context.get_admin_context()
+        self.counted = []
+        counter = statistics.RuleCounter(self.counted.extend, period=3600)
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.inspection.keeping.counter',
+            lambda: counter))
+        self.task = self.make_task(name='one')
+
+    def make_task(self, mac=MAC, **fields):
+        node = objects.Node(self.context, **{
+            'uuid': uuidutils.generate_uuid(), 'driver': 'fake-hardware',
+            'inspect_interface': 'agent', 'provision_state': 'inspecting',
+            'properties': {}, 'extra': {}, 'driver_info': {}, **fields})
+        node.create()
+        self.make_port(node, mac)
+        return Task(self.context,
+                    objects.Node.get_by_uuid(self.context, node.uuid))
+
+    def make_port(self, node, mac):
+        objects.Port(self.context, node_id=node.id, address=mac,
+                     uuid=uuidutils.generate_uuid()).create()
+
+    def count(self):
+        """Return what was counted, by the UUID of the rule."""
+        keeping.counter().flush()
+        return {row['rule_uuid']: row for row in self.counted}
+
+    def runs(self):
+        """Return the runs kept of the node, whole, newest first."""
+        return db_run.list_runs(self.task.node.uuid, whole=True)
+
+    def stored_node(self):
+        return objects.Node.get_by_uuid(self.context, self.task.node.uuid)
+
+    def stored_port(self):
+        return objects.Port.get_by_uuid(self.context,
+                                        self.task.ports[0].uuid)
+
+
+def rules(*stored, **options):
+    """Make the rules in force of mappings, as the API would store them."""
+    return repository.Repository(
+        registry.installed(), (),
+        Store([{'uuid': uuidutils.generate_uuid(), **fields}
+               for fields in stored]), **options)
+
+
+def rule(*actions, conditions=(), **fields):
+    """Write a rule: each action is an op and its arguments."""
+    return {'actions': [{'op': op, 'args': args} for op, args in actions],
+            'conditions': list(conditions), 'phase': model.PHASES[-1],
+            **fields}

@@ -1,0 +1,115 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""What actions do beyond the data of the machine."""
+
+import http.server
+import threading
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import effects as engine_effects
+from ironic_inspection_rules.inspection import effects
+from ironic_inspection_rules.tests.unit import base
+
+ENOUGH = 30
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Answers as the server's ``answer`` says, and keeps the headers."""
+
+    def do_GET(self):
+        self.server.seen.append(dict(self.headers))
+        self.server.answer(self)
+
+    def log_message(self, *args):
+        """Write nothing."""
+
+
+class ApiCallTestCase(base.IronicTestCase):
+
+    def serve(self, answer):
+        server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+        server.answer, server.seen = answer, []
+        threading.Thread(target=server.serve_forever, args=(0.01,),
+                         daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        return server
+
+    def url(self, server, host='127.0.0.1'):
+        return f'http://{host}:{server.server_port}/?key=k3y'
+
+    def call(self, url, **options):
+        effects.ServiceEffects().call(
+            engine_effects.Request(url, retries=0, **options))
+
+    def test_an_answer_is_not_read(self):
+        written = []
+        rest = threading.Event()
+
+        def answer(handler):
+            handler.send_response(200)
+            handler.send_header('Content-Length', str(2 ** 40))
+            handler.end_headers()
+            written.append(rest.wait(ENOUGH))
+
+        self.call(self.url(self.serve(answer)))
+        self.assertEqual([], written)
+        rest.set()
+
+    def test_an_answer_that_never_ends_is_given_up(self):
+        rest = threading.Event()
+        server = self.serve(lambda handler: rest.wait(ENOUGH))
+        with budget.in_force(budget.Budget(budget.Limits(time=0.05))):
+            exc = self.assertRaises(
+                exceptions.OperationError, self.call, self.url(server),
+                timeout=ENOUGH)
+        rest.set()
+        self.assertIn('the end of the phase', str(exc))
+
+    def test_an_error_holds_no_value_of_the_query(self):
+        server = self.serve(lambda handler: handler.send_error(404))
+        closed = self.url(server).replace(str(server.server_port), '1')
+        for url, problem in ((self.url(server), '404'),
+                             (closed, 'ConnectionError')):
+            exc = self.assertRaises(exceptions.OperationError, self.call, url)
+            self.assertIn(problem, str(exc))
+            while exc:
+                self.assertNotIn('k3y', str(exc))
+                exc = exc.__cause__ or exc.__context__
+
+    def test_another_host_gets_no_headers_of_the_rule(self):
+        def found(handler):
+            handler.send_response(200)
+            handler.end_headers()
+
+        other = self.serve(found)
+
+        def elsewhere(handler):
+            handler.send_response(302)
+            handler.send_header('Location', self.url(other, 'localhost'))
+            handler.end_headers()
+
+        first = self.serve(elsewhere)
+        self.call(self.url(first), headers={'X-Auth-Token': 's3cret'})
+        self.assertEqual('s3cret', first.seen[0]['X-Auth-Token'])
+        self.assertNotIn('X-Auth-Token', other.seen[0])
+
+    def test_another_scheme_is_not_followed(self):
+        def elsewhere(handler):
+            handler.send_response(302)
+            handler.send_header('Location', 'https://127.0.0.1:1/')
+            handler.end_headers()
+
+        exc = self.assertRaises(exceptions.OperationError, self.call,
+                                self.url(self.serve(elsewhere)))
+        self.assertIn('InvalidSchema', str(exc))

@@ -1,0 +1,424 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What is kept of an inspection: runs, and numbers of each rule."""
+
+import json
+
+import fixtures
+from ironic.common import exception as ironic_exception
+
+from ironic_inspection_rules.db import run as db_run
+from ironic_inspection_rules.inspection import keeping
+from ironic_inspection_rules.inspection import phase
+from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.tests.unit.inspection import base
+
+RULE = '41a5a1c8-6f6c-4d0f-8c1f-16b9d9e0ee21'
+UNDECIDABLE = {'op': 'one-of', 'args': [1, '{inventory[memory]}']}
+NEVER = {'op': 'eq', 'args': [1, 2]}
+
+
+class KeepingTestCase(base.GlueTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.plugin_data = {}
+        self.inventory = {'memory': 16384}
+
+    def inspect(self, *stored, then=None, **options):
+        """Inspect the node by these rules, as a conductor would.
+
+        :param then: what goes wrong afterwards.
+        """
+        rules = phase.PhaseRunner(base.rules(*stored, **options))
+        with keeping.run_of(self.task, self.inventory, self.plugin_data):
+            rules.preprocess(self.task, self.inventory, self.plugin_data)
+            rules.apply(self.task, self.inventory, self.plugin_data, 'main')
+            if then:
+                raise then
+
+    def failed(self, *stored, **options):
+        return str(self.assertRaises(
+            (ironic_exception.IronicException, ValueError),
+            self.inspect, *stored, **options))
+
+    def main(self):
+        """What the rules of the main phase did in the only run."""
+        run, = self.runs()
+        return run.phases['main']
+
+    def changes(self, rule):
+        return [(change['object'], change['op'], change['path'],
+                 change['before'], change['after'])
+                for change in rule['changes']]
+
+
+class RunTestCase(KeepingTestCase):
+
+    def test_a_run_says_what_each_rule_changed_and_why(self):
+        self.task.node.extra = {'size': 1, 'old': [1]}
+        self.task.node.save()
+        self.inspect(base.rule(
+            ('set-attribute', ['/extra/size', '{inventory[memory]}']),
+            ('del-attribute', ['/extra/old']),
+            ('set-port-attribute', [base.MAC, '/extra/seen', True]),
+            ('add-trait', ['CUSTOM_GOLD']),
+            ('set-plugin-data', ['/a/b', [1]]),
+            conditions=[{'op': 'gt', 'args': ['{inventory[memory]}', 5]}],
+            uuid=RULE, description='size', revision=7))
+
+        run, = self.runs()
+        self.assertEqual(
+            ('inspection', 'agent', 'ok', None, 1),
+            (run.event, run.inspect_interface, run.result, run.error,
+             run.revision))
+        self.assertIsNone(db_run.get_data(self.task.node.uuid))
+        rule, = run.phases['main']['rules']
+        self.assertEqual((RULE, 'size', 7), (
+            rule['uuid'], rule['description'], rule['revision']))
+        self.assertEqual([
+            ('node', 'replace', '/extra/size', 1, 16384),
+            ('node', 'remove', '/extra/old', [1], None),
+            (f'port {base.MAC}', 'add', '/extra/seen', None, True),
+            ('traits', 'add', '/CUSTOM_GOLD', None, 'CUSTOM_GOLD'),
+            ('plugin_data', 'add', '/a/b', None, [1])], self.changes(rule))
+        condition, = rule['conditions']
+        self.assertEqual(('gt', True), (condition['op'],
+                                        condition['result']))
+        self.assertIn('16384', condition['reason'])
+
+    def test_rules_that_do_not_match_are_left_out(self):
+        self.inspect(base.rule(('log', ['no']), conditions=[NEVER]))
+
+        self.assertEqual([], self.main()['rules'])
+
+    def test_without_rules_the_run_is_kept_too(self):
+        self.inspect()
+
+        run, = self.runs()
+        self.assertEqual(('ok', {}), (run.result, run.phases))
+
+    def test_a_run_that_a_rule_failed_is_kept_with_its_data(self):
+        self.plugin_data.update(posted=1, logs='long')
+        self.failed(
+            base.rule(('set-plugin-data', ['/posted', 2]),
+                      ('set-plugin-data', ['/made', 1]), phase='preprocess'),
+            base.rule(('set-attribute', ['/extra/before', 1]),
+                      ('set-plugin-data', ['/posted', 3]),
+                      ('fail', ['too small'])))
+
+        run, = self.runs()
+        self.assertEqual('failed', run.result)
+        self.assertIn('too small', run.error)
+        self.assertTrue(run.phases['main']['saved'])
+        data = db_run.get_data(self.task.node.uuid)
+        self.assertEqual((self.inventory, {'posted': 1}),
+                         (data.inventory, data.plugin_data))
+
+    def test_changes_that_an_error_undid_are_not_said_to_be_saved(self):
+        self.failed(base.rule(('set-attribute', ['/extra/before', 1]),
+                              ('set-attribute', ['/extra/x', '{node.gone}'])))
+
+        self.assertFalse(self.main()['saved'])
+
+    def test_nor_are_those_that_ironic_refused(self):
+        self.make_task(name='taken', mac='52:54:00:00:00:01')
+        self.failed(base.rule(('set-attribute', ['/name', 'taken']),
+                              uuid=RULE))
+
+        self.assertFalse(self.main()['saved'])
+        self.assertEqual(1, self.count()[RULE]['failed'])
+
+    def test_a_run_that_failed_after_the_rules_is_kept(self):
+        self.failed(base.rule(('set-attribute', ['/extra/a', 1])),
+                    then=ValueError('broken disk'))
+
+        run, = self.runs()
+        self.assertEqual(('failed', 'broken disk'), (run.result, run.error))
+        self.assertTrue(run.phases['main']['saved'])
+
+    def test_what_is_unsupported_is_no_inspection(self):
+        self.failed(then=ironic_exception.UnsupportedDriverExtension(
+            driver='fake', extension='continue_inspection'))
+
+        self.assertEqual([], self.runs())
+
+    def test_a_node_on_which_rules_do_not_run_has_no_runs(self):
+        self.task.node.inspect_interface = 'fake'
+        self.inspect(base.rule(('set-attribute', ['/extra/a', 1])))
+        self.failed(then=ValueError('broken'))
+
+        self.assertEqual([], self.runs())
+
+    def test_a_machine_that_only_begins_to_be_inspected_has_no_run(self):
+        with keeping.run_of(self.task):
+            pass
+
+        self.assertEqual([], self.runs())
+
+    def test_what_early_rules_did_is_part_of_the_run(self):
+        early = {'rules': [{'uuid': RULE}], 'reverted': [], 'audit': [],
+                 'saved': True, 'seconds': 0.1}
+        self.plugin_data['inspection_run'] = {'early': early}
+        self.inspect()
+
+        run, = self.runs()
+        self.assertEqual({'early': early}, run.phases)
+        self.assertEqual({}, self.plugin_data)
+
+    def test_inspection_goes_on_without_its_table(self):
+        with self.database.engine.begin() as connection:
+            connection.exec_driver_sql('DROP TABLE ir_runs')
+        self.inspect(base.rule(('set-attribute', ['/extra/a', 1])))
+
+        self.assertEqual({'a': 1}, self.stored_node().extra)
+
+    def test_as_many_runs_are_kept_as_the_option_says(self):
+        self.config(group='inspection_rules', keep_runs=2)
+        for _each in range(3):
+            self.inspect()
+        self.assertEqual(2, len(self.runs()))
+
+        self.config(group='inspection_rules', keep_runs=0)
+        self.inspect()
+        self.assertEqual([], self.runs())
+
+
+class SecretTestCase(KeepingTestCase):
+    """The canary: what must not sing in the table of runs."""
+
+    CANARY = 'c4n4ry'
+
+    def assert_silent(self):
+        with self.database.engine.connect() as connection:
+            rows = connection.exec_driver_sql('SELECT * FROM ir_runs').all()
+        self.assertEqual(1, len(rows))
+        self.assertNotIn(self.CANARY, str(rows))
+
+    def test_secrets_are_masked_whatever_the_option_says(self):
+        rules = [
+            base.rule(
+                ('set-attribute', ['/driver_info/ipmi_password',
+                                   self.CANARY]),
+                ('set-attribute', ['/extra', {'secret_key': self.CANARY}]),
+                ('set-port-attribute', [base.MAC, '/extra/password',
+                                        self.CANARY]),
+                conditions=[{'op': 'ne', 'args': [
+                    '{node.driver_info[ipmi_password]}', 'x']}]),
+            base.rule(('fail', ['stop']))]
+        for option in ('always', 'sensitive', 'never'):
+            self.task.node.driver_info = {'ipmi_password':
+                                          self.CANARY + 'old'}
+            self.task.node.save()
+            self.plugin_data = {'bmc_password': 'x'}
+            self.config(group='inspection_rules', keep_runs=1)
+            self.failed(*rules, mask_secrets=option)
+            self.assert_silent()
+
+    def test_secrets_that_the_machine_sent_are_masked(self):
+        self.plugin_data = {'bmc_password': self.CANARY}
+        self.inventory = {'bmc': {'password': self.CANARY}}
+        self.failed(base.rule(('fail', ['stop'])))
+
+        self.assert_silent()
+
+    def test_of_a_sensitive_rule_the_run_has_the_uuid_only(self):
+        self.task.node.driver_info = {'ipmi_password': self.CANARY}
+        self.failed(
+            base.rule(('set-attribute', ['/extra/key', self.CANARY]),
+                      ('set-plugin-data', [
+                          '/key', '{node.driver_info[ipmi_password]}']),
+                      ('add-trait', ['CUSTOM_C4N4RY']),
+                      description=self.CANARY, sensitive=True, priority=3,
+                      conditions=[{'op': 'ne', 'args': [self.CANARY, 'x']}],
+                      uuid=RULE),
+            base.rule(('set-attribute', ['/extra/key', 'overwritten']),
+                      ('set-attribute', ['/extra', {}]), priority=2),
+            base.rule(('fail', [self.CANARY]), sensitive=True),
+            mask_secrets='sensitive')
+
+        self.assert_silent()
+        self.assertEqual({'uuid': RULE}, self.main()['rules'][0])
+        self.assertEqual('******',
+                         self.main()['rules'][1]['changes'][0]['before'])
+
+    def test_what_a_sensitive_rule_set_is_hidden_in_later_phases(self):
+        secret = base.rule(
+            ('set-attribute', ['/extra/key', self.CANARY]),
+            ('set-port-attribute', [base.MAC, '/extra/key', self.CANARY]),
+            ('set-plugin-data', ['/key', self.CANARY]),
+            ('add-trait', ['CUSTOM_C4N4RY']),
+            phase='preprocess', sensitive=True)
+        self.failed(
+            secret,
+            base.rule(('del-attribute', ['/extra']),
+                      ('set-port-attribute', [base.MAC, '/extra/key', 1]),
+                      ('unset-plugin-data', ['/key']),
+                      ('set-traits', [[]]), priority=1),
+            base.rule(('fail', ['stop'])))
+
+        self.assert_silent()
+        changes = self.main()['rules'][0]['changes']
+        self.assertEqual(['******'] * 4,
+                         [change['before'] for change in changes])
+
+    def test_what_a_sensitive_early_rule_set_is_hidden_too(self):
+        self.plugin_data = {'key': self.CANARY, record.EARLY_KEY: {
+            'early': {'rules': [{'uuid': RULE}], 'reverted': [], 'audit': [],
+                      'saved': True, 'seconds': 0.0},
+            record.EARLY_HIDDEN: [['plugin_data', ['key']]]}}
+        self.inspect(base.rule(('set-plugin-data', ['/key', 'overwritten'])))
+
+        self.assert_silent()
+        run, = self.runs()
+        self.assertEqual({'early', 'main'}, set(run.phases))
+
+    def test_a_rule_cannot_write_what_others_did(self):
+        self.inspect(
+            base.rule(('set-plugin-data', [f'/{record.EARLY_KEY}',
+                                           {'early': 'forged'}]),
+                      phase='preprocess'),
+            base.rule(('log', ['done'])))
+
+        run, = self.runs()
+        self.assertEqual({'preprocess', 'main'}, set(run.phases))
+
+
+class AuditTestCase(KeepingTestCase):
+
+    def audited(self):
+        return self.main()['audit']
+
+    def test_what_an_audit_rule_would_do_is_kept_and_not_done(self):
+        self.inspect(
+            base.rule(('set-attribute', ['/extra/a', 1]), priority=9),
+            base.rule(('set-attribute', ['/extra/a', 2]),
+                      ('set-attribute', ['/extra/audited', True]),
+                      mode='audit', priority=5, uuid=RULE),
+            base.rule(('set-attribute', ['/extra/seen',
+                                         '{node.extra[a]}'])))
+
+        self.assertEqual({'a': 1, 'seen': 1}, self.stored_node().extra)
+        rule, = self.audited()
+        self.assertEqual([('node', 'replace', '/extra/a', 1, 2),
+                          ('node', 'add', '/extra/audited', None, True)],
+                         self.changes(rule))
+        self.assertNotIn(RULE, [each['uuid'] for each
+                                in self.main()['rules']])
+        self.assertNotIn(RULE, json.dumps(self.plugin_data))
+        counted = self.count()[RULE]
+        self.assertEqual((1, 1, 1, 0), tuple(
+            counted[name] for name in ('runs', 'matched', 'audited',
+                                       'failed')))
+
+    def test_what_it_would_fail_is_kept_and_does_not_fail(self):
+        self.inspect(
+            base.rule(('fail', {'msg': 'too small', 'maintenance': True}),
+                      mode='audit', uuid=RULE),
+            base.rule(('set-attribute', ['/extra/a', 1])))
+
+        self.assertEqual(({'a': 1}, False), (
+            self.stored_node().extra, self.stored_node().maintenance))
+        rule, = self.audited()
+        self.assertIn('too small', rule['error'])
+        self.assertEqual(1, self.count()[RULE]['failed'])
+
+    def test_an_error_of_its_own_does_not_fail_either(self):
+        self.inspect(
+            base.rule(('set-attribute', ['/extra/a', '{node.gone}']),
+                      mode='audit'),
+            base.rule(('log', ['no']), mode='audit',
+                      conditions=[UNDECIDABLE]))
+
+        self.assertEqual(['ok'], [run.result for run in self.runs()])
+        self.assertEqual(2, len(self.audited()))
+        for rule in self.audited():
+            self.assertTrue(rule['error'])
+
+    def test_it_calls_nobody_and_logs_nothing(self):
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.inspection.effects.ServiceEffects.call',
+            lambda *args: self.fail('called')))
+        log = self.useFixture(fixtures.FakeLogger())
+        self.inspect(base.rule(('api-call', ['http://127.0.0.1:1/']),
+                               ('log', ['sing']), mode='audit'))
+
+        self.assertNotIn('sing', log.output)
+        self.assertEqual(['api-call', 'log'], self.audited()[0]['actions'])
+
+    def test_it_undoes_nothing(self):
+        self.task.node.extra = {'a': 1}
+        self.task.node.save()
+        rule = base.rule(conditions=[NEVER], mode='audit')
+        rule['actions'] = [{'op': 'set-attribute', 'args': ['/extra/a', 1],
+                            'revert': True}]
+        self.inspect(rule)
+
+        self.assertEqual({'a': 1}, self.stored_node().extra)
+        kept, = self.audited()
+        self.assertEqual('remove', kept['changes'][0]['op'])
+
+    def test_in_every_phase(self):
+        self.inspect(base.rule(('set-plugin-data', ['/a', 1]),
+                               mode='audit', phase='preprocess'))
+
+        run, = self.runs()
+        self.assertEqual(1, len(run.phases['preprocess']['audit']))
+        self.assertNotIn('a', self.plugin_data)
+
+    def test_of_a_sensitive_one_the_uuid_only_is_kept(self):
+        self.inspect(base.rule(('set-attribute', ['/extra/a', 'c4n4ry']),
+                               mode='audit', sensitive=True, uuid=RULE))
+
+        self.assertEqual([{'uuid': RULE}], self.audited())
+
+    def test_a_rule_that_is_off_does_nothing_at_all(self):
+        self.inspect(base.rule(('fail', ['no']), mode='off', uuid=RULE))
+
+        self.assertEqual({}, self.runs()[0].phases)
+        self.assertNotIn(RULE, self.count())
+
+
+class StatisticsTestCase(KeepingTestCase):
+
+    def test_each_rule_is_counted(self):
+        other = RULE.replace('4', '5')
+        for _each in range(2):
+            self.inspect(
+                base.rule(('log', ['x']), uuid=RULE),
+                base.rule(('log', ['x']), uuid=other, conditions=[NEVER]))
+
+        counted = self.count()
+        self.assertEqual((2, 2, 0), tuple(
+            counted[RULE][name] for name in ('runs', 'matched', 'failed')))
+        self.assertEqual((2, 0, None), tuple(
+            counted[other][name]
+            for name in ('runs', 'matched', 'last_matched_at')))
+        self.assertEqual(self.task.node.uuid,
+                         counted[RULE]['last_matched_node'])
+        self.assertGreater(counted[RULE]['seconds'], 0)
+
+    def test_a_rule_that_fails_inspection_is_counted_so(self):
+        self.failed(base.rule(('fail', ['no']), uuid=RULE))
+
+        self.assertEqual((1, 1, 1), tuple(
+            self.count()[RULE][name]
+            for name in ('runs', 'matched', 'failed')))
+
+    def test_a_rule_whose_condition_cannot_be_decided_too(self):
+        self.failed(base.rule(('log', ['x']), uuid=RULE, conditions=[
+            UNDECIDABLE]))
+
+        self.assertEqual((1, 0, 1), tuple(
+            self.count()[RULE][name]
+            for name in ('runs', 'matched', 'failed')))

@@ -1,0 +1,223 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Phases of rules on a node in a real database."""
+
+from ironic.common import exception as ironic_exception
+
+from ironic_inspection_rules.inspection import phase
+from ironic_inspection_rules.tests.unit.inspection import base
+
+
+class PhaseRunnerTestCase(base.GlueTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.plugin_data = {}
+
+    def inspect(self, *stored, inventory=None, **options):
+        runner = phase.PhaseRunner(base.rules(*stored, **options))
+        runner.preprocess(self.task, inventory or {}, self.plugin_data)
+        runner.apply(self.task, inventory or {}, self.plugin_data, 'main')
+
+    def failed(self, *stored, **options):
+        return str(self.assertRaises(
+            ironic_exception.HardwareInspectionFailure,
+            self.inspect, *stored, **options))
+
+    def test_what_the_phase_changed_is_saved(self):
+        self.inspect(
+            base.rule(('set-attribute', ['/extra/memory',
+                                         '{inventory[memory]}']),
+                      ('set-port-attribute', [base.MAC.upper(),
+                                              '/extra/seen', True]),
+                      ('add-trait', ['CUSTOM_GOLD']),
+                      ('set-plugin-data', ['/a/b', [1]])),
+            inventory={'memory': 16384})
+
+        node = self.stored_node()
+        self.assertEqual({'memory': 16384}, node.extra)
+        self.assertEqual(['CUSTOM_GOLD'], node.traits.get_trait_names())
+        self.assertEqual({'seen': True}, self.stored_port().extra)
+        self.assertEqual({'b': [1]}, self.plugin_data['a'])
+
+    def test_the_trace_is_kept_by_phase(self):
+        self.inspect(base.rule(('log', ['hello']), phase='preprocess',
+                               description='first'),
+                     base.rule(('log', ['hello'])),
+                     base.rule(('log', ['no']), conditions=[
+                         {'op': 'eq', 'args': [1, 2]}]))
+
+        trace = self.plugin_data['inspection_rules']
+        self.assertEqual(['first'], [rule['description']
+                                     for rule in trace['preprocess']])
+        self.assertEqual([['log']], [rule['actions']
+                                     for rule in trace['main']])
+
+    def test_of_a_sensitive_rule_the_trace_has_the_uuid_only(self):
+        self.inspect(base.rule(('log', ['hello']), sensitive=True,
+                               description='hidden'))
+
+        traced, = self.plugin_data['inspection_rules']['main']
+        self.assertEqual(['uuid'], list(traced))
+
+    def test_later_rules_see_what_earlier_ones_changed(self):
+        self.inspect(base.rule(('set-attribute', ['/extra/step', 1])),
+                     base.rule(('set-attribute', ['/extra/step', 2]),
+                               conditions=[{'op': 'eq', 'args': [
+                                   '{node.extra[step]}', 1]}]))
+
+        self.assertEqual({'step': 2}, self.stored_node().extra)
+
+    def test_an_error_saves_nothing_of_the_phase(self):
+        message = self.failed(
+            base.rule(('set-attribute', ['/extra/before', 1]),
+                      ('add-trait', ['CUSTOM_GOLD'])),
+            base.rule(('set-attribute', ['/extra/x', '{inventory[gone]}']),
+                      description='careless'))
+
+        node = self.stored_node()
+        self.assertEqual(({}, []),
+                         (node.extra, node.traits.get_trait_names()))
+        for part in ('careless', 'set-attribute', '{inventory[gone]}'):
+            self.assertIn(part, message)
+
+    def test_fail_saves_what_came_before_it(self):
+        message = self.failed(
+            base.rule(('set-attribute', ['/extra/before', 1]),
+                      ('fail', ['too small']),
+                      ('set-attribute', ['/extra/after', 1])))
+
+        self.assertEqual({'before': 1}, self.stored_node().extra)
+        self.assertFalse(self.stored_node().maintenance)
+        self.assertIn('too small', message)
+
+    def test_fail_can_set_maintenance(self):
+        self.failed(base.rule(('fail', {'msg': 'broken fan',
+                                        'maintenance': True})))
+
+        node = self.stored_node()
+        self.assertEqual((True, 'broken fan'),
+                         (node.maintenance, node.maintenance_reason))
+
+    def test_errors_of_sensitive_rules_say_which_rule_and_op_only(self):
+        message = self.failed(
+            base.rule(('fail', ['pa55word']), sensitive=True,
+                      uuid='41a5a1c8-6f6c-4d0f-8c1f-16b9d9e0ee21',
+                      description='hidden'))
+
+        self.assertIn('41a5a1c8-6f6c-4d0f-8c1f-16b9d9e0ee21, fail', message)
+        self.assertNotIn('pa55word', message)
+        self.assertNotIn('hidden', message)
+
+    def test_what_ironic_refuses_is_laid_on_the_rule_that_asked(self):
+        self.make_task(name='taken', mac='52:54:00:00:00:01')
+
+        message = self.failed(
+            base.rule(('set-attribute', ['/extra/before', 1])),
+            base.rule(('set-attribute', ['/name', 'taken']),
+                      description='renames'))
+
+        self.assertIn('renames', message)
+        self.assertEqual(('one', {}), (self.stored_node().name,
+                                       self.stored_node().extra))
+        self.assertEqual(set(), self.task.node.obj_what_changed())
+
+    def test_a_port_that_cannot_be_saved_takes_the_node_back_too(self):
+        self.make_task(mac='52:54:00:00:00:01')
+
+        self.failed(base.rule(
+            ('set-attribute', ['/extra/before', 1]),
+            ('set-port-attribute', [base.MAC, '/address',
+                                    '52:54:00:00:00:01'])))
+
+        self.assertEqual({}, self.stored_node().extra)
+        self.assertEqual(base.MAC, self.stored_port().address)
+        self.assertEqual({}, self.task.node.extra)
+
+    def test_an_invalid_name_is_refused(self):
+        self.assertIn('not a valid name', self.failed(
+            base.rule(('set-attribute', ['/name', 'no/slash']))))
+
+    def test_rules_of_another_scope_do_not_run(self):
+        self.task.node.properties = {'inspection_scope': 'here'}
+        self.task.node.save()
+
+        self.inspect(
+            base.rule(('set-attribute', ['/extra/here', 1]), scope='here'),
+            base.rule(('set-attribute', ['/extra/there', 1]), scope='there'),
+            base.rule(('set-attribute', ['/extra/all', 1])))
+
+        self.assertEqual({'here': 1, 'all': 1}, self.stored_node().extra)
+
+    def test_a_discovered_node_gets_the_inspection_scope(self):
+        self.config(group='auto_discovery', inspection_scope='new')
+        self.task.node.provision_state = 'enroll'
+        self.plugin_data['auto_discovered'] = True
+
+        self.inspect(base.rule(
+            ('set-attribute', ['/extra/found', '{node.auto_discovered}']),
+            scope='new'))
+
+        self.assertEqual({'found': True}, self.stored_node().extra)
+        self.assertEqual({'inspection_scope': 'new'},
+                         self.stored_node().properties)
+
+    def test_a_node_that_was_known_is_not_discovered(self):
+        self.config(group='auto_discovery', inspection_scope='new')
+        self.plugin_data['auto_discovered'] = True
+
+        self.inspect(base.rule(
+            ('set-attribute', ['/extra/found', '{node.auto_discovered}'])))
+
+        self.assertEqual({'found': False}, self.stored_node().extra)
+        self.assertEqual({}, self.stored_node().properties)
+
+    def test_rules_run_only_for_supported_interfaces(self):
+        self.task.node.inspect_interface = 'fake'
+        rule = base.rule(('set-attribute', ['/extra/ran', 1]))
+
+        self.inspect(rule)
+        self.assertEqual({}, self.stored_node().extra)
+
+        self.config(group='inspection_rules', supported_interfaces='.*')
+        self.inspect(rule)
+        self.assertEqual({'ran': 1}, self.stored_node().extra)
+
+    def test_phases_of_later_ironics_are_left_alone(self):
+        runner = phase.PhaseRunner(base.rules(
+            base.rule(('set-attribute', ['/extra/ran', 1]))))
+
+        runner.apply(self.task, {}, self.plugin_data, 'cleaning')
+
+        self.assertEqual({}, self.stored_node().extra)
+
+    def test_main_rules_need_no_preprocess_before_them(self):
+        runner = phase.PhaseRunner(base.rules(
+            base.rule(('set-attribute', ['/extra/ran', 1]))))
+
+        runner.apply(self.task, {}, self.plugin_data, 'main')
+
+        self.assertEqual({'ran': 1}, self.stored_node().extra)
+
+    def test_ports_that_hooks_made_meanwhile_are_seen(self):
+        runner = phase.PhaseRunner(base.rules(
+            base.rule(('log', ['{ports[0].address}']), phase='preprocess'),
+            base.rule(('set-attribute', ['/extra/last',
+                                         '{ports[1].address}']))))
+        runner.preprocess(self.task, {}, self.plugin_data)
+        self.make_port(self.task.node, '52:54:00:00:00:01')
+
+        runner.apply(self.task, {}, self.plugin_data, 'main')
+
+        self.assertEqual({'last': '52:54:00:00:00:01'},
+                         self.stored_node().extra)

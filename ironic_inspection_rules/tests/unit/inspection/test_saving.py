@@ -1,0 +1,108 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import fixtures
+from ironic import objects
+from ironic.common import exception as ironic_exception
+from oslo_db import exception as db_exc
+
+from ironic_inspection_rules.inspection import phase
+from ironic_inspection_rules.tests.unit.inspection import base
+
+
+class DeadlockTestCase(base.GlueTestCase):
+    """The database may end a transaction for the good of another one."""
+
+    def setUp(self):
+        super().setUp()
+        self.deadlocks = 1
+        save = objects.Node.save
+
+        def save_or_lose(node, *args, **kwargs):
+            save(node, *args, **kwargs)
+            if self.deadlocks:
+                self.deadlocks -= 1
+                raise db_exc.DBDeadlock()
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.objects.Node.save', save_or_lose))
+
+    def apply(self, *operations):
+        runner = phase.PhaseRunner(base.rules(base.rule(*operations)))
+        runner.apply(self.task, {}, {}, 'main')
+        self.assertEqual(0, self.deadlocks)
+
+    def test_the_loser_saves_again(self):
+        self.apply(('extend-attribute', ['/extra/marks', 'x']),
+                   ('extend-port-attribute', [base.MAC, '/extra/marks', 'x']),
+                   ('add-trait', ['CUSTOM_GOLD']))
+        node = self.stored_node()
+        self.assertEqual({'marks': ['x']}, node.extra)
+        self.assertEqual(['CUSTOM_GOLD'], node.traits.get_trait_names())
+        self.assertEqual({'marks': ['x']}, self.stored_port().extra)
+
+    def test_the_loser_chooses_interfaces_again(self):
+        self.config(
+            enabled_hardware_types=['fake-hardware', 'manual-management'],
+            enabled_boot_interfaces=['fake', 'pxe'],
+            enabled_power_interfaces=['fake', 'agent'],
+            enabled_management_interfaces=['fake', 'noop'])
+        self.apply(('set-attribute', ['/driver', 'manual-management']))
+        node = self.stored_node()
+        self.assertEqual(('manual-management', 'agent', 'noop'),
+                         (node.driver, node.power_interface,
+                          node.management_interface))
+
+
+class PortNamesTestCase(base.GlueTestCase):
+    """No two ports in Ironic have one name."""
+
+    def setUp(self):
+        super().setUp()
+        self.make_port(self.task.node, base.MAC[:-1] + '7')
+        for port, name in zip(self.task.ports, 'ab', strict=True):
+            port.name = name
+            port.save()
+
+    def apply(self, names):
+        runner = phase.PhaseRunner(base.rules(base.rule(
+            *(('set-port-attribute', [port.address, '/name', name])
+              for port, name in zip(self.task.ports, names, strict=True)))))
+        runner.apply(self.task, {}, {}, 'main')
+
+    def names(self):
+        return [port.name for port in objects.Port.list_by_node_id(
+            self.context, self.task.node.id)]
+
+    def test_ports_exchange_their_names(self):
+        self.apply('ba')
+        self.assertEqual(['b', 'a'], self.names())
+
+    def test_a_port_takes_the_name_that_another_gives_up(self):
+        for names in (['b', 'c'], ['c', 'd'], [None, 'c'], ['c', None]):
+            self.apply(names)
+            self.assertEqual(names, self.names())
+
+    def test_no_port_loses_its_name_to_another(self):
+        runner = phase.PhaseRunner(base.rules(base.rule(
+            ('set-port-attribute', [self.task.ports[0].address,
+                                    '/extra/a', 1]),
+            ('set-port-attribute', [self.task.ports[1].address,
+                                    '/name', 'a']))))
+        self.assertRaises(ironic_exception.HardwareInspectionFailure,
+                          runner.apply, self.task, {}, {}, 'main')
+        self.assertEqual(['a', 'b'], self.names())
+
+    def test_two_ports_do_not_get_one_name(self):
+        error = self.assertRaises(
+            ironic_exception.HardwareInspectionFailure, self.apply, 'cc')
+        self.assertIn('set-port-attribute', str(error))
+        self.assertEqual(['a', 'b'], self.names())

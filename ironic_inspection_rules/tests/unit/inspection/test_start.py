@@ -1,0 +1,89 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The start of a service that runs rules."""
+
+import json
+
+import fixtures
+from ironic.common.inspection_rules import engine
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import adoption
+from ironic_inspection_rules.inspection import hook
+from ironic_inspection_rules.inspection import start
+from ironic_inspection_rules.tests.unit.inspection import base
+
+
+class StartTestCase(base.GlueTestCase):
+
+    def test_missing_tables_are_one_clear_line(self):
+        start.rules.cache_clear()
+        self.addCleanup(start.rules.cache_clear)
+        logs = self.useFixture(fixtures.FakeLogger(level=50))
+        self.useFixture(base.database.Database(ready=False))
+
+        self.assertRaises(exceptions.DatabaseNotReady,
+                          hook.InspectionRulesHook)
+
+        self.assertIn('ironic-inspection-rules-dbsync upgrade',
+                      logs.output)
+        self.assertEqual(1, len(logs.output.splitlines()))
+
+    def test_an_ironic_that_lacks_a_name_is_one_clear_line(self):
+        logs = self.useFixture(fixtures.FakeLogger(level=50))
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.conductor.deployments.validate_node', lambda node: None))
+
+        self.assertRaises(exceptions.UnsupportedIronic,
+                          hook.InspectionRulesHook)
+
+        self.assertIn('ironic.conductor.deployments.validate_node takes '
+                      '(node) instead of (task, event)', logs.output)
+        self.assertEqual(1, len(logs.output.splitlines()))
+
+    def test_a_built_in_rule_with_the_uuid_of_a_stored_one(self):
+        start.rules.cache_clear()
+        self.addCleanup(start.rules.cache_clear)
+        uuid = '0a1b2c3d-0000-4000-8000-000000000001'
+        actions = [{'op': 'log', 'args': {'msg': 'a'}}]
+        adoption.store([{
+            'uuid': uuid, 'version': '1.0', 'priority': 0, 'phase': 'main',
+            'sensitive': False, 'conditions': [], 'actions': actions}])
+        path = self.create_tempfiles([('rules', json.dumps(
+            [{'uuid': uuid, 'description': 'twin', 'actions': actions}]))])[0]
+        self.config(group='inspection_rules', built_in=path)
+
+        exc = self.assertRaises(exceptions.InvalidBuiltInRules, start.rules)
+
+        for part in (path, 'twin', uuid):
+            self.assertIn(part, str(exc))
+
+
+class ConductorTestCase(base.GlueTestCase):
+
+    def test_rules_run_where_ironic_applies_its_own(self):
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.common.inspection_rules.engine.apply_rules',
+            engine.apply_rules))
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.inspection.start.rules',
+            lambda: base.rules(
+                base.rule(('set-attribute', ['/extra/ran', 1])))))
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.inspection.keeping.install',
+            lambda: None))
+        start.conductor()
+
+        engine.apply_rules(self.task, {}, {}, 'main')
+
+        self.assertEqual({'ran': 1}, self.stored_node().extra)

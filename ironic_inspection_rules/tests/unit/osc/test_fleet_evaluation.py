@@ -1,0 +1,271 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import json
+import pathlib
+
+import fixtures
+from osc_lib import exceptions as osc_exceptions
+import yaml
+
+from ironic_inspection_rules.client import fleet
+from ironic_inspection_rules.osc import inspection_rule
+from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.osc import fakes
+
+EVALUATE = ('POST', '/inspection_rules/evaluate')
+IN_FORCE = {'uuid': '1488521a-795e-4a56-91b8-98f914774d2f',
+            'description': 'Tag', 'phase': 'main', 'priority': 5,
+            'mode': 'enforce', 'built_in': False}
+RULE = {'description': 'Tag', 'priority': 7,
+        'actions': [{'op': 'add-trait', 'args': {'name': 'CUSTOM_A'}}]}
+TAGGED = {'object': 'traits', 'op': 'add', 'path': '/CUSTOM_A',
+          'value': 'CUSTOM_A', 'before': None}
+
+
+def entry(uuid, **fields):
+    return {'uuid': uuid, 'name': f'name of {uuid}', 'result': 'ok',
+            'error': None, 'matched': [IN_FORCE['uuid']], 'changes': [],
+            **fields}
+
+
+class EvaluateNodesTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.ironic = fakes.Ironic()
+        self.app = fakes.App(self.ironic)
+        self.scratch = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.ironic.routes['GET', '/inspection_rules'] = (
+            200, {'inspection_rules': [IN_FORCE]})
+        self.has('a', 'b')
+        self.says()
+
+    def has(self, *uuids):
+        self.ironic.routes['GET', '/nodes'] = (200, {'nodes': [
+            {'uuid': uuid, 'name': None, 'traits': ['CUSTOM_B'],
+             'resource_class': 'baremetal',
+             'properties': {'capabilities': 'raid:1'}} for uuid in uuids]})
+
+    def says(self, **entries):
+        """Have Ironic say something else of some nodes."""
+        self.ironic.routes[EVALUATE] = lambda json: (200, {
+            'nodes': [entry(uuid, **entries.get(uuid, {}))
+                      for uuid in json['nodes']], 'next': None})
+
+    def evaluate(self, *arguments):
+        command = inspection_rule.EvaluateInspectionRules(self.app, None)
+        return command.take_action(
+            command.get_parser('openstack').parse_args(arguments))
+
+    def rules(self, *rules):
+        path = self.scratch / 'rules.yaml'
+        path.write_text(yaml.safe_dump(list(rules)))
+        return str(path)
+
+    def printed(self):
+        return json.loads(self.app.stdout.getvalue())
+
+    def test_rules_in_force_are_tried_on_all_nodes(self):
+        self.says(a={'changes': [TAGGED]})
+        self.assertEqual(0, self.evaluate('--nodes', '-f', 'json'))
+        self.assertEqual([{'json': {'nodes': ['a', 'b']}}],
+                         self.ironic.asked(*EVALUATE))
+        printed = self.printed()
+        self.assertEqual({'made', 'title', 'compared', 'filters', 'rules',
+                          'nodes', 'summary'}, set(printed))
+        self.assertEqual([{name: IN_FORCE[name] for name in (
+            'uuid', 'description', 'phase', 'priority', 'mode')}],
+            printed['rules'])
+        self.assertEqual({**entry('a', changes=[TAGGED]),
+                          'traits': ['CUSTOM_B'],
+                          'resource_class': 'baremetal'},
+                         printed['nodes'][0])
+        self.assertEqual({'gained': {'CUSTOM_A': 1}, 'lost': {}},
+                         printed['summary']['traits'])
+        self.assertFalse(printed['compared'])
+
+    def test_filters_choose_the_nodes(self):
+        self.evaluate('--nodes', 'resource_class=baremetal', 'traits=A,B',
+                      '-f', 'json')
+        asked, = self.ironic.asked('GET', '/nodes')
+        self.assertEqual(
+            {'resource_class': 'baremetal', 'traits': 'A,B', 'fields':
+             'uuid,name,traits,resource_class,properties'}, asked['params'])
+        self.assertEqual({'resource_class': 'baremetal', 'traits': 'A,B'},
+                         self.printed()['filters'])
+
+    def test_options_with_lists_may_be_repeated(self):
+        other = self.scratch / 'other.yaml'
+        other.write_text(yaml.safe_dump([{**RULE, 'description': 'Other'}]))
+        self.evaluate('--nodes', 'owner=x', '--rules', self.rules(RULE),
+                      '--nodes', 'lessee=y', '--rules', str(other),
+                      '-f', 'json')
+        self.assertEqual({'owner': 'x', 'lessee': 'y'},
+                         self.printed()['filters'])
+        asked, = self.ironic.asked(*EVALUATE)
+        self.assertEqual([RULE['description'], 'Other'], [
+            rule['description'] for rule in asked['json']['rules']])
+
+    def test_nodes_come_in_order_however_many_pages_they_are(self):
+        uuids = [f'node-{number:03}' for number in range(2 * fleet.PAGE + 50)]
+        self.has(*uuids)
+        self.evaluate('--nodes', '--jobs', '3', '-f', 'json')
+        self.assertEqual(uuids, [
+            node['uuid'] for node in self.printed()['nodes']])
+        self.assertEqual([fleet.PAGE, fleet.PAGE, 50], sorted((
+            len(asked['json']['nodes'])
+            for asked in self.ironic.asked(*EVALUATE)), reverse=True))
+
+    def test_given_rules_are_compared_with_those_in_force(self):
+        self.says(a={'differs': True, 'changes': [TAGGED], 'in_force': {}},
+                  b={'differs': False})
+        self.assertEqual(2, self.evaluate(
+            '--nodes', '--rules', self.rules(RULE), '-f', 'json'))
+        asked, = self.ironic.asked(*EVALUATE)
+        self.assertTrue(asked['json']['compare'])
+        self.assertEqual(1, self.printed()['summary']['differ'])
+
+    def test_nothing_that_differs_is_no_difference(self):
+        self.says(a={'differs': False}, b={'differs': False})
+        self.assertEqual(0, self.evaluate('--nodes', '--rules',
+                                          self.rules(RULE)))
+
+    def test_a_machine_that_is_refused_is_no_error(self):
+        refused = {'differs': True, 'result': 'failed', 'error': 'no',
+                   'failed_by': {'rule': IN_FORCE['uuid'], 'op': 'fail',
+                                 'kind': 'fail'}, 'in_force': {}}
+        self.says(a=refused)
+        rules = self.rules(RULE)
+        self.assertEqual(2, self.evaluate('--nodes', '--rules', rules))
+        self.assertEqual(2, self.evaluate('--nodes'))
+        self.says(a={**refused, 'failed_by': {
+            **refused['failed_by'], 'kind': 'error'}})
+        self.assertEqual(1, self.evaluate('--nodes', '--rules', rules))
+        self.assertEqual(1, self.evaluate('--nodes'))
+
+    def test_a_machine_of_which_nothing_is_known_is_only_told(self):
+        unknown = {'result': 'error', 'error': 'no data', 'matched': []}
+        self.says(a=unknown)
+        self.assertEqual(0, self.evaluate('--nodes'))
+        self.assertIn('nothing is known of them: 1 (name of a)',
+                      self.app.stdout.getvalue())
+        self.says(a=unknown, b=unknown)
+        self.assertEqual(1, self.evaluate('--nodes'))
+
+    def test_no_comparison_tells_all(self):
+        self.evaluate('--nodes', '--no-compare', '--rules', self.rules(RULE))
+        asked, = self.ironic.asked(*EVALUATE)
+        self.assertNotIn('compare', asked['json'])
+
+    def test_a_rule_has_one_uuid_on_all_pages(self):
+        self.has(*map(str, range(fleet.PAGE + 1)))
+        self.evaluate('--nodes', '--rules', self.rules(
+            RULE, {**RULE, 'description': 'New'}, {**RULE, 'uuid': 'mine'}))
+        pages = [[rule['uuid'] for rule in asked['json']['rules']]
+                 for asked in self.ironic.asked(*EVALUATE)]
+        self.assertEqual(2, len(pages))
+        self.assertEqual(pages[0], pages[1])
+        # Two of the file have the description of the stored one.
+        self.assertNotIn(IN_FORCE['uuid'], pages[0])
+        self.assertEqual('mine', pages[0][2])
+
+    def test_a_rule_goes_by_the_one_that_it_would_replace(self):
+        self.evaluate('--nodes', '--rules', self.rules(RULE), '-f', 'json')
+        self.assertEqual([{'uuid': IN_FORCE['uuid'], 'description': 'Tag',
+                           'phase': 'main', 'priority': 7,
+                           'mode': 'enforce'}], self.printed()['rules'])
+
+    def test_built_in_rules_that_are_left_out_are_told(self):
+        self.ironic.routes['GET', '/inspection_rules'] = (
+            200, {'inspection_rules': [
+                IN_FORCE, {**IN_FORCE, 'uuid': 'b', 'built_in': True}]})
+        self.evaluate('--nodes')
+        self.evaluate('--nodes', '--rules', self.rules(RULE),
+                      '--no-compare')
+        self.assertEqual('', self.app.stderr.getvalue())
+        self.evaluate('--nodes', '--rules', self.rules(RULE))
+        self.assertIn('Warning: 1 built-in', self.app.stderr.getvalue())
+
+    def test_tables_say_what_matters(self):
+        self.says(
+            a={'differs': True, 'changes': [TAGGED, {
+                'object': 'node', 'op': 'replace', 'path': '/resource_class',
+                'value': 'gpu', 'before': 'baremetal'}],
+               'in_force': {'validates': True}, 'validates': False},
+            b={'differs': False, 'matched': []})
+        self.evaluate('--nodes', '--rules', self.rules(RULE))
+        text = self.app.stdout.getvalue()
+        for line in ('2 machines: 2 pass, 0 would fail; 1 are treated '
+                     'otherwise', 'Tag', '+ CUSTOM_A',
+                     '~ /resource_class = "gpu"', 'trait',
+                     'Instances that would no longer validate: '
+                     '1 (name of a)', 'No rule matches: 1 (name of b)'):
+            self.assertIn(line, text)
+
+    def test_tables_say_what_becomes_of_each_of_a_few_machines(self):
+        self.has('a', 'b', 'c', 'd')
+        self.says(
+            a={'changes': [TAGGED, {
+                'object': 'traits', 'op': 'remove', 'path': '/CUSTOM_B',
+                'value': None}, {
+                'object': 'node', 'op': 'replace', 'path': '/resource_class',
+                'value': 'gpu'}]},
+            c={'result': 'failed', 'error': 'too small'},
+            d={'result': 'error', 'error': 'nothing known'})
+        self.evaluate('--nodes')
+        lines = [line for line
+                 in self.app.stdout.getvalue().splitlines()
+                 if line.startswith('name of') and ' would ' in line]
+        self.assertEqual([
+            'name of a passes and would have resource class gpu and traits '
+            'CUSTOM_A',
+            'name of b passes and would have resource class baremetal and '
+            'traits CUSTOM_B, as it has now',
+            'name of c would fail: too small'], lines)
+
+    def test_they_do_not_of_many_or_of_differences(self):
+        self.evaluate('--nodes', '--rules', self.rules(RULE))
+        self.has(*map(str, range(11)))
+        self.evaluate('--nodes')
+        self.assertNotIn('would have', self.app.stdout.getvalue())
+
+    def test_the_report_is_a_page(self):
+        path = self.scratch / 'report.html'
+        self.evaluate('--nodes', '--report', str(path))
+        self.assertIn('The rules in force', path.read_text())
+        self.assertIn(str(path), self.app.stdout.getvalue())
+
+    def test_options_that_do_not_go_together_are_refused(self):
+        for arguments in (('--nodes', '--node', 'a'),
+                          ('--nodes', '--inventory', 'a'),
+                          ('--node', 'a', '--report', 'b'),
+                          ('--node', 'a', '--no-compare'),
+                          ('--nodes', '--compare'),
+                          ('--nodes', '--report', '/not/there/x.html')):
+            self.assertRaises(osc_exceptions.CommandError, self.evaluate,
+                              *arguments)
+        self.assertEqual([], self.ironic.calls)
+
+    def test_a_bad_rule_is_named_by_its_file(self):
+        path = self.rules(RULE)
+        self.ironic.routes[EVALUATE] = (400, {
+            'error_message': 'Invalid rule /rules/0: /actions/0: no'})
+        self.ironic.routes['GET', '/traits'] = (200, {'traits': []})
+        error = self.assertRaises(osc_exceptions.CommandError, self.evaluate,
+                                  '--nodes', '--rules', path)
+        self.assertIn(f'{path}:', str(error))
+
+    def test_no_nodes_are_no_question(self):
+        self.has()
+        self.assertEqual(0, self.evaluate('--nodes'))
+        self.assertEqual([], self.ironic.asked(*EVALUATE))

@@ -1,0 +1,129 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What rules did, in lines."""
+
+from ironic_inspection_rules.osc import story
+from ironic_inspection_rules.tests.unit import base
+
+CHANGE = {'object': 'node', 'op': 'replace', 'path': '/extra/rack',
+          'before': None, 'after': 'a1', 'action': 'set-attribute'}
+RULE = {'uuid': 'a', 'description': 'big', 'revision': 3}
+RUN = {'uuid': 'r', 'created_at': 'today', 'event': 'inspection',
+       'result': 'ok'}
+ANSWER = {**CHANGE, 'rule': RULE, 'revision': 3, 'phase': 'main',
+          'conditions': [{'op': 'eq', 'result': True,
+                          'reason': 'values=(1, 1)'}],
+          'run': RUN, 'still_holds': True, 'sensitive_rules': []}
+
+
+def phase(**fields):
+    """A phase in which no rule did anything, but for these fields."""
+    return {'rules': [], 'reverted': [], 'audit': [], 'saved': True,
+            **fields}
+
+
+class RunTestCase(base.TestCase):
+
+    def test_all_that_rules_did_is_told(self):
+        rule = {**RULE, 'changes': [CHANGE], 'error': None}
+        self.assertEqual(
+            ['in run r of today (inspection, failed)',
+             'phase preprocess', '  nothing', 'phase main', '  a (big)',
+             '    /extra/rack: null → "a1"', 'It failed: too small'],
+            list(story.of_run({
+                **RUN, 'result': 'failed', 'error': 'too small',
+                'phases': {'main': phase(rules=[rule]),
+                           'preprocess': phase()}})))
+
+
+class ChangeTestCase(base.TestCase):
+
+    def assert_told(self, line, **fields):
+        self.assertEqual(line, story.of_change({**CHANGE, **fields}))
+
+    def test_a_value_is_told_with_the_one_before(self):
+        self.assert_told('/extra/rack: null → "a1"')
+        self.assert_told('/extra/rack: "a1"', op='add')
+        self.assert_told('/extra/rack: 7 removed', op='remove', before=7)
+
+    def test_what_is_not_of_the_node_is_named(self):
+        self.assert_told('port 52:54:00:12:34:56/extra/rack: "a1"', op='add',
+                         object='port 52:54:00:12:34:56')
+        self.assert_told('trait CUSTOM_A: added', op='add', object='traits',
+                         path='/CUSTOM_A')
+        self.assert_told('trait CUSTOM_A: removed', op='remove',
+                         object='traits', path='/CUSTOM_A')
+
+    def test_what_was_there_already_is_told(self):
+        self.assert_told('/extra/rack: "a1", as it was already', before='a1')
+        self.assert_told('trait CUSTOM_A: was there already', op='add',
+                         object='traits', path='/CUSTOM_A', before='CUSTOM_A')
+        self.assert_told('/extra/rack: "******" → "******"',
+                         before='******', after='******')
+
+    def test_long_values_are_cut(self):
+        line = story.of_change({**CHANGE, 'after': 'x' * 1000})
+        self.assertTrue(line.endswith('…'))
+        self.assertLess(len(line), 100)
+
+
+class PhaseTestCase(base.TestCase):
+
+    def lines(self, **fields):
+        return list(story.of_phase(phase(**fields)))
+
+    def test_rules_are_told_with_their_changes(self):
+        self.assertEqual(
+            ['undone: b', 'a (big)', '  /extra/rack: null → "a1"'],
+            self.lines(rules=[{**RULE, 'changes': [CHANGE]}],
+                       reverted=[{'uuid': 'b'}]))
+
+    def test_an_audit_rule_would_do_so(self):
+        self.assertEqual(
+            ['audit: a (big)', '  /extra/rack: null → "a1"',
+             '  would fail: too small'],
+            self.lines(audit=[{**RULE, 'changes': [CHANGE],
+                               'error': 'too small'}]))
+
+    def test_it_says_what_is_missing(self):
+        self.assertEqual(['3 more changes', 'Nothing of this was saved.'],
+                         self.lines(left_out=3, saved=False))
+
+    def test_of_nothing_it_says_nothing(self):
+        self.assertEqual([], self.lines())
+
+
+class AnswerTestCase(base.TestCase):
+
+    def lines(self, **fields):
+        return list(story.of_answer({**ANSWER, **fields}))
+
+    def test_it_says_who_when_and_why(self):
+        self.assertEqual(
+            ['/extra/rack: null → "a1"',
+             'by rule a (big), as of revision 3, phase main, action '
+             'set-attribute',
+             'in run r of today (inspection, ok)',
+             'because eq: true (values=(1, 1))'], self.lines())
+
+    def test_a_rule_without_conditions_has_no_reason(self):
+        self.assertEqual('because the rule has no conditions',
+                         self.lines(conditions=[])[-1])
+
+    def test_a_value_that_was_changed_since_is_said_to_be(self):
+        self.assertIn('changed it since', self.lines(still_holds=False)[-1])
+        self.assertEqual(self.lines(), self.lines(still_holds=None))
+
+    def test_sensitive_rules_that_ran_later_are_named(self):
+        self.assertIn('not recorded: x, y',
+                      self.lines(sensitive_rules=['x', 'y'])[-1])

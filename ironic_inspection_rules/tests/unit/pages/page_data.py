@@ -1,0 +1,25 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The data that a page has in it."""
+
+import json
+import re
+import typing
+
+
+def read(page: str) -> typing.Any:
+    """Return what the script of a page draws."""
+    found = re.search(r'<script type="application/json" id="data">(.*?)'
+                      '</script>', page, re.DOTALL)
+    assert found, 'the page has no data'
+    return json.loads(found[1])

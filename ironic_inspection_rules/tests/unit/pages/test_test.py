@@ -1,0 +1,96 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The data of the page of rules and machines as a matrix."""
+
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.offline import machine_test
+from ironic_inspection_rules.pages import shell
+from ironic_inspection_rules.pages import test
+from ironic_inspection_rules.tests.unit.offline import files
+from ironic_inspection_rules.tests.unit.pages import page_data
+
+RULES = """
+- description: Refuse little memory
+  conditions: [{op: lt, args: ["{inventory.memory.physical_mb}", 1024]}]
+  actions: [{op: fail, args: [too little]}]
+- description: Note the vendor
+  priority: 5
+  actions:
+  - {op: set-attribute, args: [/extra/vendor, known]}
+- description: Set the driver
+  conditions: [{op: eq, args: ["{plugin_data.kind}", dell]}]
+  actions: [{op: set-attribute, args: [/driver, idrac]}]
+"""
+SMALL = {**files.INVENTORY, 'memory': {'physical_mb': 5}}
+
+
+class TestPageTestCase(files.FilesTestCase):
+
+    def setUp(self):
+        super().setUp()
+        ops = registry.installed()
+        rules = machine_test.load_rules([self.write('rules.yaml', RULES)],
+                                        ops)
+        plans = machine_test.compile_rules(rules, ops)
+        self.patch(shell, 'now', lambda: '2026-11-22 04:00')
+        matrix = test.Matrix(rules, ['a/rules.yaml'])
+        for path, content in (('m/a.json', {'inventory': files.INVENTORY,
+                                            'kind': 'dell'}),
+                              ('m/b/small.json', SMALL), ('m/c.json', SMALL),
+                              ('m/d.json', '[]')):
+            matrix.add(matrix.tell(machine_test.attempt(
+                self.write(path, content), plans, machine_test.Nodes())))
+        self.page = matrix.render()
+        self.data = page_data.read(self.page)
+
+    def test_the_title_has_the_file_and_the_date(self):
+        self.assertIn('<title>rules.yaml on machines, 2026-11-22 04:00<',
+                      self.page)
+        self.assertEqual(('rules.yaml', '2026-11-22 04:00'),
+                         (self.data['files'], self.data['made']))
+
+    def test_there_is_a_cell_for_each_rule_of_each_machine(self):
+        self.assertEqual(['Note the vendor', 'Refuse little memory',
+                          'Set the driver'],
+                         [rule['title'] for rule in self.data['rules']])
+        self.assertEqual(
+            [('a.json', 'ok', ['matched', 'unmatched', 'matched']),
+             ('b/small.json', 'failed', ['matched', 'failed', 'skipped']),
+             ('c.json', 'failed', ['matched', 'failed', 'skipped']),
+             ('d.json', 'error', ['skipped'] * 3)],
+            [(name, result,
+              [self.data['cells'][at]['state'] for at in cells])
+             for name, result, _error, _diff, cells
+             in self.data['machines']])
+
+    def test_a_cell_says_why_and_what(self):
+        [machine, *_others] = self.data['machines']
+        cell = self.data['cells'][machine[4][2]]
+        texts = self.data['texts']
+        self.assertEqual([
+            [texts.index('eq'), True,
+             texts.index("values=['dell', 'dell']")]], cell['conditions'])
+        self.assertEqual([
+            [texts.index('set-attribute'), False,
+             [texts.index('add node /driver = "idrac"')]]], cell['actions'])
+
+    def test_operations_are_shown_as_they_are_written(self):
+        rule = self.data['rules'][1]
+        self.assertEqual(
+            ["args: ['{inventory.memory.physical_mb}', 1024]"],
+            rule['conditions'])
+        self.assertEqual(['args: [too little]'], rule['actions'])
+
+    def test_what_is_equal_is_there_once(self):
+        _first, small, other, _broken = self.data['machines']
+        self.assertEqual(small[3:], other[3:])

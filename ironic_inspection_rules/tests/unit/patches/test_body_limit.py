@@ -1,0 +1,100 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The limit that Ironic puts on the bodies of requests."""
+
+import io
+import unittest
+
+import fixtures
+from ironic.conf import api
+
+from ironic_inspection_rules.patches import body_limit
+from ironic_inspection_rules.tests.unit import base
+
+
+@unittest.skipUnless(body_limit.is_of_ironic(), 'this Ironic has no limits')
+class BodyLimitTestCase(base.IronicTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.api.middleware.json_depth._is_inspection_path',
+            body_limit.json_depth._is_inspection_path))
+
+    def status(self, path, size):
+        """Send a JSON body of some size through Ironic's middleware."""
+        statuses = []
+
+        def app(environ, start_response):
+            start_response('200 OK', [])
+            return []
+
+        body_limit.json_depth.JsonDepthMiddleware(
+            app, max_body_size=10, max_provision_size=20,
+            max_inspection_size=30)(
+                {'PATH_INFO': path, 'CONTENT_TYPE': 'application/json',
+                 'CONTENT_LENGTH': str(size),
+                 'wsgi.input': io.BytesIO(b'"' + b'x' * (size - 2) + b'"')},
+                lambda status, headers: statuses.append(int(status[:3])))
+        return statuses[0]
+
+    def test_requests_with_inspection_data_may_be_bigger(self):
+        body_limit.as_inspection_data('things/try')
+
+        self.assertEqual(200, self.status('/v1/things/try', 30))
+        self.assertEqual(413, self.status('/v1/things/try', 31))
+
+    def test_the_limits_of_others_stay(self):
+        body_limit.as_inspection_data('things/try')
+
+        self.assertEqual(200, self.status('/v1/continue_inspection', 30))
+        self.assertEqual(413, self.status('/v1/things', 11))
+
+    def test_limits_are_the_options_of_ironic(self):
+        body_limit.as_inspection_data('things/try')
+        self.config(group='api', max_json_body_depth=9, max_json_body_size=4,
+                    max_json_body_size_inspection=5,
+                    max_json_body_size_provision=6)
+
+        self.assertEqual(9, body_limit.depth())
+        for path, size in (('/v1/things', 4), ('/v1/things/try/', 5),
+                           ('/v1/continue_inspection', 5),
+                           ('/v1/nodes/n/states/provision', 6)):
+            self.assertEqual(size * 1024, body_limit.size(path))
+
+
+class NoLimitTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        for name, without in (('json_depth', None), ('CONF.api', object())):
+            self.useFixture(fixtures.MonkeyPatch(
+                f'ironic_inspection_rules.patches.body_limit.{name}',
+                without))
+
+    def test_an_ironic_without_limits_is_left_as_it_is(self):
+        body_limit.as_inspection_data('things/try')
+
+        self.assertFalse(body_limit.is_of_ironic())
+
+    def test_the_usual_limits_hold_without_options_for_them(self):
+        self.assertEqual(25, body_limit.depth())
+        self.assertEqual(1024 ** 2, body_limit.size('/v1/things'))
+
+
+class UsualLimitTestCase(base.TestCase):
+
+    def test_they_are_the_defaults_of_ironic(self):
+        options = {option.dest: option.default for option in api.opts}
+        self.assertEqual({name: options.get(name, usual) for name, usual
+                          in body_limit.USUAL.items()}, body_limit.USUAL)

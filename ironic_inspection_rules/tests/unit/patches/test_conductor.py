@@ -1,0 +1,74 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import inspect
+import threading
+import types
+
+import fixtures
+from ironic.common import rpc
+from ironic.conductor import base_manager
+from ironic.conductor import rpc_service
+
+from ironic_inspection_rules.patches import conductor
+from ironic_inspection_rules.tests.unit import base
+
+
+class IronicTestCase(base.IronicTestCase):
+
+    def test_ironic_says_which_conductor_shares_its_process(self):
+        self.assertIsNone(rpc.GLOBAL_MANAGER)
+        starts = inspect.getsource(rpc_service.RPCService._real_start)
+        self.assertLess(starts.index('rpc.set_global_manager(self.manager)'),
+                        starts.index('WSGIService('))
+
+    def test_a_conductor_says_that_it_stops(self):
+        self.assertIn('self._shutdown = threading.Event()', inspect.getsource(
+            base_manager.BaseConductorManager.__init__))
+        self.assertIn('self._shutdown.set()', inspect.getsource(
+            base_manager.BaseConductorManager.del_host))
+
+    def test_a_conductor_waits_for_what_it_has_locked(self):
+        self.assertIn('while (self.manager.has_reserved()', inspect.getsource(
+            rpc_service.RPCService.stop))
+
+
+class ConductorTestCase(base.IronicTestCase):
+
+    def test_without_a_conductor_nothing_stops(self):
+        self.assertFalse(conductor.is_in_this_process())
+        self.assertFalse(conductor.stop_event().is_set())
+
+    def test_a_conductor_can_be_made_to_wait(self):
+        manager = types.SimpleNamespace(has_reserved=lambda: reserved)
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.common.rpc.GLOBAL_MANAGER', manager))
+        conductor.keep_running_while(lambda: busy)
+        for reserved, busy in ((False, False), (True, False), (False, True)):
+            self.assertEqual(reserved or busy, manager.has_reserved())
+
+    def test_the_stop_of_a_conductor_is_seen(self):
+        stop = threading.Event()
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.common.rpc.GLOBAL_MANAGER',
+            types.SimpleNamespace(_shutdown=stop)))
+        self.assertTrue(conductor.is_in_this_process())
+        stop.set()
+        self.assertTrue(conductor.stop_event().is_set())
+
+    def test_one_that_stops_otherwise_counts_as_none(self):
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.common.rpc.GLOBAL_MANAGER', object()))
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.conductor.base_manager.BaseConductorManager.has_reserved',
+            None))
+        self.assertFalse(conductor.is_in_this_process())

@@ -1,0 +1,119 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+import logging
+import sys
+import types
+
+import fixtures
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.patches import name
+from ironic_inspection_rules.tests.unit import base
+
+
+class Owner:
+
+    def __init__(self):
+        self.given = 1
+
+    def method(self, task, event='deploy'):
+        """Something to be found."""
+
+
+class Heir(Owner):
+    """A class that gives its instances what its parent does."""
+
+
+class NameTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.module = types.ModuleType('ironic_of_this_test')
+        self.module.Owner = Owner
+        self.module.Heir = Heir
+        self.module.empty = None
+        self.module.function = lambda a, b, *rest: None
+        self.useFixture(fixtures.MonkeyPatch(
+            'sys.modules', {**sys.modules, self.module.__name__:
+                            self.module}))
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.patches.name.release', lambda: '40.0.0'))
+
+    def name(self, path, *parameters, **more):
+        return name.Name(self.module.__name__, path, 'it is off',
+                         parameters or None, **more)
+
+    def test_what_has_the_name_is_found(self):
+        self.assertIs(Owner.method, self.name('Owner.method').find())
+        self.assertIsNone(self.name('Owner.moved').find())
+        self.assertIsNone(name.Name('ironic_of_no_test', 'a', 'b').find())
+
+    def test_it_can_mean_something_else(self):
+        self.name('function').put(len)
+        self.assertIs(len, self.module.function)
+        self.useFixture(fixtures.MonkeyPatch(f'{__name__}.Owner.method', 0))
+        self.name('Owner.method').put(max)
+        self.assertIs(max, Owner.method)
+
+    def test_what_is_as_needed_is_no_problem(self):
+        for each in (self.name('Owner'), self.name('empty'),
+                     self.name('Owner.given'), self.name('Heir.given'),
+                     self.name('Owner.method', 'self', 'task'),
+                     self.name('Owner.method', 'self', 'task', 'event'),
+                     self.name('function', 'a', 'b')):
+            self.assertIsNone(each.problem(), each)
+
+    def test_a_missing_name_is_a_problem(self):
+        for path in ('moved', 'Owner.moved', 'Moved.method'):
+            self.assertEqual(f'ironic_of_this_test.{path} is not there',
+                             self.name(path).problem())
+
+    def test_a_missing_module_is_one_where_every_release_has_it(self):
+        for everywhere, problem in ((False, None),
+                                    (True, 'ironic_40 is not there')):
+            self.assertEqual(problem, name.Name(
+                'ironic_40', 'a', 'b',
+                in_every_release=everywhere).problem())
+
+    def test_other_parameters_are_a_problem(self):
+        for path, parameters, takes in (
+                ('Owner.method', ('self', 'node'), 'self, task, event'),
+                ('function', ('a',), 'a, b, rest'),
+                ('function', ('b', 'a'), 'a, b, rest')):
+            problem = self.name(path, *parameters).problem()
+            needed = ', '.join(parameters)
+            self.assertEqual(
+                f'ironic_of_this_test.{path} takes '
+                f'({takes}) instead of ({needed})',
+                problem)
+
+    def test_what_is_no_function_has_no_parameters(self):
+        self.assertEqual('ironic_of_this_test.empty is not a function',
+                         self.name('empty', 'a').problem())
+
+    def test_all_required_names_that_are_missing_are_told(self):
+        error = self.assertRaises(
+            exceptions.UnsupportedIronic, name.check,
+            [self.name('moved'), self.name('Owner'), self.name('gone')])
+        self.assertEqual(
+            'Ironic 40.0.0 cannot be extended: '
+            'ironic_of_this_test.moved is not there, and without it it is '
+            'off; ironic_of_this_test.gone is not there, and without it it '
+            'is off', str(error))
+
+    def test_what_is_not_required_is_switched_off_with_a_warning(self):
+        log = self.useFixture(fixtures.FakeLogger(level=logging.WARNING))
+        name.check([self.name('moved', required=False), self.name('Owner')])
+        self.assertEqual(
+            'This Ironic, 40.0.0, is not one that is supported: '
+            'ironic_of_this_test.moved is not there. Without it it is off.\n',
+            log.output)

@@ -1,0 +1,63 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import contextlib
+import inspect
+
+import fixtures
+from ironic.drivers.modules.inspector import agent
+from ironic.drivers.modules.inspector import interface
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.patches import power
+from ironic_inspection_rules.tests.unit import base
+
+
+class PowerTestCase(base.IronicTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.seen = []
+        for name in ('ironic.drivers.modules.inspector.interface.Common.'
+                     '_power_on_or_reboot',
+                     'ironic_inspection_rules.patches.power.'
+                     '_stock_power_on_or_reboot'):
+            self.useFixture(fixtures.MonkeyPatch(
+                name, lambda interface, task: self.seen.append(task)))
+
+    @contextlib.contextmanager
+    def turn(self):
+        self.seen.append('turn begins')
+        yield
+        self.seen.append('turn ends')
+
+    def test_all_power_ons_for_inspection_lead_through_here(self):
+        for start in (agent.AgentInspect._start_managed_inspection,
+                      agent.AgentInspect._start_unmanaged_inspection):
+            self.assertIn('self._power_on_or_reboot(task)',
+                          inspect.getsource(start))
+
+    def test_a_machine_is_powered_on_in_its_turn(self):
+        power.around_power_on(self.turn)
+        interface.Common._power_on_or_reboot(None, 'machine')
+        self.assertEqual(['turn begins', 'machine', 'turn ends'], self.seen)
+
+    def test_pacing_twice_is_pacing_once(self):
+        for _time in range(2):
+            power.around_power_on(self.turn)
+        interface.Common._power_on_or_reboot(None, 'machine')
+        self.assertEqual(3, len(self.seen))
+
+    def test_a_pace_that_cannot_be_kept_is_refused(self):
+        del interface.Common._power_on_or_reboot
+        self.assertRaises(exceptions.Invalid, power.around_power_on,
+                          self.turn)

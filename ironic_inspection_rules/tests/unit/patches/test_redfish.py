@@ -1,0 +1,86 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import fixtures
+from ironic.drivers.modules.redfish import inspect as redfish_inspect
+
+from ironic_inspection_rules.patches import redfish
+from ironic_inspection_rules.tests.unit.inspection import base
+
+
+class ReconcilePropertiesTestCase(base.GlueTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.task.node.properties = {'old': 1, 'kept': 1}
+        self.task.node.save()
+
+    def inspect(self, *steps):
+        """Inspect as Ironic does.
+
+        :param steps: functions of the node, in the place of hooks and rules.
+        """
+        def inspect_hardware(interface, task):
+            inspected_properties = task.node.properties
+            inspected_properties['memory_mb'] = 4096
+            for step in steps:
+                step(task.node)
+            task.node.properties = inspected_properties
+            task.node.save()
+
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.patches.redfish._stock_inspect_hardware',
+            inspect_hardware))
+        redfish._inspect_hardware(redfish_inspect.RedfishInspect, self.task)
+        return self.stored_node().properties
+
+    def rules(self, **properties):
+        """A phase of rules: what it replaces the properties by."""
+        def step(node):
+            redfish.reconcile_properties(self.task)
+            self.seen = dict(node.properties)
+            node.properties = properties
+            node.save()
+            redfish.reconcile_properties(self.task)
+        return step
+
+    @staticmethod
+    def save_something_else(node):
+        node.extra = {'a': 1}
+        node.save()
+
+    @staticmethod
+    def find(node):
+        node.set_property('cpu_arch', 'x86_64')
+        node.save()
+
+    def test_what_rules_made_of_them_is_what_stays(self):
+        self.assertEqual({'rack': {'row': 7}, 'memory_mb': 1},
+                         self.inspect(self.rules(rack={'row': 7},
+                                                 memory_mb=1)))
+
+    def test_rules_see_what_was_found_whatever_was_saved_before(self):
+        self.inspect(self.save_something_else, self.rules())
+
+        self.assertEqual({'old': 1, 'kept': 1, 'memory_mb': 4096}, self.seen)
+
+    def test_what_is_found_between_two_phases_stays(self):
+        self.assertEqual({'cpu_arch': 'x86_64', 'last': 1}, self.inspect(
+            self.rules(first=1), self.find,
+            lambda node: self.rules(last=1, cpu_arch=node.properties[
+                'cpu_arch'])(node)))
+        self.assertEqual({'first': 1, 'cpu_arch': 'x86_64'}, self.seen)
+
+    def test_other_inspections_are_left_alone(self):
+        redfish.reconcile_properties(self.task)
+
+        self.assertEqual(set(), self.task.node.obj_what_changed())

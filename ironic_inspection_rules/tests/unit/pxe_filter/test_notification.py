@@ -1,0 +1,111 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import fixtures
+import oslo_messaging
+import stevedore
+
+from ironic_inspection_rules.pxe_filter import notification
+from ironic_inspection_rules.tests.unit import base
+
+MAC = '52:54:00:00:00:01'
+
+
+class FakeSender:
+
+    def __init__(self):
+        self.sent = []
+        self.broken = False
+
+    def send(self, change):
+        if self.broken:
+            raise oslo_messaging.MessageDeliveryFailure('no bus')
+        self.sent.append(change)
+
+
+class PxeFilterDriverTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.sender = FakeSender()
+        self.driver = notification.PxeFilterDriver(
+            None, topics=[], transport=None, sender=self.sender)
+
+    def notify(self, event, **payload):
+        """Pass one notification; return all that was sent so far."""
+        self.driver.notify({}, {'event_type': f'baremetal.{event}', 'payload':
+                                {'ironic_object.data': payload}}, 'info', 0)
+        return self.sender.sent
+
+    def test_a_new_or_changed_port_is_known(self):
+        for action in ('create', 'update'):
+            self.sender.sent.clear()
+            self.assertEqual(
+                [('blacklist', 'add', 'uuid', MAC)],
+                self.notify(f'port.{action}.end', uuid='uuid', address=MAC))
+
+    def test_a_deleted_port_is_known_no_longer(self):
+        self.assertEqual(
+            [('blacklist', 'remove', 'uuid', MAC)],
+            self.notify('port.delete.end', uuid='uuid', address=MAC))
+
+    def test_a_port_group_is_known_if_it_has_an_address(self):
+        self.assertEqual([], self.notify('portgroup.create.end', uuid='uuid',
+                                         address=None))
+        self.assertEqual(
+            [('blacklist', 'add', 'uuid', MAC)],
+            self.notify('portgroup.create.end', uuid='uuid', address=MAC))
+
+    def test_only_what_has_happened_counts(self):
+        self.assertEqual([], self.notify('port.create.start', uuid='uuid',
+                                         address=MAC))
+        self.assertEqual([], self.notify('port.create.error', uuid='uuid',
+                                         address=MAC))
+
+    def test_an_inspection_that_begins_is_one_message(self):
+        for state in ('inspecting', 'inspect wait'):
+            self.sender.sent.clear()
+            self.assertEqual(
+                [('whitelist', 'add', None, None)],
+                self.notify('node.provision_set.start', uuid='uuid',
+                            provision_state=state,
+                            previous_provision_state='manageable'))
+
+    def test_an_inspection_that_ends_is_one_message(self):
+        for state in ('manageable', 'inspect failed'):
+            self.sender.sent.clear()
+            self.assertEqual(
+                [('whitelist', 'remove', None, None)],
+                self.notify('node.provision_set.end', uuid='uuid',
+                            provision_state=state,
+                            previous_provision_state='inspecting'))
+
+    def test_other_states_and_events_mean_nothing(self):
+        self.assertEqual([], self.notify(
+            'node.provision_set.end', uuid='uuid', provision_state='active',
+            previous_provision_state='deploying'))
+        self.assertEqual([], self.notify('node.create.end', uuid='uuid'))
+
+    def test_ironic_does_not_suffer_from_a_broken_bus(self):
+        log = self.useFixture(fixtures.FakeLogger())
+        self.sender.broken = True
+        for _port in range(3):
+            self.notify('port.create.end', uuid='uuid', address=MAC)
+        self.assertEqual(1, log.output.count('no bus'))
+        self.sender.broken = False
+        self.notify('port.create.end', uuid='uuid', address=MAC)
+        self.assertIn('works again', log.output)
+
+    def test_oslo_messaging_finds_it_by_name(self):
+        found = stevedore.DriverManager(
+            'oslo.messaging.notify.drivers', 'inspection-pxe-filter')
+        self.assertIs(notification.PxeFilterDriver, found.driver)

@@ -1,0 +1,64 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What tests of the queue stand on: a database whose time passes at will."""
+
+import contextlib
+
+from oslo_db.sqlalchemy import enginefacade
+import sqlalchemy as sa
+
+from ironic_inspection_rules.db import models
+from ironic_inspection_rules.queue import database_queue
+from ironic_inspection_rules.tests import database
+from ironic_inspection_rules.tests.unit import base
+
+LEASE = 60.0
+
+
+def pass_time(seconds):
+    """Make what is due in so many seconds due now."""
+    with enginefacade.writer.get_engine().begin() as connection:
+        connection.execute(sa.update(models.Request).values(
+            due_at=models.Request.due_at - seconds))
+
+
+@contextlib.contextmanager
+def statements():
+    """Note what the database is asked for in this context, and commits."""
+    asked = []
+
+    def note(connection, cursor, statement, *args):
+        # Servers are asked for more in each new connection.
+        if 'ir_' in statement:
+            asked.append(statement)
+
+    def note_commit(connection):
+        asked.append('COMMIT')
+    engine = enginefacade.writer.get_engine()
+    events = (('before_cursor_execute', note), ('commit', note_commit))
+    for event, listener in events:
+        sa.event.listen(engine, event, listener)
+    try:
+        yield asked
+    finally:
+        for event, listener in events:
+            sa.event.remove(engine, event, listener)
+
+
+class QueueTestCase(base.TestCase):
+    """A test with a queue in a database of its own."""
+
+    def setUp(self):
+        super().setUp()
+        self.useFixture(database.Database())
+        self.queue = database_queue.DatabaseQueue(LEASE)

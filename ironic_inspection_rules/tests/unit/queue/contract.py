@@ -1,0 +1,333 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The promise of a queue, as tests."""
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.queue import request as queue_request
+from ironic_inspection_rules.queue import state
+
+LEASE = 60.0
+NODE = 'd3a2c2a6-4ab1-4a0c-9d5e-0c6a5f4d9b11'
+OTHER = '7f6b1f52-5f3c-4b71-8a75-3c1c5a2ce0fd'
+UNKNOWN = '11111111-2222-4333-8444-555555555555'
+
+
+class QueueContract:
+    """What every queue must do; a test case adds ``queue`` and what it needs.
+
+    ``pass_time(seconds)`` makes the queue's clock show a later time,
+    ``stored_checkpoints()`` reads those of all requests, oldest first.
+    """
+
+    def put(self, node=NODE, event=queue_request.CONTINUE, mark='first'):
+        return self.queue.put(node, event, {'mark': mark}, {'logs': mark},
+                              {'early': mark})
+
+    def take(self, worker='w1'):
+        request = self.queue.get(worker)
+        return self.queue.begin(request, state.PROCESSING)
+
+    def test_a_request_waits_with_all_that_was_posted(self):
+        put = self.put()
+        got = self.queue.get('w1')
+        self.assertEqual(put.uuid, got.uuid)
+        self.assertEqual(
+            (NODE, queue_request.CONTINUE, state.WAITING, 0, 'w1'),
+            (got.node_uuid, got.event, got.state, got.attempts, got.worker))
+        self.assertEqual(
+            ({'mark': 'first'}, {'logs': 'first'}, {'early': 'first'}),
+            (got.inventory, got.plugin_data, got.checkpoints))
+
+    def test_an_empty_queue_gives_nothing(self):
+        self.assertIsNone(self.queue.get('w1'))
+
+    def test_what_waited_longest_comes_first(self):
+        first, second = self.put(NODE), self.put(OTHER)
+        self.assertEqual([first.uuid, second.uuid],
+                         [self.queue.get('w1').uuid,
+                          self.queue.get('w2').uuid])
+
+    def test_a_leased_request_is_given_to_nobody_else(self):
+        self.put()
+        self.queue.get('w1')
+        self.pass_time(LEASE - 1)
+        self.assertIsNone(self.queue.get('w2'))
+
+    def test_beginning_counts_an_attempt(self):
+        self.put()
+        begun = self.take()
+        self.assertEqual((state.PROCESSING, 1), (begun.state, begun.attempts))
+        found = self.queue.find(begun.uuid)
+        self.assertEqual((state.PROCESSING, 1), (found.state, found.attempts))
+
+    def test_getting_alone_counts_no_attempt(self):
+        self.put()
+        self.queue.get('w1')
+        self.pass_time(LEASE)
+        self.assertEqual(0, self.queue.get('w2').attempts)
+
+    def test_after_the_lease_another_worker_is_given_the_request(self):
+        self.put()
+        lost = self.take('w1')
+        self.pass_time(LEASE)
+        again = self.queue.get('w2')
+        self.assertEqual((lost.uuid, state.PROCESSING, 1, 'w2'),
+                         (again.uuid, again.state, again.attempts,
+                          again.worker))
+
+    def test_who_lost_the_lease_cannot_touch_the_request(self):
+        self.put()
+        lost = self.take('w1')
+        self.pass_time(LEASE)
+        taken = self.take('w2')
+        for attempt in (lambda: self.queue.begin(lost, state.PROCESSING),
+                        lambda: self.queue.save_checkpoints(lost, {}),
+                        lambda: self.queue.consume(lost),
+                        lambda: self.queue.retry(lost, 0)):
+            self.assertRaises(exceptions.LeaseLost, attempt)
+        found = self.queue.find(taken.uuid)
+        self.assertEqual((taken.token, state.PROCESSING, 2),
+                         (found.token, found.state, found.attempts))
+
+    def test_the_same_worker_needs_the_token_of_its_last_delivery(self):
+        self.put()
+        lost = self.take('w1')
+        self.pass_time(LEASE)
+        self.take('w1')
+        self.assertRaises(exceptions.LeaseLost, self.queue.consume, lost)
+
+    def test_a_sign_of_life_keeps_the_lease(self):
+        self.put()
+        held = self.take('w1')
+        for _turn in range(3):
+            self.pass_time(LEASE - 1)
+            self.assertEqual(set(), self.queue.heartbeat([held]))
+        self.assertIsNone(self.queue.get('w2'))
+
+    def test_going_on_is_a_sign_of_life(self):
+        self.put()
+        got = self.queue.get('w1')
+        self.pass_time(LEASE - 1)
+        begun = self.queue.begin(got, state.PROCESSING)
+        self.pass_time(LEASE - 1)
+        self.queue.save_checkpoints(begun, {'main': []})
+        self.pass_time(LEASE - 1)
+        self.assertIsNone(self.queue.get('w2'))
+
+    def test_a_sign_of_life_tells_what_was_lost(self):
+        self.put(NODE)
+        self.put(OTHER)
+        lost = self.take('w1')
+        self.pass_time(LEASE)
+        kept = self.take('w1')
+        taken = self.take('w2')
+        self.assertEqual(lost.uuid, taken.uuid)
+        self.assertEqual({lost.delivery},
+                         self.queue.heartbeat([lost, kept, taken]))
+        self.assertEqual(set(), self.queue.heartbeat([]))
+
+    def test_a_consumed_request_is_finished(self):
+        self.put()
+        request = self.take()
+        self.queue.consume(request)
+        self.pass_time(2 * LEASE)
+        self.assertIsNone(self.queue.get('w2'))
+        done = self.queue.find(request.uuid)
+        self.assertEqual((state.FINISHED, None),
+                         (done.state, done.last_error))
+
+    def test_a_failed_request_tells_why(self):
+        self.put()
+        request = self.take()
+        self.queue.consume(request, 'no disk')
+        done = self.queue.find(request.uuid)
+        self.assertEqual((state.ERROR, 'no disk'),
+                         (done.state, done.last_error))
+
+    def test_a_retried_request_comes_again_after_its_delay(self):
+        self.put()
+        request = self.take()
+        self.queue.retry(request, 5, 'database away')
+        self.assertIsNone(self.queue.get('w1'))
+        self.pass_time(5)
+        again = self.queue.get('w2')
+        self.assertEqual(
+            (request.uuid, state.PROCESSING, 1, 'database away'),
+            (again.uuid, again.state, again.attempts, again.last_error))
+
+    def test_notes_reach_the_next_attempt(self):
+        self.put()
+        saved = self.queue.save_checkpoints(self.take(), {'preprocess': ['x']})
+        self.assertEqual({'preprocess': ['x']}, saved.checkpoints)
+        self.pass_time(LEASE)
+        self.assertEqual(saved.checkpoints, self.queue.get('w2').checkpoints)
+
+    def test_the_same_inventory_again_is_the_same_request(self):
+        first = self.put(mark='first')
+        again = self.put(mark='second')
+        self.assertEqual(first.uuid, again.uuid)
+        got = self.queue.get('w1')
+        self.assertEqual(({'mark': 'second'}, {'early': 'second'}),
+                         (got.inventory, got.checkpoints))
+        self.assertIsNone(self.queue.get('w2'))
+
+    def test_new_data_have_the_whole_time_to_lock_the_node(self):
+        node_uuid = self.put(mark='first').node_uuid
+        self.queue.retry(self.queue.get('w1'), 5, node_locked=True)
+        self.assertEqual(1, self.queue.find_open(node_uuid).lock_failures)
+        self.put(mark='second')
+        self.assertEqual(0, self.queue.find_open(node_uuid).lock_failures)
+
+    def test_new_data_are_not_missed_by_a_worker_about_to_begin(self):
+        self.put(mark='first')
+        stale = self.queue.get('w1')
+        self.put(mark='second')
+        self.assertRaises(exceptions.LeaseLost, self.queue.begin, stale,
+                          state.PROCESSING)
+        self.assertEqual({'mark': 'second'}, self.queue.get('w2').inventory)
+
+    def test_a_node_in_processing_takes_no_second_request(self):
+        self.put()
+        self.take()
+        for event in queue_request.EVENTS:
+            self.assertRaises(exceptions.RequestPending, self.put,
+                              event=event)
+
+    def test_a_posted_inventory_displaces_what_else_waits(self):
+        for event in (queue_request.REAPPLY, queue_request.TIMEOUT):
+            waiting = self.put(event=event)
+            posted = self.put()
+            self.assertEqual(state.ERROR,
+                             self.queue.find(waiting.uuid).state)
+            self.queue.consume(self.queue.get('w1'))
+            self.assertEqual(state.FINISHED,
+                             self.queue.find(posted.uuid).state)
+
+    def test_nothing_displaces_a_posted_inventory(self):
+        self.put()
+        for event in (queue_request.REAPPLY, queue_request.TIMEOUT):
+            self.assertRaises(exceptions.RequestPending, self.put,
+                              event=event)
+
+    def test_a_node_takes_a_new_request_when_the_last_is_done(self):
+        self.put()
+        done = self.take()
+        self.queue.consume(done)
+        self.assertNotEqual(done.uuid, self.put().uuid)
+
+    def test_the_open_request_of_a_node_is_known(self):
+        self.assertIsNone(self.queue.find_open(NODE))
+        put = self.put()
+        self.assertEqual(put.uuid, self.queue.find_open(NODE).uuid)
+        self.queue.consume(self.take())
+        self.assertIsNone(self.queue.find_open(NODE))
+
+    def test_a_waiting_request_can_be_aborted(self):
+        request = self.put()
+        aborted = self.queue.abort(request.uuid, 'by request')
+        self.assertEqual((state.ERROR, 'by request'),
+                         (aborted.state, aborted.last_error))
+        self.assertEqual(state.ERROR, self.queue.find(request.uuid).state)
+        self.assertIsNone(self.queue.get('w1'))
+
+    def test_an_aborted_request_is_not_begun(self):
+        self.put()
+        got = self.queue.get('w1')
+        self.queue.abort(got.uuid, 'by request')
+        self.assertRaises(exceptions.LeaseLost, self.queue.begin, got,
+                          state.PROCESSING)
+
+    def test_only_a_waiting_request_can_be_aborted(self):
+        self.put()
+        request = self.take()
+        self.assertRaises(exceptions.RequestNotWaiting, self.queue.abort,
+                          request.uuid, 'by request')
+        self.queue.consume(request)
+        self.assertRaises(exceptions.RequestNotWaiting, self.queue.abort,
+                          request.uuid, 'by request')
+        self.assertRaises(exceptions.RequestNotFound, self.queue.abort,
+                          UNKNOWN, 'by request')
+
+    def test_what_a_dead_worker_held_is_returned(self):
+        self.put()
+        held = self.take('w1')
+        self.assertEqual([], self.queue.expire())
+        self.pass_time(LEASE)
+        self.assertEqual([(held.uuid, NODE, 'w1', False)],
+                         self.queue.expire())
+        self.assertEqual([], self.queue.expire())
+        self.assertRaises(exceptions.LeaseLost, self.queue.consume, held)
+        self.assertEqual(held.uuid, self.queue.get('w2').uuid)
+
+    def test_a_done_request_lapses_once_in_case_its_node_is_locked(self):
+        self.put()
+        done = self.take('w1')
+        self.queue.consume(done)
+        self.assertTrue(self.queue.is_held(NODE, done.delivery))
+        self.pass_time(LEASE)
+        self.assertFalse(self.queue.is_held(NODE, done.delivery))
+        self.assertEqual([(done.uuid, NODE, 'w1', True)],
+                         self.queue.expire())
+        self.assertEqual([], self.queue.expire())
+        self.assertEqual(state.FINISHED, self.queue.find(done.uuid).state)
+
+    def test_it_is_known_which_delivery_holds_a_node(self):
+        self.put()
+        first = self.queue.get('w1')
+        self.assertTrue(self.queue.is_held(NODE, first.delivery))
+        self.assertFalse(self.queue.is_held(OTHER, first.delivery))
+        self.pass_time(LEASE)
+        self.assertTrue(self.queue.is_held(NODE, first.delivery))
+        second = self.queue.get('w1')
+        self.assertFalse(self.queue.is_held(NODE, first.delivery))
+        self.assertTrue(self.queue.is_held(NODE, second.delivery))
+        self.queue.retry(second, 0)
+        self.assertFalse(self.queue.is_held(NODE, second.delivery))
+
+    def test_a_worker_of_an_earlier_release_holds_nodes_in_its_name(self):
+        self.put()
+        self.assertFalse(self.queue.is_held(NODE, 'w1'))
+        self.queue.get('w1')
+        self.assertTrue(self.queue.is_held(NODE, 'w1'))
+        self.assertFalse(self.queue.is_held(NODE, 'w2'))
+
+    def test_a_done_request_is_not_prolonged(self):
+        self.put()
+        done = self.take('w1')
+        self.queue.consume(done)
+        self.assertEqual({done.delivery}, self.queue.heartbeat([done]))
+        self.pass_time(LEASE)
+        self.assertFalse(self.queue.is_held(NODE, done.delivery))
+
+    def test_what_attempts_have_done_is_forgotten_at_the_end(self):
+        self.put()
+        self.queue.consume(self.queue.save_checkpoints(
+            self.take(), {'main': ['secret']}))
+        aborted = self.put(OTHER)
+        self.queue.abort(aborted.uuid, 'by request')
+        self.assertEqual([{}, {}], self.stored_checkpoints())
+
+    def test_only_the_machine_replaces_data_that_wait(self):
+        first = self.queue.put(NODE, queue_request.CONTINUE, {'a': 1}, {},
+                               sender='192.0.2.1', trusted=False)
+        refused = self.assertRaises(
+            exceptions.AnotherSender, self.queue.put, NODE,
+            queue_request.CONTINUE, {'a': 2}, {}, sender='192.0.2.2',
+            trusted=False)
+        self.assertEqual('192.0.2.1', refused.sender)
+        for data, trusted in (({'a': 1}, False), ({'a': 2}, True)):
+            again = self.queue.put(NODE, queue_request.CONTINUE, data, {},
+                                   sender='192.0.2.3', trusted=trusted)
+            self.assertEqual((first.uuid, '192.0.2.3'),
+                             (again.uuid, again.sender))
+        self.assertEqual({'a': 2}, self.queue.get('w1').inventory)

@@ -1,0 +1,60 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+from ironic_inspection_rules.queue import decision
+from ironic_inspection_rules.queue import request as queue_request
+from ironic_inspection_rules.queue import state
+from ironic_inspection_rules.tests.unit import base
+
+
+class DecideTestCase(base.TestCase):
+
+    def decide(self, **values):
+        request = queue_request.Request('uuid', 'node', **{
+            'event': queue_request.CONTINUE, **values})
+        return decision.decide(request, max_attempts=3)
+
+    def test_a_waiting_request_is_processed(self):
+        self.assertEqual((state.PROCESSING, None), self.decide())
+
+    def test_a_repetition_is_forgiven(self):
+        self.assertEqual((state.PROCESSING, None),
+                         self.decide(state=state.PROCESSING, attempts=2))
+
+    def test_a_repetition_too_many_is_not(self):
+        decided = self.decide(state=state.PROCESSING, attempts=3)
+        self.assertEqual(state.ERROR, decided.state)
+        self.assertIn('given up after 3 attempts', decided.refusal)
+
+    def test_an_illegal_transition_is_refused(self):
+        decided = self.decide(state=state.STARTING)
+        self.assertEqual('the event continue is not allowed in the state '
+                         'starting', decided.refusal)
+
+    def test_a_timeout_waits_until_it_has_run(self):
+        self.assertEqual((state.WAITING, None),
+                         self.decide(event=queue_request.TIMEOUT))
+
+
+class LockDelayTestCase(base.TestCase):
+
+    def delays(self, interval, timeout, count):
+        return [decision.lock_delay(failures, interval, timeout)
+                for failures in range(count)]
+
+    def test_it_doubles_up_to_a_limit(self):
+        self.assertEqual([4.0, 8.0, 16.0, 30.0, 30.0],
+                         self.delays(4.0, 900.0, 5))
+
+    def test_it_ends(self):
+        self.assertEqual([1.0, 2.0, 4.0, None, None],
+                         self.delays(1.0, 7.0, 5))

@@ -1,0 +1,232 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import contextlib
+
+from oslo_db import exception as db_exc
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.queue import decision
+from ironic_inspection_rules.queue import delivery
+from ironic_inspection_rules.queue import request as queue_request
+from ironic_inspection_rules.queue import state
+from ironic_inspection_rules.tests.unit.queue import base
+
+ATTEMPTS = 3
+RETRY = 2.0
+LOCK_TIMEOUT = 100.0
+
+
+class Killed(BaseException):
+    """The process ends here: nothing after this line of it happens."""
+
+
+class FakeProcessor:
+    """Nodes as a dictionary of marks; dies or fails where it is told to."""
+
+    def __init__(self):
+        self.calls = []
+        self.locked = set()
+        self.failed = {}
+        self.finding = delivery.NodeCheck()
+        self.trouble = {}
+
+    def _reach(self, step):
+        self.calls.append(step)
+        if self.trouble.get(step):
+            raise self.trouble[step].pop(0)
+
+    @contextlib.contextmanager
+    def lock(self, request):
+        self._reach('lock')
+        self.locked.add(request.node_uuid)
+        yield request.node_uuid
+        self._reach('unlock')
+        self.locked.discard(request.node_uuid)
+
+    def check(self, node, request):
+        self._reach('check')
+        return self.finding
+
+    def run(self, node, request, saved):
+        self._reach('run')
+        return self.failed.get(node)
+
+    def fail(self, node, request, reason):
+        self._reach('fail')
+        self.failed[node] = reason
+
+
+class DelivererTestCase(base.QueueTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.processor = FakeProcessor()
+        self.deliverer = delivery.Deliverer(
+            self.queue, self.processor, ATTEMPTS, RETRY, LOCK_TIMEOUT)
+        self.request = self.queue.put('node', queue_request.CONTINUE)
+
+    def deliver(self, name='w1'):
+        return self.deliverer.deliver(self.queue.get(name))
+
+    def outcome(self):
+        request = self.queue.find(self.request.uuid)
+        return request.state, request.attempts, request.last_error
+
+    def test_the_steps_come_in_order(self):
+        self.assertIs(delivery.Outcome.FINISHED, self.deliver())
+        self.assertEqual(['lock', 'check', 'run', 'unlock'],
+                         self.processor.calls)
+        self.assertEqual((state.FINISHED, 1, None), self.outcome())
+
+    def test_the_node_is_locked_until_the_request_is_consumed(self):
+        consume = self.queue.consume
+        locked = []
+
+        def consume_and_look(request, error=None):
+            locked.extend(self.processor.locked)
+            return consume(request, error)
+        self.queue.consume = consume_and_look
+        self.deliver()
+        self.assertEqual(['node'], locked)
+
+    def test_a_failed_request_is_not_tried_again(self):
+        self.processor.failed['node'] = 'no disk'
+        self.assertIs(delivery.Outcome.FAILED, self.deliver())
+        self.assertEqual((state.ERROR, 1, 'no disk'), self.outcome())
+
+    def test_a_locked_node_costs_no_attempt(self):
+        self.processor.trouble['lock'] = [exceptions.NodeBusy('busy')] * 3
+        for delay in (RETRY, 2 * RETRY, 4 * RETRY):
+            self.assertIs(delivery.Outcome.RETRIED, self.deliver())
+            base.pass_time(delay - 0.5)
+            self.assertIsNone(self.queue.get('w1'))
+            base.pass_time(0.5)
+        self.assertIs(delivery.Outcome.FINISHED, self.deliver())
+        self.assertEqual((state.FINISHED, 1, None), self.outcome())
+
+    def test_a_node_that_stays_locked_ends_the_request(self):
+        self.processor.trouble['lock'] = [exceptions.NodeBusy('busy')] * 9
+        outcomes = []
+        while self.queue.find_open('node'):
+            outcomes.append(self.deliver())
+            base.pass_time(decision.MAX_DELAY)
+        # After 2, 4, 8, 16, 30, 30 and 30 seconds.
+        self.assertEqual([delivery.Outcome.RETRIED] * 7
+                         + [delivery.Outcome.FAILED], outcomes)
+        self.assertEqual(
+            (state.ERROR, 0, 'given up as its node stays locked: busy'),
+            self.outcome())
+
+    def test_an_attempt_ends_the_count_of_failures_to_lock(self):
+        self.processor.trouble['lock'] = [exceptions.NodeBusy('busy')] * 2
+        self.processor.trouble['run'] = [exceptions.TemporaryFailure('x')]
+        for _turn in range(3):
+            self.deliver()
+            base.pass_time(decision.MAX_DELAY)
+        self.assertEqual(0, self.queue.find_open('node').lock_failures)
+
+    def test_the_request_of_a_deleted_node_is_consumed(self):
+        self.processor.trouble['lock'] = [exceptions.NodeGone('gone')]
+        self.assertIs(delivery.Outcome.FAILED, self.deliver())
+        self.assertEqual((state.ERROR, 0, 'gone'), self.outcome())
+
+    def test_a_wrong_state_of_the_node_fails_the_request(self):
+        self.processor.finding = delivery.NodeCheck(obstacle='it is active')
+        self.assertIs(delivery.Outcome.FAILED, self.deliver())
+        self.assertEqual((state.ERROR, 0, 'it is active'), self.outcome())
+        self.assertEqual({'node': 'it is active'}, self.processor.failed)
+        self.assertNotIn('run', self.processor.calls)
+
+    def test_what_was_finished_before_is_only_consumed(self):
+        self.processor.finding = delivery.NodeCheck(done=True)
+        self.assertIs(delivery.Outcome.FINISHED, self.deliver())
+        self.assertNotIn('run', self.processor.calls)
+        self.assertEqual((state.FINISHED, 0, None), self.outcome())
+
+    def test_what_failed_for_a_while_is_tried_again(self):
+        self.processor.trouble['run'] = [
+            exceptions.TemporaryFailure('database away')]
+        self.assertIs(delivery.Outcome.RETRIED, self.deliver())
+        self.assertEqual((state.PROCESSING, 1, 'database away'),
+                         self.outcome())
+        base.pass_time(RETRY)
+        self.assertIs(delivery.Outcome.FINISHED, self.deliver())
+        self.assertEqual((state.FINISHED, 2, None), self.outcome())
+
+    def test_what_broke_off_is_tried_again(self):
+        self.processor.trouble['unlock'] = [ValueError('surprise')]
+        self.processor.trouble['run'] = [ValueError('surprise')]
+        self.assertIs(delivery.Outcome.RETRIED, self.deliver())
+        self.assertEqual((state.PROCESSING, 1, 'surprise'), self.outcome())
+
+    def test_a_queue_that_went_away_gets_its_request_back_by_the_lease(self):
+        self.processor.trouble['run'] = [db_exc.DBConnectionError('away')]
+        self.assertIs(delivery.Outcome.LOST, self.deliver())
+        self.assertIsNone(self.queue.get('w2'))
+        base.pass_time(base.LEASE)
+        self.assertIs(delivery.Outcome.FINISHED, self.deliver('w2'))
+
+    def test_attempts_are_bounded(self):
+        self.processor.trouble['run'] = [
+            exceptions.TemporaryFailure(f'trouble {number}')
+            for number in range(10)]
+        for _turn in range(ATTEMPTS):
+            self.assertIs(delivery.Outcome.RETRIED, self.deliver())
+            base.pass_time(RETRY)
+        self.assertIs(delivery.Outcome.FAILED, self.deliver())
+        reason = ('given up after 3 attempts; the last one failed: '
+                  'trouble 2')
+        self.assertEqual((state.ERROR, 3, reason), self.outcome())
+        self.assertEqual({'node': reason}, self.processor.failed)
+
+    def test_another_worker_goes_on_wherever_one_dies(self):
+        for step in ('lock', 'check', 'run'):
+            with self.subTest(step=step):
+                self.processor.trouble[step] = [Killed()]
+                self.request = self.queue.put('node', queue_request.CONTINUE)
+                self.assertRaises(Killed, self.deliver, 'w1')
+                self.assertIsNone(self.queue.get('w2'))
+                base.pass_time(base.LEASE)
+                self.assertIs(delivery.Outcome.FINISHED, self.deliver('w2'))
+
+    def test_a_request_that_kills_its_workers_is_given_up(self):
+        self.processor.trouble['run'] = [Killed(), Killed(), Killed()]
+        for number in range(3):
+            self.assertRaises(Killed, self.deliver, f'w{number}')
+            base.pass_time(base.LEASE)
+        self.assertIs(delivery.Outcome.FAILED, self.deliver('w9'))
+        self.assertIn('none of the workers lived', self.outcome()[2])
+
+    def test_who_wakes_up_too_late_does_not_fail_the_node(self):
+        self.processor.finding = delivery.NodeCheck(obstacle='it is active')
+        late = self.queue.get('w1')
+        base.pass_time(base.LEASE)
+        self.queue.get('w2')
+        self.assertIs(delivery.Outcome.LOST, self.deliverer.deliver(late))
+        self.assertEqual({}, self.processor.failed)
+
+    def test_who_wakes_up_too_late_does_not_begin(self):
+        late = self.queue.get('w1')
+        base.pass_time(base.LEASE)
+        self.deliver('w2')
+        self.assertIs(delivery.Outcome.LOST, self.deliverer.deliver(late))
+        self.assertEqual(1, self.processor.calls.count('run'))
+
+    def test_a_timeout_ends_in_error(self):
+        request = self.queue.put('late', queue_request.TIMEOUT)
+        self.queue.abort(self.request.uuid, 'out of the way')
+        self.processor.failed['late'] = 'timed out'
+        self.assertIs(delivery.Outcome.FAILED, self.deliver())
+        done = self.queue.find(request.uuid)
+        self.assertEqual((state.ERROR, 'timed out'),
+                         (done.state, done.last_error))

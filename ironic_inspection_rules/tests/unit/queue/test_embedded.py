@@ -1,0 +1,83 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import threading
+import types
+
+import fixtures
+
+from ironic_inspection_rules import conf
+from ironic_inspection_rules.queue import embedded
+from ironic_inspection_rules.tests.unit import base
+
+PATIENCE = 10
+
+
+class FakeWorkerService:
+
+    def __init__(self, name):
+        self.name = name
+        self.started = False
+        self.stopped = threading.Event()
+
+    def start(self):
+        self.started = True
+
+    def stop(self):
+        self.stopped.set()
+
+    def is_working(self):
+        return not self.stopped.is_set()
+
+
+class EmbeddedTestCase(base.IronicTestCase):
+
+    def setUp(self):
+        super().setUp()
+        conf.register_opts(self.cfg.conf)
+
+    def use_conductor(self):
+        manager = types.SimpleNamespace(_shutdown=threading.Event(),
+                                        has_reserved=lambda: False)
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.common.rpc.GLOBAL_MANAGER', manager))
+        return manager
+
+    def test_the_all_in_one_ironic_wants_one(self):
+        self.use_conductor()
+        for transport, expected in (('none', True), ('json-rpc', False),
+                                    ('oslo', False)):
+            self.config(rpc_transport=transport)
+            self.assertEqual(expected, embedded.is_wanted())
+
+    def test_the_operator_may_decide(self):
+        self.use_conductor()
+        for wanted in (True, False):
+            self.config(group='inspection_queue', embedded=wanted)
+            self.assertEqual(wanted, embedded.is_wanted())
+
+    def test_an_api_without_a_conductor_has_none(self):
+        self.config(group='inspection_queue', embedded=True)
+        self.assertFalse(embedded.is_wanted())
+
+    def test_it_stops_with_the_conductor(self):
+        manager = self.use_conductor()
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.queue.service.WorkerService',
+            FakeWorkerService))
+        started = embedded.start()
+        self.assertTrue(started.started)
+        self.assertFalse(started.stopped.is_set())
+        self.assertTrue(manager.has_reserved())
+        manager._shutdown.set()
+        self.assertTrue(started.stopped.wait(PATIENCE))
+        self.assertFalse(manager.has_reserved())

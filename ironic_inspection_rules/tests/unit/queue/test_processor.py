@@ -1,0 +1,320 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Carrying out requests on nodes in a real database."""
+
+import datetime
+import types
+from unittest import mock
+
+import fixtures
+from ironic.common import exception as ironic_exception
+from ironic.common import state_machine
+from ironic.common import states
+from oslo_db import exception as db_exc
+from oslo_utils import timeutils
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.queue import checkpoints
+from ironic_inspection_rules.queue import database_queue
+from ironic_inspection_rules.queue import delivery
+from ironic_inspection_rules.queue import processor
+from ironic_inspection_rules.queue import request as queue_request
+from ironic_inspection_rules.queue import state
+from ironic_inspection_rules.queue import worker
+from ironic_inspection_rules.tests.unit.inspection import base
+
+NAME = worker.make_name('here')
+
+
+class InspectorTestCase(base.GlueTestCase):
+    """A worker with a request for the node of the test."""
+
+    event = queue_request.CONTINUE
+
+    def setUp(self):
+        super().setUp()
+        self.node = self.task.node
+        self.queue = database_queue.DatabaseQueue(60)
+        self.inspector = processor.RequestProcessor(self.queue, timeout=900)
+        self.request = self.get(NAME)
+        self.driver = types.SimpleNamespace(
+            inspect=mock.Mock(hooks=[]), network=mock.Mock(),
+            power=mock.Mock())
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.common.driver_factory.build_driver_for_task',
+            lambda task: self.driver))
+
+    def get(self, name):
+        self.queue.put(self.node.uuid, self.event, {'cpu': 1}, {'logs': 'x'},
+                       {'early': {'set': {'early': 1}, 'unset': []}})
+        return self.queue.get(name)
+
+    def lock(self):
+        return self.inspector.lock(self.request)
+
+    def set_node(self, **fields):
+        node = self.stored_node()
+        for name, value in fields.items():
+            setattr(node, name, value)
+        node.save()
+
+    def run_request(self):
+        with self.lock() as task:
+            self.request = self.queue.begin(self.request, state.PROCESSING)
+            return self.inspector.run(
+                task, self.request,
+                checkpoints.Checkpoints(self.queue, self.request))
+
+
+class InspectTestCase(InspectorTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.set_node(provision_state=states.INSPECTWAIT,
+                      target_provision_state=states.MANAGEABLE,
+                      last_error='before')
+        self.seen = []
+        self.end = 'done'
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.conductor.inspection.continue_inspection', self.go_on))
+
+    def go_on(self, task, inventory, plugin_data):
+        self.stored = self.stored_node().provision_state
+        # Ironic does so, to note when it last heard of the ramdisk.
+        task.node.save()
+        self.seen.append((task.node.provision_state, inventory, plugin_data))
+        if isinstance(self.end, Exception):
+            raise self.end
+        if self.end:
+            task.process_event(self.end)
+
+    def test_ironic_inspects_with_what_the_early_rules_left(self):
+        self.assertIsNone(self.run_request())
+        self.assertEqual([(states.INSPECTING, {'cpu': 1},
+                           {'logs': 'x', 'early': 1})], self.seen)
+        node = self.stored_node()
+        self.assertEqual((states.MANAGEABLE, None),
+                         (node.provision_state, node.last_error))
+
+    def test_what_ironic_saves_first_has_the_new_state(self):
+        self.end = None
+        self.run_request()
+        self.assertEqual((states.INSPECTWAIT, states.INSPECTING),
+                         (self.stored, self.stored_node().provision_state))
+
+    def test_a_failed_node_is_recovered(self):
+        self.set_node(provision_state=states.INSPECTFAIL)
+        self.assertIsNone(self.run_request())
+        self.assertEqual(states.MANAGEABLE,
+                         self.stored_node().provision_state)
+
+    def test_a_node_left_in_the_middle_goes_on(self):
+        self.set_node(provision_state=states.INSPECTING)
+        self.assertIsNone(self.run_request())
+        self.assertEqual(states.MANAGEABLE,
+                         self.stored_node().provision_state)
+
+    def test_a_discovered_node_stays_enrolled(self):
+        self.set_node(provision_state=states.ENROLL)
+        self.end = None
+        self.assertIsNone(self.run_request())
+        self.assertEqual(states.ENROLL, self.stored_node().provision_state)
+
+    def test_a_node_that_ironic_failed_keeps_the_reason(self):
+        def fail(task, inventory, plugin_data):
+            # As powering off does.
+            task.node.last_error = None
+            task.process_event('fail')
+            raise ironic_exception.HardwareInspectionFailure(error='no disk')
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.conductor.inspection.continue_inspection', fail))
+        self.assertIn('no disk', self.run_request())
+        self.assertIn('no disk', self.stored_node().last_error)
+
+    def test_what_ironic_fails_fails_the_request(self):
+        self.end = 'fail'
+        self.assertEqual('Inspection failed.', self.run_request())
+
+    def test_no_node_is_left_in_the_middle(self):
+        self.end = ironic_exception.UnsupportedDriverExtension(
+            driver='x', extension='y')
+        self.assertEqual(str(self.end), self.run_request())
+        node = self.stored_node()
+        self.assertEqual(states.INSPECTFAIL, node.provision_state)
+        self.assertIn(str(self.end), node.last_error)
+        self.assertIn(self.request.uuid, node.last_error)
+
+    def test_a_database_that_went_away_may_come_back(self):
+        cause = db_exc.DBConnectionError('gone')
+        self.end = ironic_exception.HardwareInspectionFailure(error='gone')
+        self.end.__cause__ = ValueError()
+        self.end.__cause__.__context__ = cause
+        self.assertRaises(exceptions.TemporaryFailure, self.run_request)
+        self.assertEqual(states.INSPECTING,
+                         self.stored_node().provision_state)
+
+    def test_a_driver_that_is_missing_fails_the_node(self):
+        def fail(task):
+            raise ironic_exception.DriverNotFound(driver_name='x')
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.common.driver_factory.build_driver_for_task', fail))
+        self.assertIn('x', self.run_request())
+        node = self.stored_node()
+        self.assertEqual(states.INSPECTFAIL, node.provision_state)
+        self.assertIn('x', node.last_error)
+
+
+class ReapplyTestCase(InspectorTestCase):
+
+    event = queue_request.REAPPLY
+
+    def setUp(self):
+        super().setUp()
+        self.set_node(provision_state=states.ACTIVE)
+        self.calls = []
+        for name in ('ironic.drivers.modules.inspect_utils.'
+                     'run_inspection_hooks',
+                     'ironic.common.inspection_rules.engine.apply_rules',
+                     'ironic.drivers.modules.inspect_utils.'
+                     'store_inspection_data'):
+            self.useFixture(fixtures.MonkeyPatch(
+                name, self.noting(name.rpartition('.')[2])))
+
+    def noting(self, name):
+        def note(*args, **kwargs):
+            self.calls.append(name)
+            self.data = next(arg for arg in args if isinstance(arg, dict)
+                             and 'early' in arg)
+        return note
+
+    def test_hooks_and_rules_run_and_data_are_stored(self):
+        self.assertIsNone(self.run_request())
+        self.assertEqual(['run_inspection_hooks', 'apply_rules',
+                          'store_inspection_data'], self.calls)
+        self.assertEqual({'early': 1}, self.data)
+
+    def test_state_power_and_boot_are_not_touched(self):
+        self.run_request()
+        self.assertEqual(states.ACTIVE, self.stored_node().provision_state)
+        self.assertEqual([], self.driver.network.mock_calls)
+        self.assertEqual([], self.driver.inspect.mock_calls)
+
+    def test_a_failure_is_told_and_leaves_the_state(self):
+        def fail(*args):
+            raise ironic_exception.HardwareInspectionFailure(error='no disk')
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.drivers.modules.inspect_utils.run_inspection_hooks',
+            fail))
+        self.assertIn('no disk', self.run_request())
+        node = self.stored_node()
+        self.assertEqual(states.ACTIVE, node.provision_state)
+        self.assertIn('no disk', node.last_error)
+
+    def test_an_interface_without_hooks_cannot_do_it(self):
+        self.driver.inspect = object()
+        self.assertIn('reapply', self.run_request())
+
+
+class TimeoutTestCase(InspectorTestCase):
+
+    event = queue_request.TIMEOUT
+
+    def start_inspection(self, seconds_ago):
+        self.set_node(
+            provision_state=states.INSPECTWAIT,
+            inspection_started_at=timeutils.utcnow() - datetime.timedelta(
+                seconds=seconds_ago))
+
+    def test_a_node_that_waits_too_long_fails(self):
+        self.start_inspection(901)
+        overdue = processor.list_overdue(self.context, 900)
+        reason = self.run_request()
+        self.assertEqual([self.node.uuid], overdue)
+        node = self.stored_node()
+        self.assertEqual(states.INSPECTFAIL, node.provision_state)
+        self.assertIn('900', reason)
+        self.assertIsNotNone(node.last_error)
+
+    def test_a_node_that_was_inspected_anew_goes_on_waiting(self):
+        self.start_inspection(1)
+        self.assertEqual([], processor.list_overdue(self.context, 900))
+        self.assertIsNone(self.run_request())
+        self.assertEqual(states.INSPECTWAIT,
+                         self.stored_node().provision_state)
+
+
+class FailTestCase(InspectorTestCase):
+
+    def fail(self):
+        with self.lock() as task:
+            self.inspector.fail(task, self.request, 'no way')
+        return self.stored_node()
+
+    def test_a_node_in_inspection_fails_and_is_cleaned_up(self):
+        for present in (states.INSPECTWAIT, states.INSPECTING):
+            self.set_node(provision_state=present)
+            node = self.fail()
+            self.assertEqual(states.INSPECTFAIL, node.provision_state)
+            self.assertIn('no way', node.last_error)
+            self.driver.inspect.abort.assert_called()
+
+    def test_a_node_that_is_not_in_inspection_is_left_alone(self):
+        self.set_node(provision_state=states.ACTIVE)
+        node = self.fail()
+        self.assertEqual((states.ACTIVE, None),
+                         (node.provision_state, node.last_error))
+
+    def test_a_discovered_node_tells_why(self):
+        self.set_node(provision_state=states.ENROLL)
+        self.assertIn('no way', self.fail().last_error)
+
+
+class CheckTestCase(base.base.TestCase):
+
+    def go_ons(self, event, request_state):
+        request = queue_request.Request('uuid', 'node', event,
+                                        state=request_state)
+        found = {present: processor.check(present, request)
+                 for present in state_machine.machine.states}
+        self.done = {present for present, finding in found.items()
+                     if finding.done}
+        for present, finding in found.items():
+            if finding.obstacle:
+                self.assertIn(present, finding.obstacle)
+        return {present for present, finding in found.items()
+                if finding == delivery.NodeCheck()}
+
+    def test_posted_data_are_for_nodes_that_wait_for_them(self):
+        self.assertEqual({states.INSPECTWAIT, states.ENROLL},
+                         self.go_ons(queue_request.CONTINUE, state.WAITING))
+        self.assertEqual(set(), self.done)
+
+    def test_another_attempt_goes_on_where_the_last_one_got_to(self):
+        self.assertEqual({states.INSPECTWAIT, states.ENROLL,
+                          states.INSPECTING, states.INSPECTFAIL},
+                         self.go_ons(queue_request.CONTINUE, state.PROCESSING))
+        self.assertEqual({states.MANAGEABLE}, self.done)
+
+    def test_reapplication_is_for_nodes_at_rest(self):
+        for request_state in (state.WAITING, state.PROCESSING):
+            self.assertEqual({states.MANAGEABLE, states.INSPECTFAIL,
+                              states.AVAILABLE, states.ACTIVE},
+                             self.go_ons(queue_request.REAPPLY, request_state))
+            self.assertEqual(set(), self.done)
+
+    def test_a_timeout_is_for_nodes_that_still_wait(self):
+        self.assertEqual({states.INSPECTWAIT},
+                         self.go_ons(queue_request.TIMEOUT, state.WAITING))
+        self.assertEqual(
+            set(state_machine.machine.states) - {states.INSPECTWAIT},
+            self.done)

@@ -1,0 +1,168 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The runs that are kept of requests, however often they are tried."""
+
+import fixtures
+from ironic.common import states
+from oslo_db import exception as db_exc
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.inspection import phase
+from ironic_inspection_rules.queue import request as queue_request
+from ironic_inspection_rules.queue import state
+from ironic_inspection_rules.tests.unit.inspection import base
+from ironic_inspection_rules.tests.unit.queue import test_processor
+
+RULE = base.rule(('extend-attribute', ['/extra/marks', 'once']))
+
+
+class RunOfRequestTestCase(test_processor.InspectorTestCase):
+    """A worker that runs one rule."""
+
+    def setUp(self):
+        super().setUp()
+        self.rules = phase.PhaseRunner(base.rules(RULE))
+        self.after_rules = None
+
+    def apply_rules(self, task, inventory, plugin_data, phase_name='main'):
+        self.rules.apply(task, inventory, plugin_data, phase_name)
+        if self.after_rules:
+            raise self.after_rules
+
+    def begin(self):
+        self.request = self.queue.begin(self.request, state.PROCESSING)
+
+    def lose_database(self):
+        """Make an attempt that loses the database after the rules."""
+        self.after_rules = db_exc.DBConnectionError('gone')
+        self.assertRaises(exceptions.TemporaryFailure, self.run_request)
+        self.after_rules = None
+
+    def deliver_again(self):
+        self.queue.retry(self.request, 0)
+        self.request = self.queue.get(test_processor.NAME)
+
+    def only_run(self):
+        run, = self.runs()
+        self.assertEqual(self.request.uuid, run.uuid)
+        return run
+
+    def assert_rule_ran(self, run):
+        rule, = run.phases['main']['rules']
+        change, = rule['changes']
+        self.assertEqual('/extra/marks/-', change['path'])
+
+
+class InspectionTestCase(RunOfRequestTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.set_node(provision_state=states.INSPECTWAIT,
+                      target_provision_state=states.MANAGEABLE)
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.conductor.inspection.continue_inspection', self.inspect))
+
+    def inspect(self, task, inventory, plugin_data):
+        self.apply_rules(task, inventory, plugin_data)
+        task.process_event('done')
+
+    def test_all_attempts_make_one_run(self):
+        self.lose_database()
+        self.assertEqual([], self.runs())
+        self.deliver_again()
+        self.assertIsNone(self.run_request())
+
+        run = self.only_run()
+        self.assertEqual(('ok', 'inspection', None),
+                         (run.result, run.event, run.error))
+        self.assert_rule_ran(run)
+        self.assertEqual(['once'], self.stored_node().extra['marks'])
+
+    def test_a_run_that_used_up_its_attempts_has_what_they_did(self):
+        self.lose_database()
+        self.deliver_again()
+        with self.lock() as task:
+            self.inspector.fail(task, self.request, 'tried too often')
+
+        run = self.only_run()
+        self.assertEqual('failed', run.result)
+        self.assertIn('tried too often', run.error)
+        self.assert_rule_ran(run)
+
+    def test_a_request_that_never_began_has_no_run(self):
+        with self.lock() as task:
+            self.inspector.fail(task, self.request, 'aborted')
+        self.assertEqual([], self.runs())
+
+    def test_an_attempt_that_died_at_its_end_leaves_a_run(self):
+        self.lose_database()
+        self.set_node(provision_state=states.MANAGEABLE)
+        self.deliver_again()
+        with self.lock() as task:
+            self.assertTrue(self.inspector.check(task, self.request).done)
+
+        run = self.only_run()
+        self.assertEqual('ok', run.result)
+        self.assert_rule_ran(run)
+
+    def test_a_run_that_is_stored_stays_as_it_is(self):
+        self.run_request()
+        before = self.only_run().id
+        self.deliver_again()
+        with self.lock() as task:
+            self.inspector.check(task, self.request)
+        self.assertEqual(before, self.only_run().id)
+
+
+class ReapplicationTestCase(RunOfRequestTestCase):
+
+    event = queue_request.REAPPLY
+
+    def setUp(self):
+        super().setUp()
+        self.set_node(provision_state=states.ACTIVE)
+        for name, substitute in (
+                ('ironic.drivers.modules.inspect_utils.run_inspection_hooks',
+                 lambda *args: None),
+                ('ironic.common.inspection_rules.engine.apply_rules',
+                 self.apply_rules),
+                ('ironic.drivers.modules.inspect_utils.store_inspection_data',
+                 lambda *args: None)):
+            self.useFixture(fixtures.MonkeyPatch(name, substitute))
+
+    def test_it_is_a_run_of_its_own_kind(self):
+        self.assertIsNone(self.run_request())
+
+        run = self.only_run()
+        self.assertEqual(('ok', 'reapply'), (run.result, run.event))
+        self.assert_rule_ran(run)
+
+    def test_its_failure_is_kept_with_the_data(self):
+        self.after_rules = ValueError('no disk')
+        self.assertIn('no disk', self.run_request())
+
+        run = self.only_run()
+        self.assertEqual(('failed', 'reapply'), (run.result, run.event))
+        self.assertIn('no disk', run.error)
+
+
+class TimeoutTestCase(RunOfRequestTestCase):
+
+    event = queue_request.TIMEOUT
+
+    def test_without_data_or_rules_there_is_no_run(self):
+        self.set_node(provision_state=states.INSPECTWAIT)
+        with self.lock() as task:
+            self.begin()
+            self.inspector.fail(task, self.request, 'late')
+        self.assertEqual([], self.runs())

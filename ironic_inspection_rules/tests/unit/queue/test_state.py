@@ -1,0 +1,72 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+from ironic_inspection_rules.queue import state
+from ironic_inspection_rules.tests.unit import base
+
+OK = state.Verdict.ALLOWED
+SAME = state.Verdict.IGNORED
+NO = state.Verdict.FORBIDDEN
+
+# Rows: states; columns: inspect, wait, continue, finish, timeout, abort.
+EXPECTED = {
+    state.ABSENT: (
+        (OK, 'starting'), (NO, 'absent'), (NO, 'absent'),
+        (NO, 'absent'), (NO, 'absent'), (NO, 'absent')),
+    state.STARTING: (
+        (SAME, 'starting'), (OK, 'waiting'), (NO, 'starting'),
+        (NO, 'starting'), (NO, 'starting'), (NO, 'starting')),
+    state.WAITING: (
+        (NO, 'waiting'), (SAME, 'waiting'), (OK, 'processing'),
+        (NO, 'waiting'), (OK, 'error'), (OK, 'error')),
+    state.PROCESSING: (
+        (NO, 'processing'), (NO, 'processing'), (NO, 'error'),
+        (OK, 'finished'), (NO, 'processing'), (NO, 'processing')),
+    state.FINISHED: (
+        (OK, 'starting'), (NO, 'finished'), (NO, 'finished'),
+        (NO, 'finished'), (NO, 'finished'), (OK, 'error')),
+    state.ERROR: (
+        (OK, 'starting'), (NO, 'error'), (NO, 'error'),
+        (NO, 'error'), (NO, 'error'), (NO, 'error')),
+}
+
+
+class AdvanceTestCase(base.TestCase):
+
+    def test_every_pair_is_allowed_ignored_or_forbidden(self):
+        self.assertEqual({state.ABSENT, *state.STATES}, set(EXPECTED))
+        for start, row in EXPECTED.items():
+            for event, expected in zip(state.EVENTS, row, strict=True):
+                with self.subTest(state=start, event=event):
+                    self.assertEqual(expected, state.advance(start, event))
+
+    def test_a_strict_event_seen_again_leads_to_error(self):
+        again = state.advance(state.PROCESSING, state.CONTINUE)
+        self.assertEqual((NO, state.ERROR), again)
+
+    def test_a_re_entrant_event_seen_again_changes_nothing(self):
+        again = state.advance(state.WAITING, state.WAIT)
+        self.assertEqual((SAME, state.WAITING), again)
+
+    def test_the_life_of_a_request_ends_in_finished(self):
+        reached = state.ABSENT
+        for event in (state.INSPECT, state.WAIT, state.CONTINUE,
+                      state.FINISH):
+            verdict, reached = state.advance(reached, event)
+            self.assertIs(OK, verdict)
+        self.assertEqual(state.FINISHED, reached)
+        self.assertIn(reached, state.TERMINAL)
+
+    def test_asking_leaves_no_trace(self):
+        state.advance(state.WAITING, state.CONTINUE)
+        self.assertEqual((OK, state.PROCESSING),
+                         state.advance(state.WAITING, state.CONTINUE))

@@ -1,0 +1,73 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import threading
+
+import fixtures
+from ironic.common import rpc
+from oslo_messaging import conffixture
+
+from ironic_inspection_rules.queue import wakeup
+from ironic_inspection_rules.tests.unit import base
+
+PATIENCE = 10
+
+
+class WakeupTestCase(base.IronicTestCase):
+    """Over the messaging of oslo.messaging that stays in the process."""
+
+    def setUp(self):
+        super().setUp()
+        messaging = self.useFixture(conffixture.ConfFixture(self.cfg.conf))
+        messaging.transport_url = 'fake:/'
+        rpc.init(self.cfg.conf)
+        self.addCleanup(rpc.cleanup)
+
+    def listen(self, name):
+        heard = threading.Semaphore(0)
+        listener = wakeup.Listener(name, heard.release)
+        listener.start()
+        self.addCleanup(listener._server.stop)
+        return heard
+
+    def test_all_workers_hear_a_wake_up(self):
+        heard = [self.listen(name) for name in ('w1', 'w2')]
+        sender = wakeup.WakeupSender()
+        sender.wake()
+        for one in heard:
+            while not one.acquire(timeout=0.2):
+                # They were not all listening yet.
+                sender.wake()
+
+    def test_a_broken_transport_delays_and_stops_nobody(self):
+        failed = threading.Semaphore(0)
+
+        class Client:
+
+            def prepare(self, **kwargs):
+                return self
+
+            def cast(self, *args):
+                failed.release()
+                raise ValueError('no broker')
+        self.useFixture(fixtures.MonkeyPatch('ironic.common.rpc.get_client',
+                                             lambda target: Client()))
+        sender = wakeup.WakeupSender()
+        for _time in range(3):
+            sender.wake()
+            self.assertTrue(failed.acquire(timeout=PATIENCE))
+
+    def test_wake_ups_need_oslo_messaging_between_the_services(self):
+        for transport, expected in (('oslo', True), ('json-rpc', False),
+                                    ('none', False)):
+            self.config(rpc_transport=transport)
+            self.assertEqual(expected, wakeup.is_available())

@@ -1,0 +1,199 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import collections
+import dataclasses
+import logging
+import threading
+
+import fixtures
+from oslo_db import exception as db_exc
+import sqlalchemy as sa
+
+from ironic_inspection_rules.queue import delivery
+from ironic_inspection_rules.queue import request as queue_request
+from ironic_inspection_rules.queue import state
+from ironic_inspection_rules.queue import worker
+from ironic_inspection_rules.tests.unit.queue import base
+from ironic_inspection_rules.tests.unit.queue import test_delivery
+
+SETTINGS = worker.Settings(
+    threads=2, get_timeout=0.05, lease=base.LEASE, max_attempts=3,
+    connection_retries=2, retry_interval=0.01, lock_timeout=900.0)
+
+
+class WorkerTestCase(base.QueueTestCase):
+    """The loop with its threads."""
+
+    def setUp(self):
+        super().setUp()
+        self.processor = test_delivery.FakeProcessor()
+        self.seen = []
+        self.done = threading.Semaphore(0)
+        self.worker = worker.Worker('w1', self.queue, self.processor,
+                                    SETTINGS, self.observe)
+        self.thread = threading.Thread(target=self.worker.run)
+
+    def observe(self, outcome):
+        self.seen.append(outcome)
+        self.done.release()
+
+    def start(self):
+        self.thread.start()
+        self.addCleanup(self.thread.join)
+        self.addCleanup(self.worker.stop)
+
+    def test_all_that_is_put_gets_done(self):
+        before = [self.queue.put(f'a{n}', queue_request.CONTINUE)
+                  for n in range(5)]
+        self.start()
+        after = [self.queue.put(f'b{n}', queue_request.CONTINUE)
+                 for n in range(5)]
+        self.worker.wake()
+        for _request in before + after:
+            self.assertTrue(self.done.acquire(timeout=10))
+        self.assertEqual({delivery.Outcome.FINISHED}, set(self.seen))
+
+    def test_it_ends_when_stopped(self):
+        self.start()
+        self.worker.stop()
+        self.thread.join(10)
+        self.assertFalse(self.thread.is_alive())
+
+    def test_it_finishes_what_it_has_and_takes_no_more(self):
+        started, go_on = threading.Event(), threading.Event()
+
+        def run(node, request, saved):
+            started.set()
+            go_on.wait(10)
+        self.processor.run = run
+        mine = self.queue.put('a', queue_request.CONTINUE)
+        self.start()
+        self.assertTrue(started.wait(10))
+        self.worker.stop()
+        left = self.queue.put('b', queue_request.CONTINUE)
+        go_on.set()
+        self.thread.join(10)
+        self.assertEqual(state.FINISHED, self.queue.find(mine.uuid).state)
+        self.assertEqual(state.WAITING, self.queue.find(left.uuid).state)
+
+    def test_a_failing_delivery_does_not_stop_it(self):
+        self.processor.trouble['check'] = [ValueError('surprise')]
+        self.queue.put('a', queue_request.CONTINUE)
+        self.start()
+        for _outcome in range(2):
+            self.assertTrue(self.done.acquire(timeout=10))
+        self.assertEqual([delivery.Outcome.RETRIED, delivery.Outcome.FINISHED],
+                         self.seen)
+
+    def lose_queue(self, *troubles):
+        """Have the queue fail before it gives anything."""
+        troubles = list(troubles)
+        get = self.queue.get
+
+        def unreliable(name):
+            if troubles:
+                raise troubles.pop(0)
+            return get(name)
+        self.queue.get = unreliable
+
+    def test_a_queue_out_of_reach_is_tried_for_ever(self):
+        log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
+        self.lose_queue(*[db_exc.DBConnectionError('away')] * 8,
+                        sa.exc.TimeoutError('the pool is empty'))
+        self.queue.put('a', queue_request.CONTINUE)
+        self.start()
+        self.assertTrue(self.done.acquire(timeout=10))
+        self.assertEqual(1, log.output.count('is tried again: away'),
+                         log.output)
+        self.assertEqual(1, log.output.count('works again'), log.output)
+
+    def test_a_queue_out_of_reach_does_not_keep_it_from_stopping(self):
+        asked = threading.Event()
+
+        def unreachable(name):
+            asked.set()
+            raise db_exc.DBConnectionError()
+        self.queue.get = unreachable
+        self.start()
+        self.assertTrue(asked.wait(10))
+        self.worker.stop()
+        self.thread.join(10)
+        self.assertFalse(self.thread.is_alive())
+
+    def test_two_deliveries_of_a_request_may_meet_in_it(self):
+        first, second = threading.Event(), threading.Event()
+        runs = iter((first, second))
+        ends = threading.Semaphore(0)
+
+        def run(node, request, saved):
+            next(runs).set()
+            ends.acquire(timeout=10)
+        self.processor.run = run
+        request = self.queue.put('a', queue_request.CONTINUE)
+        self.start()
+        self.assertTrue(first.wait(10))
+        base.pass_time(base.LEASE)
+        self.worker.wake()
+        self.assertTrue(second.wait(10))
+        ends.release()
+        self.assertTrue(self.done.acquire(timeout=10))
+        held = {one.uuid for one in self.worker._in_hand.values()}
+        self.assertEqual({request.uuid}, held)
+        ends.release()
+        self.assertTrue(self.done.acquire(timeout=10))
+        self.processor.run = lambda *args: None
+        for name in ('b', 'c', 'd'):
+            self.queue.put(name, queue_request.CONTINUE)
+        self.worker.wake()
+        for _request in range(3):
+            self.assertTrue(self.done.acquire(timeout=10))
+        self.assertEqual(
+            {delivery.Outcome.FINISHED: 4, delivery.Outcome.LOST: 1},
+            collections.Counter(self.seen))
+
+    def work_for_three_heartbeats(self, beats):
+        """Process a request until three more heartbeats are counted.
+
+        :param beats: the semaphore that counts them.
+        """
+        self.processor.run = lambda *args: self.assertTrue(
+            all(beats.acquire(timeout=10) for _turn in range(3)))
+        self.worker = worker.Worker(
+            'w1', self.queue, self.processor,
+            dataclasses.replace(SETTINGS, lease=0.03), self.observe)
+        self.thread = threading.Thread(target=self.worker.run)
+        self.queue.put('a', queue_request.CONTINUE)
+        self.start()
+        self.assertTrue(self.done.acquire(timeout=10))
+        self.assertEqual([delivery.Outcome.FINISHED], self.seen)
+
+    def test_a_long_run_keeps_its_lease(self):
+        beats = threading.Semaphore(0)
+        heartbeat = self.queue.heartbeat
+
+        def listen(requests):
+            try:
+                return heartbeat(requests)
+            finally:
+                beats.release()
+        self.queue.heartbeat = listen
+        self.work_for_three_heartbeats(beats)
+
+    def test_a_heartbeat_that_fails_is_not_the_last_one(self):
+        beats = threading.Semaphore(0)
+
+        def fail(requests):
+            beats.release()
+            raise sa.exc.TimeoutError('the pool is empty')
+        self.queue.heartbeat = fail
+        self.work_for_three_heartbeats(beats)

@@ -1,0 +1,188 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Who set a value, found in records of runs."""
+
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.runs import explain
+from ironic_inspection_rules.tests.unit import base
+
+
+def change(path, before=None, after=None, where='node', op=None):
+    """The record of a change."""
+    op = op or ('add' if before is None else
+                'remove' if after is None else 'replace')
+    return {'object': where, 'op': op, 'path': path, 'before': before,
+            'after': after, 'action': 'set-attribute'}
+
+
+def rule(name, *changes):
+    """The record of a rule; without changes that of a sensitive one."""
+    return {'uuid': name, 'changes': list(changes)} if changes else {
+        'uuid': name}
+
+
+def phase(*rules, reverted=(), saved=True):
+    """The record of a phase."""
+    return {'rules': list(rules), 'reverted': list(reverted), 'audit': [],
+            'saved': saved, 'seconds': 0.1}
+
+
+def find(place, *runs):
+    """Search runs; each is a mapping of phases, the newest is first."""
+    return explain.find(enumerate(runs), place)
+
+
+def node(*path):
+    """A place in the node."""
+    return explain.Place('node', path)
+
+
+SIZE = node('extra', 'size')
+
+
+class FindTestCase(base.TestCase):
+
+    def assert_found(self, run, name, found):
+        self.assertIsInstance(found, explain.Finding)
+        self.assertEqual((run, name), (found.run, found.rule['uuid']))
+
+    def test_the_last_change_counts(self):
+        older = {'main': phase(rule('a', change('/extra/size', None, 1)))}
+        newer = {'preprocess': phase(
+            rule('b', change('/extra/size', 1, 2))), 'main': phase(
+            rule('c', change('/extra/size', 2, 3), change('/extra/x', 1)),
+            rule('d', change('/extra/x', 1, 2)))}
+        self.assert_found(0, 'c', find(SIZE, newer, older))
+        self.assert_found(1, 'a', find(SIZE, {'main': phase()}, older))
+
+    def test_the_last_change_of_a_rule_counts(self):
+        found = find(SIZE, {'main': phase(rule(
+            'a', change('/extra/size', None, 1), change('/extra/size', 1, 2)
+        ))})
+        self.assertEqual(2, found.change['after'])
+
+    def test_reverting_comes_before_the_first_action(self):
+        self.assert_found(0, 'acts', find(SIZE, {'main': phase(
+            rule('acts', change('/extra/size', None, 1)),
+            reverted=[rule('undone', change('/extra/size', 1, None))])}))
+
+    def test_what_a_rule_removed_is_explained_too(self):
+        found = find(SIZE, {'main': phase(
+            rule('a', change('/extra/size', 1, None)))})
+        self.assertEqual('remove', found.change['op'])
+
+    def test_what_was_not_saved_did_not_happen(self):
+        self.assertEqual((), find(SIZE, {'main': phase(
+            rule('a', change('/extra/size', None, 1)), saved=False)}))
+
+    def test_a_change_of_a_part_is_a_change(self):
+        self.assert_found(0, 'a', find(node('extra', 'list'), {
+            'main': phase(rule('a', change('/extra/list/3', None, 1)))}))
+
+    def test_a_change_of_the_whole_counts_if_the_part_is_another_one(self):
+        changed = {'main': phase(rule('a', change(
+            '/extra', {'size': 1, 'other': 1}, {'size': 1, 'other': 2})))}
+        self.assertEqual((), find(SIZE, changed))
+        self.assert_found(0, 'a', find(node('extra', 'other'), changed))
+        self.assert_found(0, 'b', find(SIZE, {'main': phase(rule('b', change(
+            '/extra', {'x': 1}, {'size': None})))}))
+
+    def test_setting_what_is_there_already_counts(self):
+        again = {'uuid': 'b', 'changes': [],
+                 'confirmed': [change('/extra/size', 1, 1)]}
+        runs = ({'main': phase(again)},
+                {'main': phase(rule('a', change('/extra/size', 0, 1)))})
+
+        self.assert_found(0, 'b', find(SIZE, *runs))
+        self.assertEqual((), find(node('extra', 'other'), runs[0]))
+
+    def test_what_the_record_hides_may_have_changed(self):
+        self.assert_found(0, 'a', find(SIZE, {'main': phase(rule('a', change(
+            '/extra', '******', {'size': 1})))}))
+
+    def test_ports_and_traits_are_places_of_their_own(self):
+        mac = 'port 52:54:00:00:00:01'
+        runs = {'main': phase(
+            rule('a', change('/extra/size', None, 1, mac)),
+            rule('b', change('/CUSTOM_X', None, 'CUSTOM_X', 'traits')))}
+        self.assertEqual((), find(SIZE, runs))
+        self.assert_found(0, 'a', find(
+            explain.Place(mac, ('extra', 'size')), runs))
+        self.assert_found(0, 'b', find(
+            explain.Place('traits', ('CUSTOM_X',)), runs))
+
+    def test_a_capability_is_a_part_of_all_of_them(self):
+        runs = {'main': phase(
+            rule('a', change('/properties/capabilities', None, 'x:1')),
+            rule('b', change('/properties/capabilities', 'x:1', 'x:1,y:2')))}
+        path = ('properties', 'capabilities')
+        self.assert_found(0, 'a', find(node(*path, 'x'), runs))
+        self.assert_found(0, 'b', find(node(*path, 'y'), runs))
+        self.assertEqual((), find(node(*path, 'z'), runs))
+
+    def test_an_item_that_was_appended_is_known_by_its_value(self):
+        runs = [{'main': phase(
+            rule('a', change('/extra/disks', None, [{'size': 1}])),
+            rule('b', change('/extra/disks/-', None, {'size': 2})),
+            rule('c', change('/extra/disks/-', None, {'size': 3})))}]
+        for path, present, name in (
+                (('extra', 'disks', '0'), {'size': 1}, 'a'),
+                (('extra', 'disks', '1'), {'size': 2}, 'b'),
+                (('extra', 'disks', '2', 'size'), 3, 'c'),
+                (('extra', 'disks', '2'), explain.UNKNOWN, 'c')):
+            place = node(*path)
+            found = explain.find(enumerate(runs), place, present)
+            self.assert_found(0, name, found)
+            if name != 'a' and present is not explain.UNKNOWN:
+                self.assertTrue(explain.still_holds(found.change, place,
+                                                    present))
+
+    def test_sensitive_rules_that_may_have_been_it_are_named(self):
+        runs = {'main': phase(
+            rule('before'), rule('a', change('/extra/size', None, 1)),
+            rule('after'))}
+        self.assertEqual(('after',), find(SIZE, runs).sensitive)
+        self.assertEqual(('after', 'before'), find(node('extra', 'x'), runs))
+
+
+class StillHoldsTestCase(base.TestCase):
+
+    def test_a_value_is_compared_with_what_was_made_of_it(self):
+        made = change('/extra/size', 1, 2)
+        for present, expected in ((2, True), (3, False),
+                                  (data_path.ABSENT, False),
+                                  (explain.UNKNOWN, None)):
+            self.assertIs(expected, explain.still_holds(made, SIZE, present))
+
+    def test_what_was_removed_is_to_be_absent(self):
+        made = change('/extra/size', 1, None)
+        self.assertTrue(explain.still_holds(made, SIZE, data_path.ABSENT))
+        self.assertFalse(explain.still_holds(made, SIZE, 1))
+
+    def test_a_part_is_looked_up_in_the_whole(self):
+        made = change('/extra', {}, {'size': 2})
+        self.assertTrue(explain.still_holds(made, SIZE, 2))
+
+    def test_a_trait_is_there_or_not(self):
+        place = explain.Place('traits', ('CUSTOM_X',))
+        added = change('/CUSTOM_X', None, 'CUSTOM_X', 'traits')
+        self.assertTrue(explain.still_holds(added, place, 'CUSTOM_X'))
+        self.assertFalse(explain.still_holds(added, place,
+                                             data_path.ABSENT))
+
+    def test_nobody_knows_of_secrets_and_of_parts(self):
+        for made in (change('/extra/size', 1, '******'),
+                     change('/extra/size', 1, {'a': '******'}),
+                     change('/extra/size/part', 1, 2),
+                     change('/extra/size', 1, 'x' * 4096 + '…')):
+            self.assertIsNone(explain.still_holds(made, SIZE, 1))

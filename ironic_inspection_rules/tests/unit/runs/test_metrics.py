@@ -1,0 +1,47 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What Ironic's metrics get, as a statsd server receives it."""
+
+from ironic_inspection_rules.runs import metrics
+from ironic_inspection_rules.tests.unit import base
+
+RULE = '41a5a1c8-6f6c-4d0f-8c1f-16b9d9e0ee21'
+
+
+class MetricsTestCase(base.StatsdTestCase):
+
+    def received(self, count):
+        """Return the next datagrams."""
+        return [self.listener.recv(1000).decode() for _each in range(count)]
+
+    def test_a_phase_is_counted_by_its_result_and_timed(self):
+        metrics.send_phase('main', True, 0.25)
+        metrics.send_phase('early', False, 2)
+
+        self.assertEqual(
+            ['ironic.InspectionRules.main.ok:1|c',
+             'ironic.InspectionRules.main.time:250.0|ms',
+             'ironic.InspectionRules.early.failed:1|c',
+             'ironic.InspectionRules.early.time:2000|ms'], self.received(4))
+
+    def test_matches_and_failures_of_rules_are_counted(self):
+        metrics.send_rules([
+            {'rule_uuid': RULE, 'matched': 3, 'failed': 1},
+            {'rule_uuid': 'quiet', 'matched': 0, 'failed': 0},
+            {'rule_uuid': 'last', 'matched': 1, 'failed': 0}])
+
+        self.assertEqual(
+            [f'ironic.InspectionRules.rule.{RULE}.matched:3|c',
+             f'ironic.InspectionRules.rule.{RULE}.failed:1|c',
+             'ironic.InspectionRules.rule.last.matched:1|c'],
+            self.received(3))

@@ -1,0 +1,117 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What is counted of rules until it is written."""
+
+import threading
+import types
+
+from ironic_inspection_rules.engine import runner
+from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.runs import statistics
+from ironic_inspection_rules.tests.unit import base
+
+NEVER = 3600
+PATIENCE = 20
+
+
+def outcome(*matched, audited=(), **seconds):
+    """The outcome of a phase: rules by their UUID."""
+    def traces(uuids):
+        return tuple(trace.RuleTrace(types.SimpleNamespace(uuid=uuid), True)
+                     for uuid in uuids)
+    return runner.Outcome(traces(matched), audited=traces(audited),
+                          timings=seconds)
+
+
+class RuleCounterTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.written = []
+        self.error = None
+        self.counter = self.make(NEVER)
+
+    def make(self, period):
+        return statistics.RuleCounter(self.write, period)
+
+    def write(self, rows):
+        if self.error:
+            raise self.error
+        self.written.append({row['rule_uuid']: row for row in rows})
+
+    def test_phases_are_summed_and_written_at_once(self):
+        self.counter.count(outcome('a', a=1.0, b=0.5), 'one')
+        self.counter.count(outcome('b', a=1.0, b=0.5), 'two')
+        self.assertEqual([], self.written)
+
+        self.counter.flush()
+        rows, = self.written
+        self.assertEqual(
+            {'a': (2, 1, 2.0, 'one'), 'b': (2, 1, 1.0, 'two')},
+            {uuid: (row['runs'], row['matched'], row['seconds'],
+                    row['last_matched_node']) for uuid, row in rows.items()})
+
+    def test_nothing_is_written_twice_or_without_need(self):
+        self.counter.flush()
+        self.counter.count(outcome(a=1.0), 'one')
+        self.counter.flush()
+        self.counter.flush()
+        self.assertEqual(1, len(self.written))
+
+    def test_what_could_not_be_written_is_written_with_the_next(self):
+        self.counter.count(outcome('a', a=1.0), 'one')
+        self.error = OSError('gone')
+        self.counter.flush()
+        self.counter.count(outcome('b', audited='a', a=1.0, b=1.0), 'two')
+        self.error = None
+        self.counter.flush()
+
+        rows, = self.written
+        self.assertEqual((2, 2, 1, 'two'), tuple(
+            rows['a'][name] for name in ('runs', 'matched', 'audited',
+                                         'last_matched_node')))
+        self.assertEqual((1, 1), (rows['b']['runs'], rows['b']['matched']))
+
+    def test_what_is_counted_while_writing_fails_is_added(self):
+        def write(rows):
+            counter.count(outcome(a=1.0), None)
+            counter._write = self.write
+            raise OSError('gone')
+        counter = statistics.RuleCounter(write, NEVER)
+        counter.count(outcome('a', a=1.0), 'one')
+        counter.flush()
+        counter.flush()
+
+        rows, = self.written
+        self.assertEqual((2, 1, 'one'), tuple(
+            rows['a'][name] for name in ('runs', 'matched',
+                                         'last_matched_node')))
+
+    def test_it_is_written_by_itself(self):
+        done = threading.Event()
+        counter = statistics.RuleCounter(lambda rows: done.set(), 0.01)
+        counter.count(outcome('a', a=1.0), 'one')
+        self.assertTrue(done.wait(PATIENCE))
+
+    def test_no_count_of_many_threads_is_lost(self):
+        def count():
+            for _each in range(100):
+                self.counter.count(outcome('a', a=1.0), 'one')
+                self.counter.flush()
+        threads = [threading.Thread(target=count) for _each in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(400, sum(rows['a']['runs']
+                                  for rows in self.written))

@@ -1,0 +1,60 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""How Ironic's own tests are judged."""
+
+import unittest
+
+from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.upstream import differences
+
+
+class Stock(unittest.TestCase):
+    """In the place of tests of Ironic."""
+
+    def passes(self):
+        pass
+
+    def fails(self):
+        self.fail()
+
+    def id(self):
+        return f'ironic.tests.unit.{self._testMethodName}'
+
+
+class ExpectTestCase(base.TestCase):
+
+    def failures(self, *differ):
+        """Run the tests, with some that are said to differ.
+
+        :returns: the names of those that fail.
+        """
+        suite = unittest.TestSuite([Stock('passes'),
+                                    unittest.TestSuite([Stock('fails')])])
+        differences.expect(suite, dict.fromkeys(differ, 'by design'))
+        result = unittest.TestResult()
+        suite.run(result)
+        return {test._testMethodName for test, _text in result.failures}
+
+    def test_one_that_is_not_listed_must_pass(self):
+        self.assertEqual({'fails'}, self.failures())
+
+    def test_a_listed_one_must_fail(self):
+        self.assertEqual(set(), self.failures('fails'))
+        self.assertEqual({'passes'}, self.failures('fails', 'passes'))
+
+    def test_a_listed_one_must_be_there(self):
+        self.assertRaises(LookupError, self.failures, 'gone')
+
+    def test_each_difference_has_a_reason(self):
+        for reason in differences.load().values():
+            self.assertTrue(reason)

@@ -1,0 +1,63 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What a user does who is to try rules on a fleet without this project.
+
+The nodes are listed, and then the inventory and the ports of each are
+downloaded from a stock Ironic, and the rules evaluated by the offline engine.
+"""
+
+from concurrent import futures
+import threading
+from typing import Any
+
+from ironic_inspection_rules.engine import compiler
+from ironic_inspection_rules.engine import evaluation
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.tests.live import launcher
+
+Json = dict[str, Any]
+
+
+def evaluate(ironic: launcher.Ironic, rules: list[Json],
+             count: int, jobs: int) -> dict[str, int]:
+    """Evaluate rules on the first nodes but one, which has no inventory.
+
+    :param jobs: how many nodes to work on at a time.
+    :returns: how many changes each node would get, by name.
+    """
+    ops = registry.installed()
+    plans = {model.MAIN: [
+        compiler.compile_rule(validation.parse(rule, ops), ops)
+        for rule in rules]}
+    sessions = threading.local()
+
+    def evaluate_node(node: Json) -> int:
+        if not hasattr(sessions, 'client'):
+            sessions.client = ironic.client()
+        call = sessions.client.call
+        data = call('GET', f'/v1/nodes/{node["uuid"]}/inventory')
+        ports = call('GET', f'/v1/ports/detail?node={node["uuid"]}')['ports']
+        outcome = evaluation.evaluate(plans, working_copy.Facts(
+            data['inventory'], data['plugin_data'], node, tuple(ports)),
+            [model.MAIN], explain=False)
+        return len(outcome.changes)
+
+    with ironic.client() as session, futures.ThreadPoolExecutor(jobs) as pool:
+        # The first one has no inventory: all others are copies of it.
+        nodes = session.call(
+            'GET', f'/v1/nodes/detail?limit={count + 1}')['nodes'][1:]
+        return dict(zip((node['name'] for node in nodes),
+                        pool.map(evaluate_node, nodes), strict=True))

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Measure what keeping a run adds to an inspection.
+
+The rules are those of ``bench_engine.py``: one in ten matches. The phase is
+run alone, and then as an inspection does it: with reasons for the conditions
+of the rules that match, counted, made a record of and stored in the place of
+the oldest run of the node.
+"""
+
+import argparse
+import types
+
+import bench_engine
+from ironic.conf import CONF
+from oslo_utils import uuidutils
+
+from ironic_inspection_rules.engine import compiler
+from ironic_inspection_rules.engine import runner
+from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import recorder
+from ironic_inspection_rules.runs import statistics
+from ironic_inspection_rules.tests import database
+
+KEPT = 5
+REPEATS = 21
+NEVER = 3600
+
+NODE = types.SimpleNamespace(uuid=uuidutils.generate_uuid(),
+                             inspect_interface='agent')
+
+
+def run_phase(plans: list[compiler.CompiledRule], keep: bool
+              ) -> runner.Outcome:
+    """Run the rules on a machine."""
+    target = working_copy.WorkingCopy(working_copy.Facts(
+        bench_engine.INVENTORY, {}, bench_engine.NODE))
+    return runner.run(plans, target, keep=keep)
+
+
+def keep_run(plans: list[compiler.CompiledRule],
+             counter: statistics.RuleCounter) -> None:
+    """Run the rules and keep what they did."""
+    outcome = run_phase(plans, keep=True)
+    run = recorder.Run(recorder.INSPECTION)
+    run.begin(bench_engine.INVENTORY, {})
+    run.run_rules(1)
+    run.add('main', record.of_phase(outcome, 0.0))
+    counter.count(outcome, NODE.uuid)
+    recorder.store(run, NODE, None, KEPT, mask=True)
+
+
+def main() -> None:
+    """Measure what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
+    parser.add_argument('--rules', type=int, default=1000)
+    parser.add_argument('--database', default='sqlite',
+                        choices=('sqlite', 'mysql', 'postgresql'))
+    parsed = parser.parse_args()
+    CONF([], project='ironic', default_config_files=[])
+    plans = bench_engine.compile_rules(bench_engine.make_rules(parsed.rules))
+    counter = statistics.RuleCounter(lambda rows: None, NEVER)
+    with database.Database(parsed.database):
+        alone = bench_engine.seconds(lambda: run_phase(plans, False), REPEATS)
+        told = bench_engine.seconds(lambda: run_phase(plans, True), REPEATS)
+        kept = bench_engine.seconds(lambda: keep_run(plans, counter), REPEATS)
+    print(f'{parsed.rules} rules, one in ten matching, processor time of a '
+          'phase:')
+    print(f'  alone         {alone * 1000:6.1f} ms')
+    print(f'  with reasons  {told * 1000:6.1f} ms, '
+          f'{(told - alone) * 1000:.1f} ms more')
+    print(f'  kept          {kept * 1000:6.1f} ms, '
+          f'{(kept - alone) * 1000:.1f} ms more')
+
+
+if __name__ == '__main__':
+    main()

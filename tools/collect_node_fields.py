@@ -1,0 +1,100 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Collects the names that Ironic knows in driver_info and properties of nodes.
+
+Reads the wheels of ironic, which pip downloads: what the in-tree drivers
+declare as their properties, and what Ironic's code looks up or sets by name.
+``ironic-inspection-rules lint`` knows a mistyped name by the file that this
+writes.
+
+    python tools/collect_node_fields.py > \\
+        ironic_inspection_rules/offline/node_fields.yaml
+"""
+
+import ast
+from collections.abc import Iterator
+import zipfile
+
+import collect_inventory_fields
+
+DRIVER_INFO, PROPERTIES = 'driver_info', 'properties'
+
+VARIABLES = {'driver_info': DRIVER_INFO}
+"""Variables by these names hold a field of the node."""
+
+
+def names(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """Yield field and name of all that code declares, looks up or sets."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            yield from _declared(node)
+        elif isinstance(node, ast.Subscript):
+            yield from _looked_up(node.value, node.slice)
+        elif isinstance(node, ast.Call) and isinstance(
+                node.func, ast.Attribute) and node.args:
+            if node.func.attr == 'set_property':
+                yield from _constant(PROPERTIES, node.args[0])
+            elif node.func.attr in ('get', 'setdefault', 'pop'):
+                yield from _looked_up(node.func.value, node.args[0])
+
+
+def _declared(node: ast.Assign) -> Iterator[tuple[str, str]]:
+    target = node.targets[0]
+    name = target.id if isinstance(target, ast.Name) else ''
+    if name == 'ESSENTIAL_PROPERTIES' and isinstance(node.value, ast.Set):
+        for element in node.value.elts:
+            yield from _constant(PROPERTIES, element)
+    elif name.endswith('_PROPERTIES') and isinstance(node.value, ast.Dict):
+        for key in node.value.keys:
+            if key is not None:
+                yield from _constant(DRIVER_INFO, key)
+
+
+def _looked_up(owner: ast.expr, key: ast.expr) -> Iterator[tuple[str, str]]:
+    if isinstance(owner, ast.Name) and owner.id in VARIABLES:
+        yield from _constant(VARIABLES[owner.id], key)
+    elif isinstance(owner, ast.Attribute) and owner.attr in (
+            DRIVER_INFO, PROPERTIES) and 'node' in ast.unparse(owner.value):
+        yield from _constant(owner.attr, key)
+
+
+def _constant(field: str, key: ast.expr) -> Iterator[tuple[str, str]]:
+    if isinstance(key, ast.Constant) and isinstance(key.value, str):
+        yield field, key.value
+
+
+def collect(directory: str) -> dict[str, object]:
+    """Collect the names of all releases.
+
+    :returns: ``made_from``, and by field its names, each with the files of
+        Ironic that have it.
+    """
+    found: dict[str, dict[str, set[str]]] = {DRIVER_INFO: {}, PROPERTIES: {}}
+    releases = collect_inventory_fields.RELEASES
+    for release in releases:
+        wheel = collect_inventory_fields.fetch('ironic', release, directory)
+        with zipfile.ZipFile(wheel) as archive:
+            for file in archive.namelist():
+                if not file.endswith('.py') or '/tests/' in file:
+                    continue
+                origin = file.removeprefix('ironic/')
+                for field, name in names(ast.parse(archive.read(file))):
+                    found[field].setdefault(name, set()).add(origin)
+    return {'made_from': [f'ironic-{release}' for release in releases],
+            **{field: {name: sorted(files)
+                       for name, files in sorted(known.items())}
+               for field, known in found.items()}}
+
+
+if __name__ == '__main__':
+    collect_inventory_fields.write(collect, 'collect_node_fields.py')
