@@ -41,6 +41,8 @@ Traces = tuple[trace.RuleTrace, ...]
 
 _INTERFACES = tuple(f'{name}_interface'
                     for name in sorted(driver_base.ALL_INTERFACES))
+_UNIQUE = ('address', 'instance_uuid', 'name')
+"""What no two objects of a kind have in common: the database may refuse."""
 
 
 @transaction.retried
@@ -85,8 +87,7 @@ def _write(task, target: working_copy.WorkingCopy, traces: Traces,
         if checkpoint is not None:
             checkpoint(session)
         if attributes or more:
-            with _blaming(traces, working_copy.NODE):
-                _update_node(task, {**attributes, **more})
+            _update_node(task, {**attributes, **more}, traces)
         _write_ports(task, target, traces)
         if traits is not None:
             with _blaming(traces, working_copy.TRAITS):
@@ -106,39 +107,52 @@ def _write_ports(task, target: working_copy.WorkingCopy,
             port.name = None
             port.save()
     for port, values in changed:
-        with _blaming(traces, f'port {port.address}'):
-            _update(port, values, _PORT_REFERENCES, task.context)
+        name = f'port {port.address}'
+        _update(port, values, _PORT_REFERENCES, task.context, traces, name)
+        with _blaming(traces, name, *_UNIQUE):
             port.save()
 
 
 @contextlib.contextmanager
-def _blaming(traces: Traces, name: str) -> Iterator[None]:
-    """Lay an error of Ironic on the rule that changed the object last."""
+def _blaming(traces: Traces, name: str, *attributes: str) -> Iterator[None]:
+    """Lay an error of Ironic on the rule that caused it.
+
+    That is the one that changed these attributes of the object last, or the
+    object, where none of them was changed.
+    """
     try:
         yield
     except (ironic_exception.IronicException, ValueError) as exc:
-        done = [(rule.rule, action) for rule in traces
-                for action in rule.actions
-                if any(change.object == name for change in action.changes)]
+        done = [(rule.rule, action, change.path.split('/', 2)[1])
+                for rule in traces for action in rule.actions
+                for change in action.changes if change.object == name]
         if not done:
             raise
-        rule, action = done[-1]
+        rule, action, _attribute = next(
+            (each for each in reversed(done) if each[2] in attributes),
+            done[-1])
         cause = None if rule.sensitive else exc
         raise exceptions.RuleError(
             rule.label, action.op,
             None if cause is None else str(cause)) from cause
 
 
-def _update_node(task, attributes: Mapping[str, Any]) -> None:
+def _update_node(task, attributes: Mapping[str, Any],
+                 traces: Traces) -> None:
     node = task.node
-    name = attributes.get('name')
+    _update(node, attributes, _NODE_REFERENCES, task.context, traces,
+            working_copy.NODE)
+    if 'driver' in attributes or set(attributes) & set(_INTERFACES):
+        with _blaming(traces, working_copy.NODE, 'driver', *_INTERFACES):
+            _fit_interfaces(node, attributes)
+    with _blaming(traces, working_copy.NODE, *_UNIQUE):
+        node.save()
+
+
+def _check_node_name(name: str | None) -> None:
     if name is not None and (not utils.is_valid_logical_name(name)
                              or uuidutils.is_uuid_like(name)):
         raise ValueError(_('"%s" is not a valid name of a node') % name)
-    _update(node, attributes, _NODE_REFERENCES, task.context)
-    if 'driver' in attributes or set(attributes) & set(_INTERFACES):
-        _fit_interfaces(node, attributes)
-    node.save()
 
 
 def _find_chassis(context, uuid: str) -> Any:
@@ -159,13 +173,16 @@ _PORT_REFERENCES: dict[str, tuple[str, Callable[..., Any]]] = {
 
 def _update(saved, values: Mapping[str, Any],
             references: Mapping[str, tuple[str, Callable[..., Any]]],
-            context) -> None:
+            context, traces: Traces, label: str) -> None:
     for name, value in values.items():
-        if name in references:
-            field, find = references[name]
-            setattr(saved, field, value and find(context, value).id)
-        else:
-            setattr(saved, name, copy.deepcopy(value))
+        with _blaming(traces, label, name):
+            if (label, name) == (working_copy.NODE, 'name'):
+                _check_node_name(value)
+            if name in references:
+                field, find = references[name]
+                setattr(saved, field, value and find(context, value).id)
+            else:
+                setattr(saved, name, copy.deepcopy(value))
 
 
 def _fit_interfaces(node, chosen: Mapping[str, Any]) -> None:

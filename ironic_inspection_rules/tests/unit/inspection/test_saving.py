@@ -14,12 +14,25 @@ import fixtures
 from ironic import objects
 from ironic.common import exception as ironic_exception
 from oslo_db import exception as db_exc
+from oslo_utils import uuidutils
 
 from ironic_inspection_rules.inspection import phase
 from ironic_inspection_rules.tests.unit.inspection import base
 
 
-class DeadlockTestCase(base.GlueTestCase):
+class SavingTestCase(base.GlueTestCase):
+    """A test with drivers: Ironic loads them once in a process."""
+
+    def setUp(self):
+        super().setUp()
+        self.config(
+            enabled_hardware_types=['fake-hardware', 'manual-management'],
+            enabled_boot_interfaces=['fake', 'pxe'],
+            enabled_power_interfaces=['fake', 'agent'],
+            enabled_management_interfaces=['fake', 'noop'])
+
+
+class DeadlockTestCase(SavingTestCase):
     """The database may end a transaction for the good of another one."""
 
     def setUp(self):
@@ -50,11 +63,6 @@ class DeadlockTestCase(base.GlueTestCase):
         self.assertEqual({'marks': ['x']}, self.stored_port().extra)
 
     def test_the_loser_chooses_interfaces_again(self):
-        self.config(
-            enabled_hardware_types=['fake-hardware', 'manual-management'],
-            enabled_boot_interfaces=['fake', 'pxe'],
-            enabled_power_interfaces=['fake', 'agent'],
-            enabled_management_interfaces=['fake', 'noop'])
         self.apply(('set-attribute', ['/driver', 'manual-management']))
         node = self.stored_node()
         self.assertEqual(('manual-management', 'agent', 'noop'),
@@ -106,3 +114,55 @@ class PortNamesTestCase(base.GlueTestCase):
             ironic_exception.HardwareInspectionFailure, self.apply, 'cc')
         self.assertIn('set-port-attribute', str(error))
         self.assertEqual(['a', 'b'], self.names())
+
+
+class BlameTestCase(SavingTestCase):
+    """What Ironic refuses is laid on the rule that asked for it."""
+
+    def blamed(self, *operations):
+        """Return the error, where an innocent rule was the last one.
+
+        :param operations: each becomes a rule that names its path.
+        """
+        others = [('set-attribute', ['/extra/a', 1]),
+                  ('set-port-attribute', [self.task.ports[0].uuid,
+                                          '/extra/a', 1])]
+        runner = phase.PhaseRunner(base.rules(
+            *(base.rule(each, description=f'guilty {each[1][-2]}')
+              for each in operations),
+            base.rule(*others, description='innocent')))
+        error = self.assertRaises(
+            ironic_exception.HardwareInspectionFailure, runner.apply,
+            self.task, {}, {}, 'main')
+        self.assertNotIn('innocent', str(error))
+        return str(error)
+
+    def test_a_driver_that_there_is_not(self):
+        self.assertIn('(guilty /driver), set-attribute: ', self.blamed(
+            ('set-attribute', ['/driver', 'nope']),
+            ('set-attribute', ['/owner', 'me'])))
+
+    def test_an_interface_that_there_is_not(self):
+        self.assertIn('(guilty /boot_interface)', self.blamed(
+            ('set-attribute', ['/boot_interface', 'nope'])))
+
+    def test_a_name_that_is_none(self):
+        self.assertIn('(guilty /name)', self.blamed(
+            ('set-attribute', ['/name', 'not a name'])))
+
+    def test_a_name_that_is_taken(self):
+        self.make_task(mac=base.MAC[:-1] + '7', name='two')
+        self.assertIn('(guilty /name)', self.blamed(
+            ('set-attribute', ['/name', 'two']),
+            ('set-attribute', ['/owner', 'me'])))
+
+    def test_a_chassis_that_there_is_not(self):
+        self.assertIn('(guilty /chassis_uuid)', self.blamed(
+            ('set-attribute', ['/chassis_uuid',
+                               uuidutils.generate_uuid()])))
+
+    def test_an_address_that_is_taken(self):
+        self.make_port(self.task.node, base.MAC[:-1] + '7')
+        self.assertIn('(guilty /address)', self.blamed(
+            ('set-port-attribute', [base.MAC, '/address',
+                                    base.MAC[:-1] + '7'])))
