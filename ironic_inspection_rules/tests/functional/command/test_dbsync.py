@@ -26,7 +26,7 @@ RUN = ('import sys; from ironic_inspection_rules.command import dbsync; '
        'sys.exit(dbsync.main())')
 
 
-class DBSyncTestCase(base.TestCase):
+class CommandTestCase(base.TestCase):
 
     def setUp(self):
         super().setUp()
@@ -46,6 +46,9 @@ class DBSyncTestCase(base.TestCase):
              '--config-file', self.config_file, *arguments],
             capture_output=True, text=True, check=False)
         return done.returncode, done.stdout.strip(), done.stderr.strip()
+
+
+class DBSyncTestCase(CommandTestCase):
 
     def test_tables_are_made_once_and_may_be_asked_for_again(self):
         self.assertEqual((0, 'None', ''), self.dbsync('version'))
@@ -88,7 +91,7 @@ class DBSyncTestCase(base.TestCase):
         self.assertEqual(2, self.dbsync('nonsense')[0])
 
 
-class AdoptTestCase(DBSyncTestCase):
+class AdoptTestCase(CommandTestCase):
 
     def setUp(self):
         super().setUp()

@@ -55,14 +55,6 @@ class MachinesTestCase(files.FilesTestCase):
         return machine_test.load_rules(
             [self.write('rules.yaml', text)], self.ops)
 
-    def test_a_rule_that_is_off_does_not_run(self):
-        [rule] = self.rules('{mode: off, actions: [{op: fail, args: [no]}]}')
-
-        self.assertEqual('off', rule.mode)
-        self.assertEqual(
-            {'early': [], 'preprocess': [], 'main': []},
-            machine_test.compile_rules([rule], self.ops))
-
     def run_on(self, content, node=None, rules=RULES, name='m/a.json'):
         node_path = node and self.write('node.yaml', node)
         return machine_test.run(self.write(name, content),
@@ -130,6 +122,14 @@ class TellTestCase(MachinesTestCase):
 
 
 class TrialTestCase(MachinesTestCase):
+
+    def test_a_rule_that_is_off_does_not_run(self):
+        [rule] = self.rules('{mode: off, actions: [{op: fail, args: [no]}]}')
+
+        self.assertEqual('off', rule.mode)
+        self.assertEqual(
+            {'early': [], 'preprocess': [], 'main': []},
+            machine_test.compile_rules([rule], self.ops))
 
     def test_a_sensitive_rule_is_explained_to_who_has_its_file(self):
         made = self.run_on(files.INVENTORY, rules="""
