@@ -80,9 +80,9 @@ def load(path: str) -> Document:
     """Read the rules of a file: a list of them, or one, or some by name.
 
     :raises: :class:`.exceptions.InvalidDocument` where it cannot be read,
-        with the line where it is one's fault.
+        with the line where it is one's fault, or holds a machine.
     """
-    return _compose(path, _read(path))
+    return parse(path, _read(path))
 
 
 def load_mapping(path: str) -> dict[str, typing.Any]:
@@ -125,7 +125,19 @@ def _parse_json(text: str) -> typing.Any:
 
 def parse(path: str, text: str) -> Document:
     """Read the rules of a file whose text is known; see :func:`load`."""
-    return _compose(path, text)
+    read = _compose(path, text)
+    if any(map(_is_inventory, read.entries)):
+        raise exceptions.InvalidDocument(
+            path, _('this is the inventory of a machine, not a file of '
+                    'rules'))
+    return read
+
+
+def _is_inventory(entry: typing.Any) -> bool:
+    """Whether it is one of the forms in which people keep machines."""
+    return isinstance(entry, dict) and 'actions' not in entry and (
+        isinstance(entry.get('inventory'), dict)
+        or isinstance(entry.get('interfaces'), list))
 
 
 def nodes(text: str) -> list[yaml.Node]:

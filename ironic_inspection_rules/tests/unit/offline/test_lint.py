@@ -94,6 +94,10 @@ class LintTestCase(files.FilesTestCase):
         self.assertEqual(['file', 'invalid'], [each[0] for each in found])
         self.assertEqual((2, 1), found[0][1:3])
 
+    def test_a_machine_is_one_mistake(self):
+        [found] = self.lint('{"interfaces": [], "cpu": {}, "disks": []}')
+        self.assertEqual(('file', 1, 1), found[:3])
+
     def test_fields_over_unknown_names(self):
         for field in ('{all_interfaces.eth0}', '{plugin_data[a}', '{item.x}',
                       '{node.drivr}', '{data[memory_mb]}', '{}'):

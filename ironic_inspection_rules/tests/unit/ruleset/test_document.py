@@ -51,6 +51,13 @@ class LoadTestCase(base.TestCase):
                   - actions: [3]
             """).entries)
 
+    def test_a_machine_is_refused_as_one(self):
+        for text in ('inventory: {cpu: {}}', 'interfaces: []',
+                     '{"inventory": {}, "plugin_data": {}}'):
+            self.assertIn('inventory of a machine', self.refused(text))
+        self.assertEqual(({'actions': [1]},), self.load(
+            'inventory: [{actions: [1]}]').entries)
+
     def test_what_is_nested_too_deeply_is_refused(self):
         for deep in ('[' * 100_000, '{"a":' * 100_000, '- ' * 5000,
                      '[' * 101 + ']' * 101):
