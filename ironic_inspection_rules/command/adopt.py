@@ -30,6 +30,7 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.legacy import translate
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.ruleset import stock
@@ -152,8 +153,11 @@ def _report(candidates: list[Candidate]) -> None:
     bad = sum(each.rule is None for each in candidates)
     if bad:
         raise exceptions.Invalid(
-            _('%(bad)d of %(all)d rules cannot be taken over; nothing was '
-              'changed') % {'bad': bad, 'all': len(candidates)})
+            _P('%(bad)d of %(all)d rule cannot be taken over; nothing was '
+               'changed',
+               '%(bad)d of %(all)d rules cannot be taken over; nothing was '
+               'changed', len(candidates))
+            % {'bad': bad, 'all': len(candidates)})
 
 
 def _values(candidates: list[Candidate]) -> list[dict[str, Any]]:

@@ -28,6 +28,7 @@ import yaml
 from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.offline import machine_diff
 from ironic_inspection_rules.offline import machine_test
 from ironic_inspection_rules.offline import progress
@@ -170,9 +171,11 @@ class _Found:
         yield _('Rules: %(added)d added, %(removed)d removed, %(changed)d '
                 'changed, %(moved)d moved') % count
         if self.count:
-            yield _('Inventories: %(different)d of %(all)d are treated '
-                    'differently') % {'different': self.different,
-                                      'all': self.count}
+            yield _P('Inventories: %(different)d of %(all)d is treated '
+                     'differently',
+                     'Inventories: %(different)d of %(all)d are treated '
+                     'differently', self.different) % {
+                         'different': self.different, 'all': self.count}
 
 
 def _names(paths: list[str]) -> str:

@@ -23,6 +23,7 @@ from cliff import command
 
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.offline import finding
 from ironic_inspection_rules.offline import inventory_fields
 from ironic_inspection_rules.offline import lint
@@ -121,11 +122,14 @@ def _as_table(findings: typing.Sequence[finding.Finding]) -> str:
 
 def _sum(findings: typing.Sequence[finding.Finding]) -> str:
     levels = collections.Counter(each.level for each in findings)
-    return _('%(errors)d errors, %(warnings)d warnings, %(notes)d notes; '
-             'files: %(files)d') % {'errors': levels[finding.ERROR],
-                         'warnings': levels[finding.WARNING],
-                         'notes': levels[finding.NOTE],
-                         'files': len({each.path for each in findings})}
+    errors, warnings, notes = (levels[level] for level in (
+        finding.ERROR, finding.WARNING, finding.NOTE))
+    counted = ', '.join((
+        _P('%d error', '%d errors', errors) % errors,
+        _P('%d warning', '%d warnings', warnings) % warnings,
+        _P('%d note', '%d notes', notes) % notes))
+    return _('%(counted)s; files: %(files)d') % {
+        'counted': counted, 'files': len({each.path for each in findings})}
 
 
 _PRINTERS: dict[str, typing.Callable[

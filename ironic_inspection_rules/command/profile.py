@@ -18,15 +18,16 @@ import math
 import re
 
 from cliff import command
-import yaml
 
 from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.offline import machine_test
 from ironic_inspection_rules.offline.profile import component
 from ironic_inspection_rules.offline.profile import rules
 from ironic_inspection_rules.offline.profile import tolerance
 from ironic_inspection_rules.ruleset import machine
+from ironic_inspection_rules.ruleset import yaml_text
 
 
 class Profile(command.Command):
@@ -68,10 +69,9 @@ class Profile(command.Command):
         machines = [machine.load(path) for path in
                     machine_test.find_inventories(parsed_args.inventories)]
         name = parsed_args.name or _product(machines[0]) or _('good machines')
-        text = _header(name, len(machines)) + yaml.safe_dump(
+        text = _header(name, len(machines)) + yaml_text.dump(
             rules.Profile(name, parsed_args.on_mismatch, tolerated
-                          ).rules(machines),
-            sort_keys=False, allow_unicode=True, width=math.inf)
+                          ).rules(machines), width=math.inf)
         if parsed_args.output:
             with open(parsed_args.output, 'w', encoding='utf-8') as stream:
                 stream.write(text)
@@ -93,6 +93,8 @@ def _product(first: machine.Machine) -> str | None:
 
 
 def _header(name: str, count: int) -> str:
-    return _('# Accepts machines like %(name)s. Made from %(count)d '
-             'inventories by ironic-inspection-rules profile.\n') % {
+    return _P('# Accepts machines like %(name)s. Made from %(count)d '
+              'inventory by ironic-inspection-rules profile.\n',
+              '# Accepts machines like %(name)s. Made from %(count)d '
+              'inventories by ironic-inspection-rules profile.\n', count) % {
         'name': ' '.join(name.split()), 'count': count}

@@ -26,6 +26,7 @@ from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.offline import coverage
 from ironic_inspection_rules.offline import expectation
 from ironic_inspection_rules.offline import listing
@@ -177,7 +178,9 @@ class Test(command.Command):
             count += 1
             self.app.stdout.write(f'{each}\n')
         self.app.stdout.write(
-            _('%(machines)d inventories, %(differences)d not as expected\n')
+            _P('%(machines)d inventory, %(differences)d not as expected\n',
+               '%(machines)d inventories, %(differences)d not as expected\n',
+               results.total())
             % {'machines': results.total(), 'differences': count})
         return EXIT_ERROR if count else 0
 

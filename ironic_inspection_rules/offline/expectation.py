@@ -27,12 +27,11 @@ import math
 import os
 import typing
 
-import yaml
-
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.offline import machine_test
 from ironic_inspection_rules.ruleset import document
+from ironic_inspection_rules.ruleset import yaml_text
 
 Expectation = dict[str, typing.Any]
 
@@ -123,15 +122,14 @@ def _lines(expected: Expectation) -> list[str]:
 
 
 def _as_yaml(value: typing.Any) -> str:
-    return str(yaml.dump(value, Dumper=_Dumper, sort_keys=False,
-                         allow_unicode=True, width=math.inf))
+    return yaml_text.dump(value, Dumper=_Dumper, width=math.inf)
 
 
 class _Change(dict[str, typing.Any]):
     """A change, which is written on one line."""
 
 
-class _Dumper(yaml.SafeDumper):  # type: ignore[misc]
+class _Dumper(yaml_text.Dumper):
     """Writes one thing a line, which is best to compare."""
 
 

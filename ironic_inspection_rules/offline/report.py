@@ -17,19 +17,18 @@ import json
 import math
 import typing
 
-import yaml
-
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import tree
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.offline import coverage
 from ironic_inspection_rules.offline import machine_test
 from ironic_inspection_rules.offline import table
+from ironic_inspection_rules.ruleset import yaml_text
 
-_DUMPER = getattr(yaml, 'CSafeDumper', yaml.SafeDumper)
 _MOST_REASONS = 3
 _LONGEST = 500
 
@@ -51,8 +50,7 @@ def as_json(each: machine_test.MachineTest, indent: int | None = None
 
 def as_yaml(each: machine_test.MachineTest) -> str:
     """Return a trial as an item of a list in YAML."""
-    return str(yaml.dump([as_dict(each)], Dumper=_DUMPER, sort_keys=False,
-                         allow_unicode=True))
+    return yaml_text.dump([as_dict(each)], Dumper=yaml_text.FastDumper)
 
 
 def details(each: machine_test.MachineTest) -> tuple[str, str, str]:
@@ -93,9 +91,13 @@ def rows_table(rows: typing.Iterable[Row]) -> str:
 
 def total(results: collections.Counter[str]) -> str:
     """Say how many machines there were of each result."""
-    return _('%(all)d inventories: %(ok)d ok, %(failed)d failed, %(error)d '
-             'with an error') % {'all': results.total(), **{
-                 name: results[name] for name in ('ok', 'failed', 'error')}}
+    return _P('%(all)d inventory: %(ok)d ok, %(failed)d failed, %(error)d '
+              'with an error',
+              '%(all)d inventories: %(ok)d ok, %(failed)d failed, %(error)d '
+              'with an error', results.total()) % {
+                  'all': results.total(), **{
+                      name: results[name] for name in (
+                          'ok', 'failed', 'error')}}
 
 
 def coverage_table(covered: coverage.Coverage) -> str:

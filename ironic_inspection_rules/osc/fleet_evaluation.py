@@ -26,13 +26,13 @@ from typing import Any
 
 from osc_lib import exceptions as osc_exceptions
 from oslo_utils import timeutils
-import yaml
 
 from ironic_inspection_rules.client import fleet
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.fleet import summary
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.osc import cloud
 from ironic_inspection_rules.osc import fleet_tables
 from ironic_inspection_rules.osc import node_selection
@@ -40,6 +40,7 @@ from ironic_inspection_rules.osc import parallel
 from ironic_inspection_rules.osc import problem
 from ironic_inspection_rules.pages import fleet as page
 from ironic_inspection_rules.ruleset import origin
+from ironic_inspection_rules.ruleset import yaml_text
 
 EXIT_ERROR = 1
 EXIT_DIFFERENT = 2
@@ -137,9 +138,11 @@ def run(command: Any, parsed_args: Any) -> int:
             found = _evaluate(baremetal, selection, files, parsed_args)
     if found.left_out:
         command.app.stderr.write(
-            _('Warning: %d built-in rules are in force, and the files do not '
-              'have them: what they do counts as a difference\n')
-            % found.left_out)
+            _P('Warning: %d built-in rule is in force, and the files do not '
+               'have it: what it does counts as a difference\n',
+               'Warning: %d built-in rules are in force, and the files do '
+               'not have them: what they do counts as a difference\n',
+               found.left_out) % found.left_out)
     if parsed_args.report:
         with open(parsed_args.report, 'w', encoding='utf-8') as stream:
             stream.write(page.render(found.plain))
@@ -149,8 +152,8 @@ def run(command: Any, parsed_args: Any) -> int:
             command.app.stdout.write(
                 _('The whole of it: %s\n') % parsed_args.report)
     elif parsed_args.format == 'yaml':
-        yaml.safe_dump(found.plain, command.app.stdout, sort_keys=False,
-                       allow_unicode=True)
+        command.app.stdout.write(yaml_text.dump(
+            found.plain, Dumper=yaml_text.FastDumper))
     else:
         json.dump(found.plain, command.app.stdout, indent=2)
         command.app.stdout.write('\n')

@@ -20,6 +20,7 @@ from typing import Any, TextIO
 
 from ironic_inspection_rules.fleet import change
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.offline import table
 
 _GROUPS = 20
@@ -44,10 +45,15 @@ def show(fleet: Plain, output: TextIO) -> None:
 
 
 def _headline(found: Plain) -> str:
-    line = _('%(tried)d machines: %(ok)d pass, %(failed)d would fail') % found
+    line = _('%(machines)s: %(passing)s, %(failed)d would fail') % {
+        'machines': _P('%d machine', '%d machines',
+                       found['tried']) % found['tried'],
+        'passing': _P('%d passes', '%d pass', found['ok']) % found['ok'],
+        'failed': found['failed']}
     if found['differ'] is not None:
-        line += '; ' + _('%d are treated otherwise than by the rules in '
-                         'force') % found['differ']
+        line += '; ' + _P('%d is treated otherwise than by the rules in '
+                          'force', '%d are treated otherwise than by the '
+                          'rules in force', found['differ']) % found['differ']
     return line
 
 
@@ -90,8 +96,9 @@ def _groups(fleet: Plain, output: TextIO) -> Iterator[str]:
               '\n'.join(_of_group(group))] for group in groups[:_GROUPS]],
             output)
     if len(groups) > _GROUPS:
-        yield _('and %d more groups, see --report or -f json') % (
-            len(groups) - _GROUPS)
+        left = len(groups) - _GROUPS
+        yield _P('and %d more group, see --report or -f json',
+                 'and %d more groups, see --report or -f json', left) % left
 
 
 def _machines(fleet: Plain) -> Iterator[str]:
@@ -135,7 +142,7 @@ def _of_group(group: Plain) -> Iterator[str]:
         yield _of_change(each)
     left = len(group['changes']) - _CHANGES
     if left > 0:
-        yield _('and %d more changes') % left
+        yield _P('and %d more change', 'and %d more changes', left) % left
     if not group['changes'] and not group['error']:
         yield _('passes, nothing changes')
 

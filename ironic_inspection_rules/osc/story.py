@@ -20,6 +20,7 @@ from osc_lib import exceptions as osc_exceptions
 
 from ironic_inspection_rules.client import inspection_run
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.i18n import _P
 
 PHASES = ('early', 'preprocess', 'main')
 
@@ -59,7 +60,8 @@ def of_phase(phase: dict[str, Any]) -> Iterator[str]:
             if rule.get('error'):
                 yield '  ' + _('would fail: %s') % rule['error']
     if phase.get('left_out'):
-        yield _('%d more changes') % phase['left_out']
+        yield _P('%d more change', '%d more changes',
+                 phase['left_out']) % phase['left_out']
     if not phase['saved']:
         yield _('Nothing of this was saved.')
 

@@ -23,7 +23,7 @@ from ironic_inspection_rules.engine import evaluation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import working_copy
-from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.offline import machine_test
 from ironic_inspection_rules.offline import walk
 from ironic_inspection_rules.offline.checks import checked_rule
@@ -65,7 +65,9 @@ def check(rules: Sequence[checked_rule.CheckedRule], paths: Sequence[str],
         broken += problems
         advance(count)
     count = len(paths) - len(broken)
-    message = _('this rule matches none of the %d inventories') % count
+    message = _P('this rule does not match the inventory',
+                 'this rule matches none of the %(count)d inventories',
+                 count) % {'count': count}
     return Tried([(rule, message) for rule in rules
                   if count and rule.rule.uuid in left], broken)
 

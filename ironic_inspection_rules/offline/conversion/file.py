@@ -15,14 +15,13 @@
 import textwrap
 import typing
 
-import yaml
-
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.offline import finding
 from ironic_inspection_rules.offline import rulefile
 from ironic_inspection_rules.offline.conversion import rule as conversion
+from ironic_inspection_rules.ruleset import yaml_text
 
 LOST = 'lost'
 
@@ -114,8 +113,7 @@ def _comment(text: str) -> str:
 
 
 def _as_yaml(rule: typing.Any) -> str:
-    return str(yaml.safe_dump([rule], sort_keys=False, allow_unicode=True,
-                              default_flow_style=None, width=_WIDTH))
+    return yaml_text.dump([rule], default_flow_style=None, width=_WIDTH)
 
 
 def _lost(rule: rulefile.WrittenRule,

@@ -39,9 +39,16 @@ class ProfileTestCase(test_shell.CallTestCase):
         good = self.write('a.json', GOOD)
         for options, name in (((), 'R7'), (('--name', 'b 7'), 'b 7')):
             _code, output = self.call('profile', good, *options)
-            self.assertIn(f'like {name}. Made from 1', output)
+            self.assertIn(f'like {name}. Made from 1 inventory by', output)
             self.assertEqual(f'{name}: begin',
                              yaml.safe_load(output)[0]['description'])
+
+    def test_nothing_stands_for_something_else(self):
+        good = self.write('a.json', GOOD)
+        for mismatch in ('fail', 'trait', 'audit'):
+            _code, output = self.call('profile', good,
+                                      '--on-mismatch', mismatch)
+            self.assertNotIn('&id', output)
 
     def test_a_bad_tolerance_ends_with_one(self):
         good = self.write('a.json', GOOD)

@@ -96,6 +96,8 @@ class LintTestCase(CallTestCase):
         code, output = self.call('lint', path)
         self.assertEqual(1, code)
         self.assertIn('rules.yaml:1:13', output)
+        self.assertTrue(output.endswith(
+            '1 error, 0 warnings, 0 notes; files: 1\n'))
 
     def test_json_is_for_programs(self):
         path = self.write('rules.yaml', '- actions: [{op: log}]\n')

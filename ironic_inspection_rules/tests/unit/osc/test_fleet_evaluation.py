@@ -205,7 +205,7 @@ class EvaluateNodesTestCase(base.TestCase):
             b={'differs': False, 'matched': []})
         self.evaluate('--nodes', '--rules', self.rules(RULE))
         text = self.app.stdout.getvalue()
-        for line in ('2 machines: 2 pass, 0 would fail; 1 are treated '
+        for line in ('2 machines: 2 pass, 0 would fail; 1 is treated '
                      'otherwise', 'Tag', '+ CUSTOM_A',
                      '~ /resource_class = "gpu"', 'trait',
                      'Instances that would no longer validate: '

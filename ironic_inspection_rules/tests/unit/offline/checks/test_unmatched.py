@@ -79,6 +79,6 @@ class CheckTestCase(base.CheckTestCase):
                  self.write('b.json', files.INVENTORY)]
         found, broken = unmatched.check(self.rules(RULES), paths,
                                         lambda count: None)
-        self.assertIn('1 inventories', found[0][1])
+        self.assertIn('does not match the inventory', found[0][1])
         self.assertEqual([(paths[0], (2, 1))],
                          [(path, place) for path, place, _why in broken])
