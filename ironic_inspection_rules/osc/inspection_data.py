@@ -27,9 +27,11 @@ from osc_lib import exceptions as osc_exceptions
 from ironic_inspection_rules.anonymity import machine
 from ironic_inspection_rules.client import node
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.osc import cloud
 from ironic_inspection_rules.osc import node_selection
 from ironic_inspection_rules.osc import parallel
+from ironic_inspection_rules.osc import word_order
 
 _SUFFIX = '.json'
 _UNSAFE = re.compile(r'[^A-Za-z0-9._-]')
@@ -69,7 +71,7 @@ class ExportInspectionData(command.Command):
             help=_('Write to a directory that has files, over those of the '
                    'same names'))
         parallel.add_jobs(parser)
-        return parser
+        return word_order.any_order(parser)
 
     def take_action(self, parsed_args):
         selection = node_selection.NodeSelection.parse(parsed_args.filters)
@@ -90,12 +92,15 @@ class ExportInspectionData(command.Command):
                            data)
                     written += 1
         self.app.stdout.write(
-            _('%(written)d inventories written to %(directory)s\n')
+            _P('%(written)d inventory written to %(directory)s\n',
+               '%(written)d inventories written to %(directory)s\n', written)
             % {'written': written, 'directory': directory})
-        if written < len(nodes):
+        missing = len(nodes) - written
+        if missing:
             self.app.stderr.write(
-                _('Without a stored inventory: %d nodes\n')
-                % (len(nodes) - written))
+                _P('Without a stored inventory: %d node\n',
+                   'Without a stored inventory: %d nodes\n', missing)
+                % missing)
 
 
 def _anonymizer(parsed_args) -> machine.Anonymizer | None:

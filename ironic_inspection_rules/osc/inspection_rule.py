@@ -29,6 +29,7 @@ from ironic_inspection_rules.osc import cloud
 from ironic_inspection_rules.osc import fleet_evaluation
 from ironic_inspection_rules.osc import problem
 from ironic_inspection_rules.osc import rule_set as rule_set_commands
+from ironic_inspection_rules.osc import word_order
 from ironic_inspection_rules.ruleset import machine
 from ironic_inspection_rules.ruleset import origin
 
@@ -61,7 +62,7 @@ class ImportInspectionRules(command.Command):
             help=_('Kept for scripts: a rule always takes the place of the '
                    'one with the same UUID or, where it has none, with the '
                    'same description'))
-        return parser
+        return word_order.any_order(parser)
 
     def take_action(self, parsed_args):
         baremetal = cloud.baremetal(self)

@@ -24,6 +24,7 @@ from ironic_inspection_rules.client import inspection_run
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.osc import cloud
 from ironic_inspection_rules.osc import story
+from ironic_inspection_rules.osc import word_order
 
 _COLUMNS = ('uuid', 'created_at', 'event', 'result', 'revision', 'error')
 
@@ -52,7 +53,7 @@ class ShowInspectionRun(command.ShowOne):
         parser.add_argument(
             'run', metavar='<run>', nargs='?',
             help=_('UUID of the run; the last one if not given'))
-        return parser
+        return word_order.any_order(parser)
 
     def take_action(self, parsed_args):
         baremetal, uuid = cloud.baremetal(self), parsed_args.run

@@ -24,6 +24,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.osc import cloud
 from ironic_inspection_rules.osc import problem
 from ironic_inspection_rules.osc import rule_plan
+from ironic_inspection_rules.osc import word_order
 from ironic_inspection_rules.ruleset import origin
 
 EXIT_CHANGES = 2
@@ -70,7 +71,7 @@ class PlanInspectionRules(command.Command):
         _add_files(parser)
         parser.add_argument('-f', '--format', choices=('diff', 'json'),
                             default='diff', help=_('How to print the plan'))
-        return parser
+        return word_order.any_order(parser)
 
     def take_action(self, parsed_args):
         plan = _plan(self, cloud.baremetal(self), parsed_args)
@@ -94,7 +95,7 @@ class ApplyInspectionRules(command.Command):
                             help=_('What the revision says of the change'))
         parser.add_argument('--yes', action='store_true',
                             help=_('Do not ask'))
-        return parser
+        return word_order.any_order(parser)
 
     def take_action(self, parsed_args):
         baremetal = cloud.baremetal(self)

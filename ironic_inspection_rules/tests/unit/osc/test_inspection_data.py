@@ -66,7 +66,7 @@ class ExportInspectionDataTestCase(base.TestCase):
         self.assertEqual([{'kept': 1}, {'kept': 2}, {'kept': 0}], [
             machine.load(path).plugin_data for path in paths])
         self.assertIn('3 inventories', self.app.stdout.getvalue())
-        self.assertIn('Without a stored inventory: 1 nodes',
+        self.assertIn('Without a stored inventory: 1 node\n',
                       self.app.stderr.getvalue())
         self.assertEqual({'deep'}, set(os.listdir(self.scratch)))
 
@@ -76,6 +76,13 @@ class ExportInspectionDataTestCase(base.TestCase):
             [{'params': {'resource_class': 'baremetal',
                          'fields': 'uuid,name'}}],
             self.ironic.asked('GET', '/nodes'))
+
+    def test_options_may_stand_before_filters(self):
+        self.export('--jobs', '2', 'resource_class=baremetal', '--force',
+                    'driver=ipmi')
+        [asked] = self.ironic.asked('GET', '/nodes')
+        self.assertEqual({'resource_class': 'baremetal', 'driver': 'ipmi',
+                          'fields': 'uuid,name'}, asked['params'])
 
     def test_anonymous_files_say_no_name_not_even_their_own(self):
         self.export('--anonymize')
