@@ -36,7 +36,7 @@ from ironic_inspection_rules.i18n import _
 _trace: typing.Callable[..., trace.ConditionTrace] = tuple.__new__
 """Makes a trace of a tuple; half the time of making one of arguments."""
 
-_NOTHING_YET = (None, trace.ConditionTrace('', None))
+_NOTHING_YET = (None, None, trace.ConditionTrace('', None))
 _SHORT = 64
 """Characters of a machine's text that are kept for the next machine."""
 
@@ -150,7 +150,8 @@ class _OfValue(Condition):
         self._holds = holds
         self._inverted = inverted
         self._others = others
-        self._last: tuple[typing.Any, trace.ConditionTrace] = _NOTHING_YET
+        self._last: tuple[typing.Any, typing.Any, trace.ConditionTrace] = (
+            _NOTHING_YET)
         self._says_value = not isinstance(varying, template.List) and (
             engine_call.is_as_written(varying))
 
@@ -166,16 +167,18 @@ class _OfValue(Condition):
             holds = not self._inverted
         else:
             holds = self._inverted
-        last, told = self._last
-        if value.__class__ is str and value == last and (
+        source = told_by.source
+        seen = value if source is None else source.render(roots)
+        last, last_seen, told = self._last
+        is_text = value.__class__ is seen.__class__ is str
+        if is_text and value == last and seen == last_seen and (
                 told.result is holds):
             # Machines of one kind are decided on alike.
             return told
         told = _trace(trace.ConditionTrace, (self.written_op, holds,
                                              say(roots, value)))
-        if value.__class__ is str and len(value) <= _SHORT and (
-                told_by.is_of_value):
-            self._last = (value, told)
+        if is_text and len(value) <= _SHORT and len(seen) <= _SHORT:
+            self._last = (value, seen, told)
         return told
 
     def check(self, roots: Roots) -> bool:

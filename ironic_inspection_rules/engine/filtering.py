@@ -17,6 +17,7 @@ Names and arguments are checked when a rule is compiled. A field that does not
 exist passes a filter as it is, unless the filter takes it.
 """
 
+import functools
 import typing
 
 from ironic_inspection_rules import exceptions
@@ -33,23 +34,48 @@ from ironic_inspection_rules.i18n import _
 Missing = rendering.Missing
 Template = rendering.Template
 
-_MOST_BITS = 14_000
-"""Of a whole number: Python writes none as text with some more."""
+_SIZED = frozenset((str, list, dict))
+
+_SHORT = 63
+"""Characters or items up to which a value costs no more than its filter."""
+
+_TOO_LARGE = 1 << 14_000
+"""For a whole number: Python writes none as text with some more bits."""
 
 CompilePath = typing.Callable[[typing.Any], Template]
 
 
-def compile_filter(call: filter_syntax.Call, value: Template,
-                   missing: Missing, compile_path: CompilePath) -> Template:
-    """Make a template of a value that goes through a filter.
+def compile_filters(calls: typing.Iterable[filter_syntax.Call],
+                    value: Template, missing: Missing,
+                    compile_path: CompilePath) -> 'Filtered':
+    """Make a template of a value that goes through filters.
 
-    :param call: the filter as it is written.
-    :param value: what it is applied to.
+    :param calls: the filters as they are written, at least one.
+    :param value: what goes through them.
     :param missing: what the field is where it does not exist.
     :param compile_path: makes a template of a path in an argument.
     :raises: :class:`.exceptions.OperationError` where there is no such
         filter, or the arguments do not fit.
     """
+    return Filtered(value, tuple(_compile_step(call, compile_path)
+                                 for call in calls), missing)
+
+
+class _Step(typing.NamedTuple):
+    """One filter of several.
+
+    ``apply`` takes the value and, where ``varying`` has templates of
+    arguments, those by name.
+    """
+
+    op: registry.Op
+    accepts_missing: bool
+    apply: typing.Callable[..., typing.Any]
+    varying: dict[str, Template]
+
+
+def _compile_step(call: filter_syntax.Call,
+                  compile_path: CompilePath) -> _Step:
     known = registry.filters()
     op = known.get(call.name)
     if op is None:
@@ -70,7 +96,9 @@ def compile_filter(call: filter_syntax.Call, value: Template,
             literals[name] = _convert(op, name, compiled)
     for name, problem in op.plugin.problems(literals):
         raise _error(op, f'{name} {problem}')
-    return Filtered(op, value, literals, varying, missing)
+    apply = functools.partial(op.plugin, **literals) if varying else (
+        op.plugin.bind(literals))
+    return _Step(op, op.plugin.ACCEPTS_MISSING, apply, varying)
 
 
 def find(value: typing.Any) -> list['Filtered']:
@@ -156,62 +184,70 @@ class _Items(Template):
 
 
 class Filtered(Template):
-    """A value that goes through a filter.
+    """A value that goes through filters.
 
-    ``source`` is what goes through the first of several, ``field`` the text
-    of the whole field.
+    ``source`` is the value before them, ``field`` the text of the whole
+    field.
     """
 
-    __slots__ = ('_literals', '_missing', '_op', '_value', '_varying',
-                 'field', 'source')
+    __slots__ = ('_missing', '_steps', 'field', 'source')
 
-    def __init__(self, op: registry.Op, value: Template,
-                 literals: dict[str, typing.Any],
-                 varying: dict[str, Template], missing: Missing) -> None:
-        self._op = op
-        self._value = value
-        self._literals = literals
-        self._varying = varying
+    def __init__(self, source: Template, steps: tuple[_Step, ...],
+                 missing: Missing) -> None:
+        self.source = source
+        self._steps = steps
         self._missing = missing
         self.field = missing.field
-        self.source: Template = (value.source if isinstance(value, Filtered)
-                                 else value)
 
     def render(self, roots: rendering.Roots) -> typing.Any:
-        value = self._value.render(roots)
-        if value.__class__ is Missing:
-            if not self._op.plugin.ACCEPTS_MISSING:
-                return value
-            value = data_path.ABSENT
-        given = self._literals
-        if self._varying:
-            given = dict(given)
-            for name, template in self._varying.items():
-                argument = template.render(roots)
-                if isinstance(argument, Missing):
-                    return argument
-                read = _convert(self._op, name, argument)
-                if isinstance(read, pattern.Replacement):
-                    read = read._replace(expands=False)
-                given[name] = read
-        return self._apply(value, given)
-
-    def _apply(self, value: typing.Any,
-               given: dict[str, typing.Any]) -> typing.Any:
+        value = self.source.render(roots)
         allowance = budget.current()
-        try:
-            if value.__class__ in (str, list, dict):
-                allowance.spend(1 + (len(value) >> 6))
-            result = self._op.plugin(value, **given)
-            if result.__class__ is str:
-                allowance.make_text(len(result))
-            elif result.__class__ is int and (
-                    result.bit_length() > _MOST_BITS):
-                raise exceptions.OperationError(
-                    _('the number has too many digits'))
-        except exceptions.BudgetExceeded:
-            raise
-        except (exceptions.OperationError, TypeError, ValueError,
-                ArithmeticError, LookupError) as exc:
-            raise _error(self._op, str(exc)) from exc
-        return self._missing if result is data_path.ABSENT else result
+        allowance.spend(len(self._steps))
+        for op, accepts_missing, apply, varying in self._steps:
+            if value.__class__ is Missing:
+                if not accepts_missing:
+                    continue
+                value = data_path.ABSENT
+            elif value.__class__ in _SIZED and len(value) > _SHORT:
+                allowance.spend(len(value) >> 6)
+            if varying:
+                given = _arguments(op, varying, roots)
+                if isinstance(given, Missing):
+                    value = given
+                    continue
+                apply = functools.partial(apply, **given)
+            try:
+                value = apply(value)
+            except exceptions.BudgetExceeded:
+                raise
+            except (exceptions.OperationError, TypeError, ValueError,
+                    ArithmeticError, LookupError) as exc:
+                raise _error(op, str(exc)) from exc
+            if value.__class__ is not str or len(value) > _SHORT:
+                _check(op, value)
+                if value is data_path.ABSENT:
+                    value = self._missing
+        return value
+
+
+def _check(op: registry.Op, made: typing.Any) -> None:
+    """See that what a filter made is no larger than it may be."""
+    if made.__class__ is str:
+        budget.current().make_text(len(made))
+    elif made.__class__ is int and not -_TOO_LARGE < made < _TOO_LARGE:
+        raise _error(op, _('the number has too many digits'))
+
+
+def _arguments(op: registry.Op, varying: dict[str, Template],
+               roots: rendering.Roots) -> dict[str, typing.Any] | Missing:
+    """Return the arguments that depend on the data, by name."""
+    given = {}
+    for name, template in varying.items():
+        argument = template.render(roots)
+        if isinstance(argument, Missing):
+            return argument
+        read = _convert(op, name, argument)
+        if isinstance(read, pattern.Replacement):
+            read = read._replace(expands=False)
+        given[name] = read
+    return given

@@ -117,6 +117,16 @@ class Filter(abc.ABC):
         """
         yield from ()
 
+    def bind(self, arguments: dict[str, typing.Any]
+             ) -> typing.Callable[..., typing.Any]:
+        """Prepare the filter when a rule is compiled, if it has no paths.
+
+        :param arguments: all arguments of the filter, by name.
+        :returns: a callable that takes the value.
+        """
+        call = self.__call__
+        return functools.partial(call, **arguments) if arguments else call
+
     @abc.abstractmethod
     def __call__(self, /, *args: typing.Any, **kwargs: typing.Any
                  ) -> typing.Any:

@@ -46,8 +46,9 @@ class Sentence:
 
     ``tell`` says it for the data of a machine, given by root name. ``say``
     says it of the one value that the sentence is about, where it is about
-    one: it spends nothing, and does not fail. ``is_of_value`` tells that it
-    is the same sentence for the same value, whatever else the data are.
+    one: it spends nothing, and does not fail. It is the same sentence for the
+    same value, whatever else the data are, but for what ``source`` renders:
+    the value before filters, where it tells of that.
 
     :param op: the condition.
     :param args: its arguments as the rule has them.
@@ -55,7 +56,7 @@ class Sentence:
     """
 
     __slots__ = ('_after', '_arguments', '_filtered', '_gaps', '_plugin',
-                 'is_of_value', 'say', 'tell')
+                 'say', 'source', 'tell')
 
     def __init__(self, op: registry.Op, args: typing.Any,
                  loop: engine_loop.Loop | None) -> None:
@@ -75,7 +76,7 @@ class Sentence:
             self._add(value)
         self.tell: typing.Callable[[rendering.Roots], str] = self._tell
         self.say: Say | None = None
-        self.is_of_value = False
+        self.source: Template | None = None
         if type(op.plugin).explain is not plugin.Condition.explain:
             self.tell = self._tell_plugin
             return
@@ -111,13 +112,13 @@ class Sentence:
 
         if not self._filtered:
             self.say = say
-            self.is_of_value = True
             self.tell = lambda view: say(view, render(view))
         elif self._filtered == [gap] and field_template.costs_nothing(
                 self._filtered[0].source):
-            field = self._filtered[0]
+            tell_filter = _filter_teller(self._filtered[0])
             self.say = lambda view, value: (
-                say(view, value) + _tell_filter(view, field, value))
+                say(view, value) + tell_filter(view, value))
+            self.source = self._filtered[0].source
 
     def _tell(self, view: rendering.Roots, known: Known = _NOTHING) -> str:
         text = ''
@@ -132,7 +133,7 @@ class Sentence:
         made: dict[Template, typing.Any] = {
             each: each.render(view) for each in self._filtered}
         return self._tell(view, made) + ''.join(
-            _tell_filter(view, each, made[each]) for each in self._filtered)
+            _filter_teller(each)(view, made[each]) for each in self._filtered)
 
     def _tell_plugin(self, view: rendering.Roots) -> str:
         arguments = {}
@@ -146,11 +147,12 @@ class Sentence:
         return self._tell(view) if told is None else shorten(told)
 
 
-def _tell_filter(view: rendering.Roots, field: filtering.Filtered,
-                 value: typing.Any) -> str:
-    return _('; {%(field)s} makes %(after)s of %(before)s') % {
-        'field': shorten(field.field),
-        'before': _show_field(field.source.render(view)),
+def _filter_teller(field: filtering.Filtered) -> Say:
+    """Make what says which value filters made of which."""
+    frame = _('; {%(field)s} makes %(after)s of %(before)s')
+    text, source = shorten(field.field), field.source
+    return lambda view, value: frame % {
+        'field': text, 'before': _show_field(source.render(view)),
         'after': _show_field(value)}
 
 

@@ -96,8 +96,9 @@ def _compile_field(field: interpolation.Field) -> Template:
         path = field_template.Whole(path)
     elif field.root in field_template.PORT_ROOTS and field.steps:
         path = field_template.PortPath(field.root, field.steps, missing)
-    for call in field.filters:
-        path = filtering.compile_filter(call, path, missing, _compile_field)
+    if field.filters:
+        path = filtering.compile_filters(field.filters, path, missing,
+                                         _compile_field)
     if field.conversion is None and field.spec is None:
         return path
     return field_template.Formatted(path, field)

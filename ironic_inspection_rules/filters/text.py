@@ -23,6 +23,9 @@ from ironic_inspection_rules.engine import pattern
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.i18n import _
 
+_FREE = 255
+"""Characters of text that cost nothing."""
+
 
 def read(value: typing.Any) -> str:
     """Return the value as text, which numbers are too.
@@ -41,21 +44,22 @@ class Lower(plugin.Filter):
     """``lower``: all letters in lower case."""
 
     def __call__(self, value: typing.Any) -> str:
-        return read(value).lower()
+        return (value if value.__class__ is str else read(value)).lower()
 
 
 class Upper(plugin.Filter):
     """``upper``: all letters in upper case."""
 
     def __call__(self, value: typing.Any) -> str:
-        return read(value).upper()
+        return (value if value.__class__ is str else read(value)).upper()
 
 
 class Trim(plugin.Filter):
     """``trim``: without blanks, or other characters, at both ends."""
 
     def __call__(self, value: typing.Any, chars: str | None = None) -> str:
-        return read(value).strip(chars)
+        text = value if value.__class__ is str else read(value)
+        return text.strip(chars)
 
 
 class Replace(plugin.Filter):
@@ -64,9 +68,26 @@ class Replace(plugin.Filter):
     def __call__(self, value: typing.Any, old: str, new: str,
                  count: int = -1) -> str:
         text = read(value)
-        times = text.count(old) if count < 0 else count
+        times = text.count(old)
+        if 0 <= count < times:
+            times = count
         budget.current().make_text(len(text) + times * len(new))
         return text.replace(old, new, count)
+
+    def bind(self, arguments: dict[str, typing.Any]
+             ) -> typing.Callable[..., typing.Any]:
+        slowly = super().bind(arguments)
+        old, new = arguments['old'], arguments['new']
+        count = arguments.get('count', -1)
+        # Text up to this length costs nothing, even if all of it matches.
+        longest = (_FREE - len(new)) // (len(new) + 1)
+
+        def replace(value: typing.Any) -> typing.Any:
+            if value.__class__ is str and len(value) <= longest:
+                return value.replace(old, new, count)
+            return slowly(value)
+
+        return replace
 
 
 class Split(plugin.Filter):

@@ -122,6 +122,13 @@ class BudgetTestCase(base.TestCase):
                     '/a', f'{{inventory.nics[0] | {filters} | length}}']}],
                 ['a, ' * 1_000_000])
 
+    def test_each_filter_is_an_operation(self):
+        value = f'{{inventory.nics[0]{" | abs" * 60}}}'
+        self.check_exceeded(
+            'set-plugin-data: the phase does more than 50 operations',
+            [{'op': 'set-plugin-data', 'args': ['/a', value]}], [1],
+            limits=budget.Limits(operations=50))
+
     def test_a_number_that_no_text_can_be_made_of_is_none(self):
         nine = 9 * 10 ** 4299
         for value in ('{inventory.nics | sum}',

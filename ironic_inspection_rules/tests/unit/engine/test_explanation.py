@@ -70,6 +70,15 @@ class ExplanationTestCase(base.TestCase):
                 "values=['X', 'X']; {plugin_data.a | upper} makes 'X' of "
                 f"'{before}'"))], why(plan, a=before))
 
+    def test_what_filters_make_of_values_of_other_types_is_told(self):
+        plan = compile_rule({'op': 'eq', 'args': [
+            "{plugin_data.a | replace('2', '1')}", 1]})
+        for before, shown in (('1', "'1'"), (1, '1'), ('2', "'2'"), (2, '2'),
+                              ('1', "'1'")):
+            self.assertEqual([(True, (
+                "values=['1', 1]; {plugin_data.a | replace('2', '1')} makes "
+                f"'1' of {shown}"))], why(plan, a=before))
+
     def test_what_is_missing_is_told(self):
         plan = compile_rule({'op': 'eq', 'args': ['{plugin_data.a}', 'x']},
                             {'op': 'is-none', 'args': ['{plugin_data.a}']})

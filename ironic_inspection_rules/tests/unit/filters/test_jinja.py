@@ -76,7 +76,10 @@ CASES = {
              ('trim(plugin_data.a)', words, words)],
     'replace': [
         ('replace(plugin_data.a, plugin_data.b)', words, words),
-        ("replace('a', plugin_data.a, 2)", words, words)],
+        ("replace('a', plugin_data.a, 2)", words, words),
+        *[(f'replace({written})',
+           st.one_of(words, numbers, st.text('ab', min_size=80)), _NONE)
+          for written in ("'', 'ab'", "'b', '', 300", f"'a', '{'b' * 300}'")]],
     'join': [
         ('join', st.lists(st.one_of(words, numbers)), _NONE),
         ('join(plugin_data.a)', st.lists(st.one_of(words, whole)), words),
