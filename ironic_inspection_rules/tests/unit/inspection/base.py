@@ -78,14 +78,19 @@ class Store:
 
 
 class GlueTestCase(base.IronicTestCase):
-    """A test with a node, its port, and Ironic's tables."""
+    """A test with a node, its port, and Ironic's tables.
+
+    :cvar kind: of database, see :class:`database.Database`.
+    """
+
+    kind = 'sqlite'
 
     def setUp(self):
         super().setUp()
         conf.register_opts(self.cfg.conf)
         self.config(group='database', connection='sqlite://')
         objects.register_all()
-        self.database = self.useFixture(database.Database())
+        self.database = self.useFixture(database.Database(self.kind))
         ironic_models.Base.metadata.create_all(self.database.engine)
         self.context = context.get_admin_context()
         self.counted = []
