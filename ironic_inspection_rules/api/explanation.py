@@ -76,7 +76,7 @@ def explain(asked: Question, runs: Iterable[Any]) -> dict[str, Any]:
 
 def _place(asked: Question) -> tuple[run_explain.Place, Any]:
     """Return where the value is, and what is there now."""
-    if (asked.trait is None) is (asked.path is None) or (
+    if (asked.trait is None) is (asked.path is None) or asked.trait == '' or (
             asked.port is not None and asked.path is None):
         raise exceptions.Invalid(
             _('Ask for "path", for "trait", or for "port" and "path"'))

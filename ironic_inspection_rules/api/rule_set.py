@@ -20,10 +20,10 @@ from typing import Any
 
 from ironic import api
 from ironic.api.controllers.v1 import utils as api_utils
-from ironic.common import exception as ironic_exception
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.api import contention
 from ironic_inspection_rules.api import notification
 from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api import view
@@ -99,7 +99,7 @@ class RuleSet:
                  revision: int | None, message: str | None, dry_run: bool,
                  created_at: Mapping[str, Any] | None = None
                  ) -> dict[str, Any]:
-        while True:
+        def change() -> dict[str, Any]:
             before, present = rule_object.Rule.read_rule_set(
                 api.request.context)
             if revision not in (None, before):
@@ -110,14 +110,11 @@ class RuleSet:
                     api_utils.check_policy(_POLICIES[outcome])
             if dry_run:
                 return _represent(before, steps)
-            try:
-                after = _carry_out(steps, before, message, created_at or {})
-            except ironic_exception.Conflict:
-                if revision is not None:
-                    raise
-                # Somebody else was faster: decide anew on what they made.
-                continue
-            return _represent(after, steps)
+            return _represent(
+                _carry_out(steps, before, message, created_at or {}), steps)
+
+        return change() if revision is not None else (
+            contention.decided_anew(change))
 
     def _decide(self, rules: Sequence[Any], present: Sequence[Fields],
                 restored: bool = False) -> list[replacement.Step]:
@@ -243,6 +240,17 @@ def _represent(revision: int, steps: Sequence[replacement.Step]
         shown.append({
             'uuid': fields['uuid'], 'description': fields['description'],
             'outcome': step.outcome, 'matched_by': step.matched_by,
-            'fields': step.fields if step.outcome == replacement.UPDATED
-            else []})
+            'fields': _fields(step)
+            if step.outcome == replacement.UPDATED else []})
     return {'revision': revision, 'rules': shown}
+
+
+def _fields(step: replacement.Step) -> list[str]:
+    """Return the names of the fields that differ, as far as they are shown.
+
+    Which half of a sensitive rule is another one would help to guess it.
+    """
+    differ = set(step.fields)
+    if step.before and step.before['sensitive'] and differ & set(view.SECRET):
+        differ.update(view.SECRET)
+    return [name for name in model.WRITABLE if name in differ]

@@ -16,6 +16,7 @@ import logging
 import math
 import queue
 import threading
+import time
 from urllib import parse as urlparse
 
 from ironic.conf import CONF
@@ -49,9 +50,10 @@ class ServiceEffects:
         :raises: :class:`.exceptions.OperationError` where it fails.
         """
         done: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        threading.Thread(target=lambda: done.put(_get(request)),
-                         daemon=True).start()
         remaining = budget.current().remaining()
+        deadline = _Deadline(remaining)
+        threading.Thread(target=lambda: done.put(_get(request, deadline)),
+                         daemon=True).start()
         try:
             problem = done.get(
                 timeout=None if remaining == math.inf else remaining)
@@ -63,23 +65,65 @@ class ServiceEffects:
                 % {'url': masking.mask_url(request.url), 'error': problem})
 
 
-def _get(request: engine_effects.Request) -> str | None:
+class _Deadline:
+    """When the phase ends for which a request is sent.
+
+    :param seconds: from now on.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._time = time.monotonic() + seconds
+
+    def at_most(self, seconds: float) -> float:
+        """Return a time to wait that does not lead past it."""
+        return max(min(seconds, self._time - time.monotonic()), 0.001)
+
+    def is_over(self) -> bool:
+        """Tell whether nobody waits for the answer any more."""
+        return time.monotonic() >= self._time
+
+
+class _Retry(urllib3_retry.Retry):
+    """Tries again until the end of the phase at the latest."""
+
+    deadline: _Deadline
+
+    def new(self, **kw):
+        retry = super().new(**kw)
+        retry.deadline = self.deadline
+        return retry
+
+    def is_exhausted(self):
+        return super().is_exhausted() or self.deadline.is_over()
+
+    def get_backoff_time(self):
+        return self.deadline.at_most(super().get_backoff_time())
+
+    def get_retry_after(self, response):
+        seconds = super().get_retry_after(response)
+        return None if seconds is None else self.deadline.at_most(seconds)
+
+
+def _get(request: engine_effects.Request,
+         deadline: _Deadline) -> str | None:
     """Send a GET request, and tell what went wrong, if anything.
 
     The answer is not read. Errors of the libraries hold the URL with the
     values of its query, so nobody gets to see them.
     """
     try:
-        retry = urllib3_retry.Retry(
+        retry = _Retry(
             total=request.retries, backoff_factor=request.backoff_factor,
             status_forcelist=_RETRIED, allowed_methods=['GET'],
             raise_on_status=False)
-        with _Session(request) as session:
+        retry.deadline = deadline
+        with _Session(request, deadline) as session:
             for scheme in ('http://', 'https://'):
                 session.mount(scheme, http_adapter.make(max_retries=retry))
             with session.get(
                     request.url, headers=request.headers,
-                    proxies=request.proxies, timeout=request.timeout,
+                    proxies=request.proxies,
+                    timeout=deadline.at_most(request.timeout),
                     verify=_verify(), stream=True) as response:
                 return None if response.ok else (
                     f'{response.status_code} {response.reason}')
@@ -90,16 +134,21 @@ def _get(request: engine_effects.Request) -> str | None:
 class _Session(requests.Session):
     """A session that follows no redirect to another scheme.
 
-    Another host does not get to see the headers of the rule.
+    Nor does it follow one after the end of the phase. Another host does not
+    get to see the headers of the rule.
     """
 
-    def __init__(self, request: engine_effects.Request) -> None:
+    def __init__(self, request: engine_effects.Request,
+                 deadline: _Deadline) -> None:
         super().__init__()
+        self._deadline = deadline
         self._scheme = urlparse.urlsplit(request.url).scheme
         self._own_headers = tuple(request.headers or ())
 
     def get_redirect_target(self, resp):
         target = super().get_redirect_target(resp)
+        if target and self._deadline.is_over():
+            raise requests.exceptions.Timeout()
         scheme = urlparse.urlsplit(target or '').scheme
         if scheme and scheme != self._scheme:
             raise requests.exceptions.InvalidSchema(scheme)

@@ -124,8 +124,13 @@ class SetCapability(FormattedAction):
 
     def __call__(self, target: WorkingCopy, view: View, name: str,
                  value: typing.Any = None) -> None:
-        capabilities = {**capability.read(target),
-                        name: self.format(value, view)}
+        formatted = self.format(value, view)
+        if str(formatted).count(',') > str(value).count(','):
+            # It would add capabilities that the rule does not speak of.
+            raise exceptions.OperationError(
+                _('the data has a comma, which cannot be part of a '
+                  'capability'))
+        capabilities = {**capability.read(target), name: formatted}
         _add(target, capability.PATH, ','.join(
             f'{name}:{value}' for name, value in capabilities.items()
             if value is not None))

@@ -13,6 +13,7 @@
 """/v1/inspection_rules, in the place of Ironic's own."""
 
 from collections.abc import Callable
+from collections.abc import Iterable
 import contextlib
 from http import client as http_client
 from typing import Any
@@ -22,10 +23,10 @@ from ironic import api
 from ironic.api.controllers import link
 from ironic.api.controllers.v1 import utils as api_utils
 from ironic.common import args
-from ironic.common import exception as ironic_exception
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.api import contention
 from ironic_inspection_rules.api import listing
 from ironic_inspection_rules.api import notification
 from ironic_inspection_rules.api import patch
@@ -115,8 +116,10 @@ class InspectionRuleController(base.RestController):
         api_utils.check_policy('baremetal:inspection_rule:create')
         request.query({})
         body = request.body()
-        if isinstance(body, dict) and body.get('uuid') is None:
-            body = {**body, 'uuid': uuidutils.generate_uuid()}
+        if isinstance(body, dict):
+            _check_writable(set(body) - {'uuid'})
+            if body.get('uuid') is None:
+                body = {**body, 'uuid': uuidutils.generate_uuid()}
         parsed = validation.parse(body, self._ops)
         uuid = request.rule_uuid(parsed.uuid)
         if uuid in self._built_in:
@@ -167,8 +170,7 @@ class InspectionRuleController(base.RestController):
             shown = view.represent(rule)
             fields = {name: value for name, value in body.items()
                       if name not in view.READ_ONLY or value != shown[name]}
-            if 'uuid' in fields:
-                raise exceptions.Invalid(_('/uuid is read only'))
+            _check_writable(fields)
             return validation.parse({**fields, 'uuid': rule.uuid},
                                     self._ops)
 
@@ -211,7 +213,7 @@ class InspectionRuleController(base.RestController):
     def _change(self, rule_uuid: str,
                 decide: Callable[[rule_object.Rule], model.Rule]
                 ) -> dict[str, Any]:
-        while True:
+        def change() -> dict[str, Any]:
             rule = self._changeable(rule_uuid)
             fields = decide(rule).to_mapping()
             if rule.sensitive and not fields['sensitive']:
@@ -219,14 +221,17 @@ class InspectionRuleController(base.RestController):
                     _('A sensitive inspection rule stays sensitive'))
             rule.update({name: value for name, value in fields.items()
                          if rule[name] != value})
-            try:
-                with notification.emitted(api.request.context, rule,
-                                          'update'):
-                    rule.save()
-            except ironic_exception.Conflict:
-                # Somebody else was faster: decide anew on what they made.
-                continue
+            with notification.emitted(api.request.context, rule, 'update'):
+                rule.save()
             return view.represent(rule)
+
+        return contention.decided_anew(change)
+
+
+def _check_writable(names: Iterable[str]) -> None:
+    for name in names:
+        if name in view.READ_ONLY:
+            raise exceptions.Invalid(_('/%s is read only') % name)
 
 
 def _checked(asked: Any) -> dict[str, Any]:

@@ -19,10 +19,10 @@ from typing import Any
 
 from ironic import api
 from ironic.api.controllers.v1 import utils as api_utils
-from ironic.common import exception as ironic_exception
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.api import contention
 from ironic_inspection_rules.api import inspector_forms
 from ironic_inspection_rules.api import notification
 from ironic_inspection_rules.api import request
@@ -84,7 +84,8 @@ class InspectorRuleController(base.RestController):
         if isinstance(body, dict) and body.get('uuid') not in (None, uuid):
             raise exceptions.Invalid(
                 _('The UUID of a rule cannot be changed'))
-        while True:
+
+        def change() -> dict[str, Any]:
             rule, _form = self._find(uuid)
             parsed = self._parse({**body, 'uuid': rule.uuid} if isinstance(
                 body, dict) else body)
@@ -92,14 +93,11 @@ class InspectorRuleController(base.RestController):
                          for name in ('description', 'scope')})
             rule.update({name: list(getattr(parsed, name))
                          for name in view.SECRET})
-            try:
-                with notification.emitted(api.request.context, rule,
-                                          'update'):
-                    rule.save()
-            except ironic_exception.Conflict:
-                # Somebody else was faster: replace what they made.
-                continue
+            with notification.emitted(api.request.context, rule, 'update'):
+                rule.save()
             return _represent(rule, self._form(rule))
+
+        return contention.decided_anew(change)
 
     @base.expose(status_code=http_client.NO_CONTENT)
     def delete(self, uuid: str | None = None) -> None:
@@ -109,25 +107,18 @@ class InspectorRuleController(base.RestController):
             rule, _form = self._find(uuid)
             _destroy(rule)
             return
-        self._destroy_all()
+        contention.decided_anew(self._destroy_all)
 
     def _destroy_all(self) -> None:
         context = api.request.context
-        while True:
-            revision = rule_object.Rule.get_revision(context)
-            rules = [rule for rule, _form in self._all()]
-            with contextlib.ExitStack() as stack:
-                for rule in rules:
-                    stack.enter_context(
-                        notification.emitted(context, rule, 'delete'))
-                try:
-                    rule_object.Rule.change(
-                        context, revision, [], {},
-                        [rule.uuid for rule in rules])
-                    return
-                except ironic_exception.Conflict:
-                    # Somebody else was faster: look anew.
-                    continue
+        revision = rule_object.Rule.get_revision(context)
+        rules = [rule for rule, _form in self._all()]
+        with contextlib.ExitStack() as stack:
+            for rule in rules:
+                stack.enter_context(
+                    notification.emitted(context, rule, 'delete'))
+            rule_object.Rule.change(context, revision, [], {},
+                                    [rule.uuid for rule in rules])
 
     @staticmethod
     def _admit(action: str) -> tuple[int, int]:

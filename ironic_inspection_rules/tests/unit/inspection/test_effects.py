@@ -13,6 +13,7 @@
 
 import http.server
 import threading
+import time
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
@@ -50,7 +51,7 @@ class ApiCallTestCase(base.IronicTestCase):
 
     def call(self, url, **options):
         effects.ServiceEffects().call(
-            engine_effects.Request(url, retries=0, **options))
+            engine_effects.Request(url, **{'retries': 0, **options}))
 
     def test_an_answer_is_not_read(self):
         written = []
@@ -75,6 +76,41 @@ class ApiCallTestCase(base.IronicTestCase):
                 timeout=ENOUGH)
         rest.set()
         self.assertIn('the end of the phase', str(exc))
+
+    def assert_ends_with_the_phase(self, answer):
+        before = set(threading.enumerate())
+        server = self.serve(answer)
+        before.update(threading.enumerate())
+        with budget.in_force(budget.Budget(budget.Limits(time=0.2))):
+            self.assertRaises(exceptions.OperationError, self.call,
+                              self.url(server), timeout=ENOUGH,
+                              retries=10 ** 9, backoff_factor=1000)
+        for thread in set(threading.enumerate()) - before:
+            thread.join(ENOUGH)
+            self.assertFalse(thread.is_alive())
+        return server
+
+    def test_nothing_is_tried_again_after_the_phase(self):
+        self.assert_ends_with_the_phase(
+            lambda handler: handler.send_error(503))
+
+    def test_no_server_has_a_thread_wait_beyond_the_phase(self):
+        def later(handler):
+            handler.send_response(503)
+            handler.send_header('Retry-After', '3600')
+            handler.end_headers()
+
+        self.assert_ends_with_the_phase(later)
+
+    def test_no_redirect_is_followed_after_the_phase(self):
+        def elsewhere(handler):
+            handler.send_response(302)
+            handler.send_header('Location', f'/{len(handler.server.seen)}')
+            handler.end_headers()
+            time.sleep(0.05)
+
+        server = self.assert_ends_with_the_phase(elsewhere)
+        self.assertLess(len(server.seen), 10)
 
     def test_an_error_holds_no_value_of_the_query(self):
         server = self.serve(lambda handler: handler.send_error(404))

@@ -135,6 +135,19 @@ class SetCapabilityTestCase(ActionTestCase):
             properties={'capabilities': 'a:0,b:1'})
         self.assertEqual('a:S1,c:1', node['properties']['capabilities'])
 
+    def test_data_adds_no_other_capability(self):
+        result = inspection.inspect(
+            {'actions': [{'action': 'set-capability', 'name': 'a',
+                          'value': '{data[serial]}'}]},
+            data={'serial': '1,boot_mode:uefi'})
+        self.assertIn('comma', result.error)
+        self.assertEqual(inspection.NODE, result.node)
+
+    def test_a_comma_of_the_rule_stays(self):
+        node = self.applied({'action': 'set-capability', 'name': 'a',
+                             'value': '{data[serial]},b:2'})
+        self.assertEqual('a:S1,b:2', node['properties']['capabilities'])
+
     def test_revert_removes_the_capability(self):
         action = {'action': 'set-capability', 'name': 'a', 'value': '1',
                   'revert': True}
