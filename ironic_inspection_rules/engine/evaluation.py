@@ -78,11 +78,11 @@ def evaluate(
     audited: list[trace.RuleTrace] = []
     hidden: frozenset[hiding.Place] = frozenset()
     error = None
-    for phase in phases:
+    for phase in filter(plans.get, phases):
         target = working_copy.WorkingCopy(
             dataclasses.replace(facts, node=None) if phase == model.EARLY
             else facts, hidden=hidden)
-        outcome = runner.run(plans.get(phase, ()), target, _scope(facts),
+        outcome = runner.run(plans[phase], target, _scope(facts),
                              explain, limits=limits[phase])
         traces += outcome.traces
         audited += outcome.audited

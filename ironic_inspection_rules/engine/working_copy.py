@@ -49,6 +49,18 @@ class Facts:
     node: dict[str, typing.Any] | None = None
     ports: tuple[dict[str, typing.Any], ...] = ()
     port_groups: tuple[dict[str, typing.Any], ...] = ()
+    _masked: dict[str, tuple[typing.Any, typing.Any]] = dataclasses.field(
+        default_factory=dict, compare=False, repr=False)
+
+    def masked(self, root: str, data: typing.Any) -> typing.Any:
+        """Mask the data of a root, once for all phases that have the same.
+
+        :param data: what is there, which must not change any more.
+        """
+        known = self._masked.get(root)
+        if known is None or known[0] is not data:
+            known = self._masked[root] = data, masking.mask(data)
+        return known[1]
 
     def roots(self) -> dict[str, typing.Any]:
         """Return the data by the name it has in replacement fields."""
@@ -89,16 +101,18 @@ _MOST_CONFIRMED = 1000
 class _MaskedRoots(dict[str, typing.Any]):
     """The data by root name, masked when it is first looked at."""
 
-    def __init__(self, roots: dict[str, typing.Any],
-                 own: tree.Tree) -> None:
+    def __init__(self, roots: dict[str, typing.Any], own: tree.Tree,
+                 facts: Facts) -> None:
         super().__init__()
         self._roots = roots
         self._own = own
+        self._facts = facts
 
     def __missing__(self, root: str) -> typing.Any:
-        masked = self[root] = masking.mask(self._roots[root])
-        # What holds no secret is in both views from now on.
+        # What holds no secret is in both views from now on, and what is
+        # masked once must stay as it is.
         self._own.release_all()
+        masked = self[root] = self._facts.masked(root, self._roots[root])
         return masked
 
 
@@ -126,7 +140,7 @@ class WorkingCopy:
         self._before = facts.roots()
         self._own = tree.Tree()
         self._own_masked = tree.Tree()
-        self._masked = _MaskedRoots(self.roots, self._own)
+        self._masked = _MaskedRoots(self.roots, self._own, facts)
         self._secretive = False
         self._sensitive = False
         self._hidden: set[hiding.Place] = set(hidden)

@@ -12,8 +12,13 @@
 
 """A whole inspection without a machine."""
 
+import dataclasses
+
+import fixtures
+
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import evaluation
+from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import working_copy
@@ -22,15 +27,18 @@ from ironic_inspection_rules.tests.unit import base
 
 def rehearse(*rules, phases=model.PHASES, node=None, **facts):
     """Rehearse rules, each a mapping of its fields without the UUID."""
+    return evaluate(rules, working_copy.Facts(**{
+        'inventory': {}, 'plugin_data': {}, 'node': node or {}, **facts}),
+        phases)
+
+
+def evaluate(rules, known, phases=model.PHASES):
     plans = {phase: [] for phase in model.PHASES}
     for number, fields in enumerate(rules):
         rule = model.Rule.from_mapping({'uuid': f'rule-{number}', **fields})
         plans[rule.phase].append(
             compiler.compile_rule(rule, registry.installed()))
-    return evaluation.evaluate(
-        plans, working_copy.Facts(**{
-            'inventory': {}, 'plugin_data': {}, 'node': node or {}, **facts}),
-        phases)
+    return evaluation.evaluate(plans, known, phases)
 
 
 def sets(path, value, **fields):
@@ -80,6 +88,35 @@ class RehearseTestCase(base.TestCase):
 
         self.assertEqual(({'extra': {'a': 1}}, {'a': {'b': 1}}),
                          (node, plugin_data))
+
+    def test_what_does_not_change_is_masked_once(self):
+        inventory = {'bmc': {'password': 'c4n4ry'}}
+        masked = self.spy_on_masking()
+        rules = [sets(f'/{phase}', '{inventory.bmc.password}', phase=phase)
+                 for phase in model.PHASES]
+        known = working_copy.Facts(inventory, {}, {})
+        for _time in range(2):
+            outcome = evaluate(rules, known)
+            self.assertEqual(['******'] * 3, [
+                change.value for change in outcome.changes])
+        self.assertEqual(1, sum(each is inventory for each in masked))
+        evaluate(rules, dataclasses.replace(known, inventory={
+            'bmc': {'password': ''}}))
+        self.assertEqual(2, sum('bmc' in each for each in masked))
+
+    def spy_on_masking(self):
+        """Note what is masked."""
+        seen = []
+        stock = masking.mask
+
+        def noted(value):
+            if isinstance(value, dict):
+                seen.append(value)
+            return stock(value)
+
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.engine.masking.mask', noted))
+        return seen
 
     def test_a_change_of_the_scope_counts_from_the_next_phase(self):
         outcome = rehearse(
