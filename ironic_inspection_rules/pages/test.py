@@ -51,9 +51,10 @@ class Matrix:
         self._texts = interning.Numbers()
         self._cells = interning.Numbers()
         self._diffs = interning.Numbers()
-        # Most machines of a fleet are like another one of it.
         self._rows = interning.Numbers()
-        self._machines: list[tuple[typing.Any, ...]] = []
+        # Most machines of a fleet are like another one of it.
+        self._outcomes = interning.Numbers()
+        self._machines: list[tuple[str, int]] = []
 
     @property
     def tell(self) -> machine_test.Tell:
@@ -63,25 +64,24 @@ class Matrix:
     def add(self, column: Column) -> None:
         """Add a machine."""
         path, result, error, diff, cells = column
-        self._machines.append((
-            path, result, error,
-            self._diffs.of(tuple(map(self._texts.of, diff))),
-            self._rows.of(tuple(map(self._cells.of, cells)))))
+        self._machines.append((path, self._outcomes.of((
+            result, error, self._diffs.of(tuple(map(self._texts.of, diff))),
+            self._rows.of(tuple(map(self._cells.of, cells)))))))
 
     def render(self) -> str:
         """Return the page."""
         directory = os.path.commonpath([
             os.path.dirname(os.path.abspath(path))
-            for path, *_others in self._machines])
-        rows = self._rows.all
+            for path, _outcome in self._machines])
         made, names = shell.now(), shell.names(self._files)
         return shell.render(f'{names} on machines, {made}', _ASSETS, {
             'made': made, 'files': names, 'directory': directory,
             'rules': [_rule(rule) for rule in self._rules],
-            'machines': [(os.path.relpath(path, directory), *others,
-                          rows[row])
-                         for path, *others, row in self._machines],
+            'machines': [(os.path.relpath(path, directory), outcome)
+                         for path, outcome in self._machines],
+            'outcomes': self._outcomes.all,
             'diffs': self._diffs.all,
+            'rows': self._rows.all,
             'cells': [self._packed(json.loads(text))
                       for text in self._cells.all],
             'texts': self._texts.all})

@@ -7,9 +7,12 @@ const words = {
   skipped: 'not looked at: another scope or mode, or the inspection had ' +
     'ended'};
 const compact = new Intl.NumberFormat('en', {notation: 'compact'});
-const machines = data.machines.map(([name, result, error, diff, cells]) => ({
-  name, result, error, diff: data.diffs[diff].map((at) => data.texts[at]),
-  cells: cells.map((at) => data.cells[at])}));
+const rows = data.rows.map((row) => row.map((at) => data.cells[at]));
+const diffs = data.diffs.map((diff) => diff.map((at) => data.texts[at]));
+const outcomes = data.outcomes.map(([result, error, diff, row]) => ({
+  result, error, diff: diffs[diff], cells: rows[row]}));
+const machines = data.machines.map(([name, at]) => ({
+  name, ...outcomes[at]}));
 const rules = data.rules.map((rule, at) => ({...rule, at,
   matches: machines.filter(({cells}) => hit(cells[at])).length}));
 
