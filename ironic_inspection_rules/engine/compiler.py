@@ -20,8 +20,11 @@ import dataclasses
 
 from ironic_inspection_rules.engine import action as engine_action
 from ironic_inspection_rules.engine import condition as engine_condition
+from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import single_condition
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +59,7 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
     """
     masked = mask_secrets == 'always' or (
         mask_secrets == 'sensitive' and not rule.sensitive)
-    conditions = tuple(engine_condition.compile_condition(each, ops)
+    conditions = tuple(_compile_condition(each, ops)
                        for each in rule.conditions)
     actions = tuple(engine_action.Action(each, ops)
                     for each in rule.actions)
@@ -64,3 +67,27 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
     return CompiledRule(rule, masked, unexplained, conditions, actions, any(
         [*(each.decides_first for each in conditions),
          *(each.reverts for each in actions)]))
+
+
+def _compile_condition(operation: engine_condition.Operation,
+                       ops: registry.Registry,
+                       outer: engine_loop.Loop | None = None
+                       ) -> engine_condition.Condition:
+    """Compile a condition.
+
+    :param outer: the loop of the group it is in.
+    """
+    name, inverted = model.split_op(operation['op'])
+    op = ops.conditions[name]
+    loop = engine_loop.Loop.of(operation.get('loop'), outer)
+    condition: engine_condition.Condition
+    if isinstance(op.plugin, plugin.Group):
+        condition = engine_condition.Group(op, operation, inverted, tuple(
+            _compile_condition(each, ops, loop)
+            for each in operation['conditions']))
+    else:
+        condition = single_condition.compile_single(op, operation, inverted,
+                                                    loop)
+    if operation.get('loop') is not None:
+        condition = engine_condition.Looped(condition)
+    return condition
