@@ -148,7 +148,7 @@ class Result:
         """All changes; those without a value leave it out."""
         return [{key: value for key, value in change.as_dict().items()
                  if key != 'value' or change.op != 'remove'}
-                for change in self.target.changes]
+                for change in self.target.journal.changes]
 
     def at(self, pointer: str) -> typing.Any:
         """Return what is at a JSON pointer in the end, or ``ABSENT``."""
@@ -156,8 +156,8 @@ class Result:
 
     def shown(self) -> str:
         """Return everything that anyone may see of the run, as text."""
-        return repr([self.changes, self.target.notes, self.outcome.error,
-                     str(self.outcome.error),
+        return repr([self.changes, self.target.journal.notes,
+                     self.outcome.error, str(self.outcome.error),
                      [trace.as_dict() for trace in self.outcome.traces],
                      [trace.summary() for trace in self.outcome.traces]])
 
