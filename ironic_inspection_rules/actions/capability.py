@@ -59,7 +59,7 @@ class SetCapability(plugin.Action):
         capabilities = {**read(target), name: value}
         if target.get(working_copy.NODE, PATH) == _as_text(capabilities):
             # Of all of the text it says something of this one only.
-            target.confirm(working_copy.NODE, (*PATH, name), value)
+            target.journal.confirm(working_copy.NODE, (*PATH, name), value)
         else:
             _write(target, capabilities)
 

@@ -15,6 +15,7 @@
 import typing
 
 from ironic_inspection_rules.engine import hiding
+from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import trace
@@ -26,7 +27,7 @@ _Values = tuple[data_path.Path, typing.Any, typing.Any]
 
 def between(one: working_copy.Facts, other: working_copy.Facts,
             ports: typing.Iterable[dict[str, typing.Any]],
-            hidden: Hidden) -> list[working_copy.Change]:
+            hidden: Hidden) -> list[journal.Change]:
     """Tell what makes one state of a machine the other.
 
     A list counts as one value. What rules note of themselves in plugin data
@@ -55,7 +56,7 @@ def _without(data: dict[str, typing.Any] | None, name: str
 
 
 def _compare_traits(one: working_copy.Facts, other: working_copy.Facts,
-                    hidden: Hidden) -> list[working_copy.Change]:
+                    hidden: Hidden) -> list[journal.Change]:
     before, after = (list((facts.node or {}).get(working_copy.TRAITS) or ())
                      for facts in (one, other))
     changes = []
@@ -65,7 +66,7 @@ def _compare_traits(one: working_copy.Facts, other: working_copy.Facts,
             place = (working_copy.TRAITS, name)
             if hiding.is_hidden(hidden, working_copy.NODE, place):
                 name = masking.MASK
-            changes.append(working_copy.Change(
+            changes.append(journal.Change(
                 working_copy.TRAITS, op, data_path.pointer([name]),
                 value=name if op == 'add' else None,
                 before=name if op == 'remove' else None))
@@ -75,7 +76,7 @@ def _compare_traits(one: working_copy.Facts, other: working_copy.Facts,
 def _compare(root: str, one: dict[str, typing.Any],
              other: dict[str, typing.Any], hidden: Hidden,
              start: data_path.Path = (), name: str | None = None
-             ) -> list[working_copy.Change]:
+             ) -> list[journal.Change]:
     """Compare two objects.
 
     :param start: where they are in the root.
@@ -87,7 +88,7 @@ def _compare(root: str, one: dict[str, typing.Any],
               else 'remove' if after is data_path.ABSENT else 'replace')
         shown = [_shown(root, path, value, hidden)
                  for value in (after, before)]
-        changes.append(working_copy.Change(
+        changes.append(journal.Change(
             name or root, op, data_path.pointer(path[len(start):]), *shown))
     return changes
 

@@ -19,6 +19,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import hiding
+from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import trace
@@ -38,7 +39,7 @@ class Evaluation:
     """
 
     traces: tuple[trace.RuleTrace, ...]
-    changes: tuple[working_copy.Change, ...]
+    changes: tuple[journal.Change, ...]
     facts: working_copy.Facts
     error: exceptions.RuleError | None = None
     audited: tuple[trace.RuleTrace, ...] = ()
@@ -74,7 +75,7 @@ def evaluate(
     :param limits: what each phase may take.
     """
     traces: list[trace.RuleTrace] = []
-    changes: list[working_copy.Change] = []
+    changes: list[journal.Change] = []
     audited: list[trace.RuleTrace] = []
     hidden: frozenset[hiding.Place] = frozenset()
     error = None
@@ -87,8 +88,8 @@ def evaluate(
         traces += outcome.traces
         audited += outcome.audited
         if outcome.keeps_changes:
-            changes += target.changes
-            hidden |= target.hidden
+            changes += target.journal.changes
+            hidden |= target.journal.hidden
             facts = _after(facts, target, outcome, phase)
         error = outcome.error
         if error:

@@ -112,9 +112,10 @@ def _carry_out(plan: compiler.CompiledRule, action: engine_action.Action,
                step: collections.abc.Callable[..., None],
                target: working_copy.WorkingCopy, done: list[trace.ActionTrace],
                reverted: bool = False) -> None:
-    target.enter(plan.masked, plan.rule.sensitive)
-    changes, notes = len(target.changes), len(target.notes)
-    confirmed = len(target.confirmed)
+    journal = target.journal
+    journal.enter(plan.masked, plan.rule.sensitive)
+    changes, notes = len(journal.changes), len(journal.notes)
+    confirmed = len(journal.confirmed)
     try:
         budget.current().spend()
         step(target, target.view(plan.masked))
@@ -122,9 +123,9 @@ def _carry_out(plan: compiler.CompiledRule, action: engine_action.Action,
         raise _error(plan, action.name, exc) from _cause(plan, exc)
     finally:
         done.append(trace.ActionTrace(
-            action.name, tuple(target.changes[changes:]),
-            tuple(target.notes[notes:]), reverted,
-            tuple(target.confirmed[confirmed:])))
+            action.name, tuple(journal.changes[changes:]),
+            tuple(journal.notes[notes:]), reverted,
+            tuple(journal.confirmed[confirmed:])))
 
 
 def _error(plan: compiler.CompiledRule, op: str,

@@ -14,8 +14,8 @@
 
 import typing
 
+from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import working_copy
 
 KEY = 'inspection_rules'
 """Where plugin data keeps what rules did, by phase."""
@@ -46,10 +46,10 @@ class ActionTrace(typing.NamedTuple):
     """
 
     op: str
-    changes: tuple[working_copy.Change, ...] = ()
+    changes: tuple[journal.Change, ...] = ()
     notes: tuple[str, ...] = ()
     reverted: bool = False
-    confirmed: tuple[working_copy.Change, ...] = ()
+    confirmed: tuple[journal.Change, ...] = ()
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return plain JSON data."""

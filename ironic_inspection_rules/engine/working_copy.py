@@ -25,15 +25,16 @@ from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import effects as engine_effects
 from ironic_inspection_rules.engine import field_template
 from ironic_inspection_rules.engine import hiding
+from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import tree
+from ironic_inspection_rules.engine import views
 from ironic_inspection_rules.i18n import _
 
-NODE = 'node'
+NODE = journal.NODE
 PORTS = hiding.PORTS
 PLUGIN_DATA = 'plugin_data'
-TRAITS = 'traits'
+TRAITS = journal.TRAITS
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -72,52 +73,11 @@ class Facts:
         return roots
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Change:
-    """One change that an action made.
-
-    ``object`` is ``node``, ``port <MAC>``, ``plugin_data`` or ``traits``;
-    ``op`` is ``add``, ``replace`` or ``remove`` with ``path`` and ``value``
-    as in RFC 6902. ``before`` is what was there, None if nothing was.
-    Secrets and the values of sensitive rules are masked.
-    """
-
-    object: str
-    op: str
-    path: str
-    value: typing.Any = None
-    before: typing.Any = None
-
-    def as_dict(self) -> dict[str, typing.Any]:
-        """Return plain JSON data, as RFC 6902 has it."""
-        return {'object': self.object, 'op': self.op, 'path': self.path,
-                'value': self.value}
-
-
-# Loops over a machine's data may set one value again and again.
-_MOST_CONFIRMED = 1000
-
-
-class _MaskedRoots(dict[str, typing.Any]):
-    """The data by root name, masked when it is first looked at."""
-
-    def __init__(self, roots: dict[str, typing.Any], own: tree.Tree,
-                 facts: Facts) -> None:
-        super().__init__()
-        self._roots = roots
-        self._own = own
-        self._facts = facts
-
-    def __missing__(self, root: str) -> typing.Any:
-        # What holds no secret is in both views from now on, and what is
-        # masked once must stay as it is.
-        self._own.release_all()
-        masked = self[root] = self._facts.masked(root, self._roots[root])
-        return masked
-
-
 class WorkingCopy:
-    """The data of one machine during one phase, and what became of it.
+    """The data of one machine during one phase.
+
+    ``roots`` are the data by root name, ``journal`` tells what became of
+    them.
 
     :param facts: the data as the phase finds it; it is never changed.
     :param effects: carries out what reaches beyond the data.
@@ -129,44 +89,21 @@ class WorkingCopy:
                  effects: engine_effects.Effects | None = None,
                  hidden: typing.Iterable[hiding.Place] = ()) -> None:
         self.roots = facts.roots()
-        self.changes: list[Change] = []
-        self.confirmed: list[Change] = []
-        self.notes: list[str] = []
-        self._port_names = [f'port {port.get("address")}'
-                            for port in facts.ports]
+        self.journal = journal.Journal(
+            [f'port {port.get("address")}' for port in facts.ports], hidden)
+        self._views = views.Views(self.roots, facts.masked)
         self._touched: set[hiding.Place] = set()
         self._effects: engine_effects.Effects = (
             effects or engine_effects.NoEffects())
         self._before = facts.roots()
-        self._own = tree.Tree()
-        self._own_masked = tree.Tree()
-        self._masked = _MaskedRoots(self.roots, self._own, facts)
-        self._secretive = False
-        self._sensitive = False
-        self._hidden: set[hiding.Place] = set(hidden)
 
     def view(self, masked: bool) -> dict[str, typing.Any]:
         """Return the data by root name, with or without its secrets."""
-        return self._masked if masked else self.roots
-
-    def enter(self, masked: bool, sensitive: bool) -> None:
-        """Take note of whose changes follow.
-
-        :param masked: whether secrets are hidden from the rule.
-        :param sensitive: whether the values it sets are to be hidden.
-        """
-        self._secretive, self._sensitive = masked, sensitive
-
-    @property
-    def hidden(self) -> frozenset[hiding.Place]:
-        """The places that sensitive rules have written to."""
-        return frozenset(self._hidden)
+        return self._views.masked if masked else self.roots
 
     def release(self, value: typing.Any) -> None:
         """Let a value that was read stay as it is, whatever is written."""
-        if value.__class__ in (dict, list):
-            self._own.release(value)
-            self._own_masked.release(value)
+        self._views.release(value)
 
     def get(self, root: str, path: data_path.Path) -> typing.Any:
         """Return what is there, unmasked, or :data:`.path.ABSENT`."""
@@ -181,33 +118,13 @@ class WorkingCopy:
         """
         before = self.get(root, path)
         if data_path.same(before, value):
-            self.confirm(root, path, value)
+            self.journal.confirm(root, path, value)
             return
         op = 'add' if before is data_path.ABSENT else 'replace'
         budget.current().write(value, len(path), before)
         self._write(root, path, value)
-        self._record(op, root, path, value,
-                     None if before is data_path.ABSENT else before)
-
-    def confirm(self, root: str, path: data_path.Path,
-                value: typing.Any) -> None:
-        """Take note that a value was set which was there already.
-
-        Not where a sensitive rule has set it: that would show the value.
-        """
-        if (len(self.confirmed) < _MOST_CONFIRMED and not self._sensitive
-                and not hiding.is_hidden(self._hidden, root, path)):
-            self.confirmed.append(
-                self._change('replace', root, path, value, value))
-
-    def confirm_traits(self, names: typing.Iterable[str]) -> None:
-        """Take note of those of the traits that the node has already."""
-        if not self._sensitive and len(self.confirmed) < _MOST_CONFIRMED:
-            present = set(self.traits)
-            self.confirmed += [
-                Change(TRAITS, 'add', data_path.pointer([name]), name, name)
-                for name in names if name in present
-                and not hiding.is_hidden(self._hidden, NODE, (TRAITS, name))]
+        self.journal.record(op, self.roots[root], root, path, value,
+                            None if before is data_path.ABSENT else before)
 
     def extend(self, root: str, path: data_path.Path, value: typing.Any,
                unique: bool = False) -> None:
@@ -224,24 +141,12 @@ class WorkingCopy:
             raise exceptions.OperationError(
                 _('%s is not a list') % data_path.pointer(path))
         budget.current().write(value, len(path) + 1)
-        if unique and self._own.has_member(self.roots[root], path, value):
+        if unique and self._views.has_member(root, path, value):
             return
-        self.release(value)
-        self.roots[root] = self._own.append(self.roots[root], path, value)
-        if root in self._masked:
-            self._extend_masked(root, path, value)
+        self._views.append(root, path, value)
         self._touch(root, path)
-        self._record('add', root, (*path, data_path.APPEND), value)
-
-    def _extend_masked(self, root: str, path: data_path.Path,
-                       value: typing.Any) -> None:
-        where = masking.secret_along(path)
-        if where is None:
-            self._masked[root] = self._own_masked.append(
-                self._masked[root], path, masking.mask(value))
-        else:
-            self._masked[root] = self._own_masked.assign(
-                self._masked[root], where, masking.MASK)
+        self.journal.record('add', self.roots[root], root,
+                            (*path, data_path.APPEND), value)
 
     def unset(self, root: str, path: data_path.Path) -> None:
         """Remove what is there; nothing is fine too."""
@@ -249,22 +154,10 @@ class WorkingCopy:
         if before is data_path.ABSENT:
             return
         budget.current().spend()
-        self.roots[root] = self._own.remove(self.roots[root], path)
-        if root in self._masked:
-            self._unset_masked(root, path)
+        self._views.remove(root, path)
         self._touch(root, path)
-        self._record('remove', root, path, before=before)
-
-    def _unset_masked(self, root: str, path: data_path.Path) -> None:
-        where = masking.secret_along(path)
-        if where is None or where == path:
-            self._masked[root] = self._own_masked.remove(
-                self._masked[root], path)
-        else:
-            # What is left of the secret may be nothing.
-            self._masked[root] = self._own_masked.assign(
-                self._masked[root], where,
-                masking.mask_at(where[-1], self.get(root, where)))
+        self.journal.record('remove', self.roots[root], root, path,
+                            before=before)
 
     def discard(self, root: str, path: data_path.Path,
                 value: typing.Any) -> None:
@@ -307,20 +200,7 @@ class WorkingCopy:
     def set_traits(self, names: typing.Iterable[str]) -> None:
         """Make these the node's traits."""
         before, after = self.traits, list(dict.fromkeys(names))
-        for op, some, others in (('remove', before, after),
-                                 ('add', after, before)):
-            affected = [name for name in some if name not in others]
-            if self._sensitive:
-                self._hidden.update((NODE, (TRAITS, name))
-                                    for name in affected)
-            shown = [masking.MASK if self._sensitive or (
-                op == 'remove' and (NODE, (TRAITS, name)) in self._hidden)
-                else name for name in affected]
-            self.changes += [
-                Change(TRAITS, op, data_path.pointer([name]),
-                       value=None if op == 'remove' else name,
-                       before=name if op == 'remove' else None)
-                for name in shown]
+        self.journal.record_traits(before, after)
         if set(before) != set(after):
             self._write(NODE, (TRAITS,), after)
 
@@ -355,70 +235,40 @@ class WorkingCopy:
         return [(root, path, self.get(root, path))
                 for root, path in sorted(self._touched)]
 
+    def confirm_traits(self, names: typing.Iterable[str]) -> None:
+        """Take note of those of the traits that the node has already."""
+        present = set(self.traits)
+        self.journal.confirm_traits(
+            name for name in names if name in present)
+
     def log(self, level: str, message: str) -> None:
         """Write a line to the log of the service."""
-        self._note(f'{level}: {message}')
+        self.journal.note(f'{level}: {message}')
         self._effects.log(level, message)
 
     def call(self, request: engine_effects.Request) -> None:
         """Send a GET request; see :meth:`.effects.Effects.call`."""
-        self._note(f'GET {masking.mask_url(request.url)}')
+        self.journal.note(f'GET {masking.mask_url(request.url)}')
         self._effects.call(request)
-
-    def _note(self, text: str) -> None:
-        if not self._sensitive:
-            self.notes.append(text)
 
     def _write(self, root: str, path: data_path.Path,
                value: typing.Any) -> None:
-        # It may be part of the data already, and then is in two places.
-        self.release(value)
-        self.roots[root] = self._own.assign(self.roots[root], path, value)
-        if root in self._masked:
-            self._masked[root] = self._own_masked.assign(
-                self._masked[root], *masking.mask_along(path, value))
+        self._views.assign(root, path, value)
         self._touch(root, path)
 
     def _touch(self, root: str, path: data_path.Path) -> None:
         self._touched.add((root, path[:2]))
-
-    def _record(self, op: str, root: str, path: data_path.Path,
-                value: typing.Any = None, before: typing.Any = None) -> None:
-        if self._sensitive:
-            self._hidden.add(hiding.of_change(self.roots[root], root, path))
-        self.changes.append(self._change(op, root, path, value, before))
-
-    def _change(self, op: str, root: str, path: data_path.Path,
-                value: typing.Any, before: typing.Any) -> Change:
-        value = None if op == 'remove' else self._shown(path, value)
-        before = None if op == 'add' else (
-            masking.MASK if hiding.is_hidden(self._hidden, root, path)
-            else self._shown(path, before))
-        if root == PORTS:
-            name, path = self._port_names[int(path[0])], path[1:]
-        else:
-            name = root
-        return Change(name, op, data_path.pointer(path), value, before)
-
-    def _shown(self, path: data_path.Path, value: typing.Any) -> typing.Any:
-        if self._sensitive:
-            return masking.MASK
-        if self._secretive:
-            return masking.mask_along(path, value)[1]
-        return value
 
     def fork(self) -> 'WorkingCopy':
         """Return a copy of the data as they are now, without effects.
 
         What is changed there does not show here.
         """
-        self._own.release_all()
-        self._own_masked.release_all()
-        ports = self.roots.get(PORTS, ())
+        self._views.release_all()
         fork = WorkingCopy(Facts(
             self.roots['inventory'], self.roots[PLUGIN_DATA],
-            self.roots.get(NODE), tuple(ports),
-            tuple(self.roots.get('port_groups', ()))), hidden=self._hidden)
-        fork._port_names = self._port_names
-        fork._masked.update(self._masked)
+            self.roots.get(NODE), tuple(self.roots.get(PORTS, ())),
+            tuple(self.roots.get('port_groups', ()))))
+        fork.journal = self.journal.fork()
+        fork._views.masked.update(self._views.masked)
         return fork

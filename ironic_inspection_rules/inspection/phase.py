@@ -118,7 +118,7 @@ def _apply(plans, phase: str, task, target: working_copy.WorkingCopy,
               'node %(node)s', {'count': len(outcome.traces),
                                 'phase': phase, 'node': task.node.uuid})
     run.add(phase, record.of_phase(outcome, seconds))
-    run.hide(hiding.lasting(target.hidden,
+    run.hide(hiding.lasting(target.journal.hidden,
                             target.roots[working_copy.PORTS]))
     error = outcome.error
     try:

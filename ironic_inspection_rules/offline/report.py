@@ -17,6 +17,7 @@ import json
 import math
 import typing
 
+from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import trace
@@ -127,7 +128,7 @@ def why_not(shown: trace.RuleTrace) -> str:
 
 
 def diff(facts: working_copy.Facts,
-         changes: typing.Iterable[working_copy.Change]) -> list[str]:
+         changes: typing.Iterable[journal.Change]) -> list[str]:
     """Return the changes as lines of a diff, under each object's name.
 
     :param facts: the machine before the changes.

@@ -19,9 +19,9 @@ import json
 import os.path
 import typing
 
+from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import trace
-from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.offline import machine_test
 from ironic_inspection_rules.offline import report
 from ironic_inspection_rules.pages import interning
@@ -137,7 +137,7 @@ def _cell(shown: trace.RuleTrace | None,
     }
 
 
-def _change(change: working_copy.Change) -> str:
+def _change(change: journal.Change) -> str:
     value = '' if change.op == 'remove' else (
         f' = {json.dumps(change.value, ensure_ascii=False)}')
     return f'{change.op} {change.object} {change.path}{value}'

@@ -37,12 +37,12 @@ The record is plain JSON data:
 
 import typing
 
+from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import trace
-from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.runs import limits
 
 Record = dict[str, typing.Any]
@@ -135,7 +135,7 @@ def _rule(each: trace.RuleTrace, room: _Rooms) -> Record:
     return record
 
 
-def _change(change: working_copy.Change, op: str, room: _Room) -> Record:
+def _change(change: journal.Change, op: str, room: _Room) -> Record:
     # Of a value that is not there, nothing has to be hidden.
     before, after = change.before, change.value
     path = data_path.parse(change.path)

@@ -120,7 +120,7 @@ def run_early_rules(context, inventory: dict, plugin_data: dict) -> None:
     if outcome.traces or outcome.audited:
         plugin_data[record.EARLY_KEY] = {
             model.EARLY: record.of_phase(outcome, seconds),
-            record.EARLY_HIDDEN: hiding.lasting(target.hidden, ())}
+            record.EARLY_HIDDEN: hiding.lasting(target.journal.hidden, ())}
 
 
 def _check_access(node_uuid: str | None) -> None:

@@ -67,7 +67,7 @@ class CorpusTestCase(base.TestCase):
             if name in case.content:
                 self.assertEqual(case.get(name), getattr(result, name))
         if 'notes' in case.content:
-            self.assertEqual(case.get('notes'), result.target.notes)
+            self.assertEqual(case.get('notes'), result.target.journal.notes)
         for pointer, value in case.get('after', {}).items():
             self.assertTrue(data_path.same(value, result.at(pointer)),
                             f'{pointer}: {result.at(pointer)!r}')

@@ -69,4 +69,4 @@ class ApiCallTestCase(base.TestCase):
         self.assertRaises(exceptions.OperationError, api_call.ApiCall(),
                           target, 'http://me:pa55@cmdb/?key=k3y')
         self.assertEqual(['GET http://******@cmdb/?key=******'],
-                         target.notes)
+                         target.journal.notes)

@@ -51,21 +51,21 @@ class ConfirmedTestCase(base.TestCase):
              ('traits', '/CUSTOM_A', 'CUSTOM_A'),
              ('node', '/properties/capabilities/c', 'd')],
             [(each.object, each.path, each.value)
-             for each in target.confirmed])
-        self.assertEqual([], target.changes)
+             for each in target.journal.confirmed])
+        self.assertEqual([], target.journal.changes)
 
     def test_what_a_sensitive_rule_has_set_is_not_noted(self):
         target = make(node={'extra': {}})
-        target.enter(True, sensitive=True)
+        target.journal.enter(True, sensitive=True)
         target.set('node', ('extra', 'size'), 1)
         trait.AddTrait()(target, 'CUSTOM_A')
         target.set('node', ('extra', 'size'), 1)
 
-        target.enter(True, sensitive=False)
+        target.journal.enter(True, sensitive=False)
         target.set('node', ('extra', 'size'), 1)
         trait.AddTrait()(target, 'CUSTOM_A')
 
-        self.assertEqual([], target.confirmed)
+        self.assertEqual([], target.journal.confirmed)
 
     def test_only_so_many_are_noted(self):
         target = make(node={'extra': {'size': 1}})
@@ -73,7 +73,7 @@ class ConfirmedTestCase(base.TestCase):
         for _number in range(1100):
             target.set('node', ('extra', 'size'), 1)
 
-        self.assertEqual(1000, len(target.confirmed))
+        self.assertEqual(1000, len(target.journal.confirmed))
 
 
 class FactsTestCase(base.TestCase):
@@ -166,7 +166,7 @@ class ChangeTestCase(base.TestCase):
     def test_setting_the_same_value_changes_nothing(self):
         target = make(node={'extra': {'a': [1]}})
         target.set('node', ('extra', 'a'), [1])
-        self.assertEqual([], target.changes)
+        self.assertEqual([], target.journal.changes)
         self.assertEqual({}, target.changed('node'))
 
     def test_what_changed_is_told_by_its_top(self):
@@ -219,33 +219,34 @@ class ChangeTestCase(base.TestCase):
         target.set('ports', ('0', 'address'), '52:54:00:aa:bb:09')
         target.set('ports', ('0', 'name'), 'a')
         self.assertEqual([f'port {MAC}'] * 2,
-                         [change.object for change in target.changes])
+                         [change.object for change in target.journal.changes])
         self.assertEqual(('0',), target.port('52:54:00:AA:BB:09'))
 
     def test_what_a_sensitive_rule_sets_is_not_told(self):
         changed = make(node={'traits': ['CUSTOM_OLD']})
-        changed.enter(masked=False, sensitive=True)
+        changed.journal.enter(masked=False, sensitive=True)
 
         changed.set_traits(['CUSTOM_NEW'])
         changed.set('node', ('extra',), 'value')
 
-        told = repr(changed.changes)
+        told = repr(changed.journal.changes)
         for hidden in ('CUSTOM_OLD', 'CUSTOM_NEW', "'value'"):
             self.assertNotIn(hidden, told)
         self.assertEqual(['CUSTOM_NEW'], changed.traits)
 
     def test_what_a_sensitive_rule_set_is_not_told_by_the_next(self):
         changed = make(node={'traits': [], 'extra': {'list': [1, 2]}})
-        changed.enter(masked=False, sensitive=True)
+        changed.journal.enter(masked=False, sensitive=True)
         changed.set_traits(['CUSTOM_C4N4RY'])
         changed.extend('node', ('extra', 'list'), 'c4n4ry')
         changed.set('node', ('extra', 'list', '1'), 'c4n4ry')
-        changed.enter(masked=False, sensitive=False)
-        done = len(changed.changes)
+        changed.journal.enter(masked=False, sensitive=False)
+        done = len(changed.journal.changes)
 
         changed.set_traits([])
         for _item in range(3):
             changed.unset('node', ('extra', 'list', '0'))
 
-        self.assertEqual(4, len(changed.changes[done:]))
-        self.assertNotIn('c4n4ry', repr(changed.changes[done:]).lower())
+        since = changed.journal.changes[done:]
+        self.assertEqual(4, len(since))
+        self.assertNotIn('c4n4ry', repr(since).lower())

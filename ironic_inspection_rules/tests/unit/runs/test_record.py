@@ -11,12 +11,12 @@
 # under the License.
 """What is kept of a phase, and what is not."""
 
+from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import validation
-from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.runs import limits
 from ironic_inspection_rules.runs import record
 from ironic_inspection_rules.tests.unit import base
@@ -41,11 +41,11 @@ class RecordTestCase(base.TestCase):
 
     def test_secrets_are_hidden_that_rules_may_see(self):
         made = self.record(
-            working_copy.Change('node', 'replace', '/driver_info/a_password',
-                                'new', 'old'),
-            working_copy.Change('node', 'replace', '/driver_info',
-                                {'a_password': 'new', 'a': 1},
-                                {'a_password': 'old'}))
+            journal.Change('node', 'replace', '/driver_info/a_password',
+                           'new', 'old'),
+            journal.Change('node', 'replace', '/driver_info',
+                           {'a_password': 'new', 'a': 1},
+                           {'a_password': 'old'}))
         password, mapping = made['rules'][0]['changes']
         self.assertEqual([masking.MASK] * 2,
                          [password['before'], password['after']])
@@ -56,7 +56,7 @@ class RecordTestCase(base.TestCase):
     def test_what_is_too_much_is_left_out(self):
         self.patch(limits, 'LONGEST_RECORD', 10)
         made = self.record(*[
-            working_copy.Change('node', 'add', f'/extra/{name}', 'x' * 8)
+            journal.Change('node', 'add', f'/extra/{name}', 'x' * 8)
             for name in 'abcd'])
         self.assertEqual(['/extra/a', '/extra/b'],
                          [change['path'] for change
@@ -65,7 +65,7 @@ class RecordTestCase(base.TestCase):
 
     def test_no_more_changes_than_so_many(self):
         self.patch(limits, 'MOST_CHANGES', 1)
-        change = working_copy.Change('node', 'add', '/extra/a', 1)
+        change = journal.Change('node', 'add', '/extra/a', 1)
         self.assertEqual(2, self.record(change, change, change)['left_out'])
 
     def test_reasons_and_errors_are_cut(self):
