@@ -29,7 +29,7 @@ from ironic_inspection_rules.tests.live import client
 from ironic_inspection_rules.tests.live import options
 from ironic_inspection_rules.tests.live import service
 
-_START_TIMEOUT = 60
+_START_TIMEOUT = 120
 _POLL = 0.1
 
 
@@ -118,7 +118,7 @@ class Ironic:
 
         :raises: LaunchError when a service fails or time runs out.
         """
-        if self._answers():
+        if self._names and self._answers():
             raise service.LaunchError(f'Another Ironic has {self.url}')
         for name in self._names:
             self.spawn(name)
