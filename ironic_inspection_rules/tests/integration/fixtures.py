@@ -32,6 +32,9 @@ from ironic_inspection_rules.tests.live import options
 TEMP = tempfile.gettempdir()
 """Tests have temporary directories of their own, which go when they end."""
 
+_KEPT = 2
+"""How many Ironics a process keeps for other tests."""
+
 
 class AllInOne(fixtures.Fixture):
     """The all-in-one ``ironic`` service over an SQLite file.
@@ -54,19 +57,34 @@ class AllInOne(fixtures.Fixture):
 
     @classmethod
     def shared(cls, overrides: options.Options | None = None) -> Self:
-        """The one with these overrides that this process keeps to its end.
+        """The one with these overrides that this process keeps for a while.
 
         Tests that leave nothing behind but nodes and rules of their own
-        need not wait for an Ironic of their own.
+        need not wait for an Ironic of their own. An idle one takes
+        processor time from the others, so the one that was used longest
+        ago ends where there are too many.
         """
         key = f'{cls.__name__} {json.dumps(overrides, sort_keys=True)}'
-        if key not in cls._shared:
+        fixture = cls._shared.pop(key, None)
+        if fixture is None:
+            if len(cls._shared) == _KEPT:
+                cls._end(next(iter(cls._shared)))
             fixture = cls(overrides)
             fixture.setUp()
-            atexit.register(fixture.cleanUp)
-            atexit.register(fixture.ironic.kill)
-            cls._shared[key] = fixture
-        return cls._shared[key]
+        cls._shared[key] = fixture
+        return fixture
+
+    @classmethod
+    def _end(cls, key: str) -> None:
+        fixture = cls._shared.pop(key)
+        fixture.ironic.kill()
+        fixture.cleanUp()
+
+    @classmethod
+    def end_shared(cls) -> None:
+        """End those that are still kept."""
+        for key in list(cls._shared):
+            cls._end(key)
 
     def _setUp(self) -> None:
         directory = self.useFixture(fixtures.TempDir(TEMP)).path
@@ -81,6 +99,9 @@ class AllInOne(fixtures.Fixture):
 
     def _create_database(self) -> None:
         self.ironic.database_file.write_bytes(_empty_database())
+
+
+atexit.register(AllInOne.end_shared)
 
 
 @functools.cache
