@@ -34,19 +34,27 @@ OUTCOMES = {
 
 
 def group_tests() -> dict[str, list[str]]:
-    """Name the tests by outcome; a test that never ended has failed."""
+    """Name the tests by outcome.
+
+    A test that never ended has failed; where a run tried one again, its last
+    outcome counts.
+    """
     groups = collections.defaultdict(list)
-
-    def add(test: dict[str, typing.Any]) -> None:
-        if test['status'] in OUTCOMES:
-            groups[OUTCOMES[test['status']]].append(test['id'])
-
     runs = file.RepositoryFactory().open('.')
     for number in range(runs.count()):
+        outcomes: dict[str, str] = {}
+
+        def add(test: dict[str, typing.Any],
+                outcomes: dict[str, str] = outcomes) -> None:
+            if test['status'] in OUTCOMES:
+                outcomes[test['id']] = OUTCOMES[test['status']]
+
         result = testtools.StreamToDict(add)
         result.startTestRun()
         runs.get_test_run(number).get_test().run(result)
         result.stopTestRun()
+        for name, outcome in outcomes.items():
+            groups[outcome].append(name)
     return groups
 
 

@@ -63,6 +63,14 @@ class ThingTestCase(unittest.TestCase):
         os._exit(0)
 """
 
+FAILING_ONCE = PASSING + """
+    def test_fails_the_first_time(self):
+        with open('times', 'a+') as times:
+            times.write('again ')
+            times.seek(0)
+            self.assertEqual('again again ', times.read())
+"""
+
 CHATTERING = """
 import sys
 
@@ -127,9 +135,10 @@ class CountTestsTestCase(ToolTestCase):
 
 class RunTestsTestCase(ToolTestCase):
 
-    def run_tests(self, source):
+    def run_tests(self, source, *options):
         self.write(source)
-        result = self.run_python(str(TOOLS / 'run_tests'), '--test-path', '.')
+        result = self.run_python(str(TOOLS / 'run_tests'), *options,
+                                 '--test-path', '.')
         self.assertEqual('', result.stderr)
         return result.returncode, result.stdout
 
@@ -152,6 +161,27 @@ class RunTestsTestCase(ToolTestCase):
             [f'{name}.test_does_not_fail_as_expected', f'{name}.test_fails',
              f'{name}.test_raises', '6 tests: 2 passed, 1 skipped, 3 failed'],
             sorted(output.splitlines()[-4:-1]) + output.splitlines()[-1:])
+
+    def test_what_fails_once_is_named_and_may_pass(self):
+        code, output = self.run_tests(FAILING_ONCE, '--again')
+        self.assertEqual(
+            (0, ['Failed once: test_thing.ThingTestCase'
+                 '.test_fails_the_first_time',
+                 '4 tests: 3 passed, 1 skipped, 0 failed']),
+            (code, output.splitlines()[-2:]))
+        self.assertIn("'again again '", output)
+        counted = self.run_python(str(TOOLS / 'count_tests.py'))
+        self.assertEqual((0, '3 passed, 0 failed, 1 skipped\n'),
+                         (counted.returncode, counted.stdout))
+
+    def test_what_fails_again_has_failed(self):
+        code, output = self.run_tests(FAILING, '--again')
+        self.assertEqual(1, code)
+        self.assertNotIn('Failed once', output)
+        self.assertEqual('6 tests: 2 passed, 1 skipped, 3 failed',
+                         output.splitlines()[-1])
+        counted = self.run_python(str(TOOLS / 'count_tests.py'))
+        self.assertEqual(1, counted.returncode)
 
     def test_why_a_module_was_not_loaded(self):
         code, output = self.run_tests(NOT_LOADED)
