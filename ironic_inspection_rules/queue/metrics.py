@@ -12,21 +12,18 @@
 
 """What the inspection queue tells Ironic's metrics."""
 
-from ironic.common import metrics_utils
-
 from ironic_inspection_rules.db import backlog
 from ironic_inspection_rules.queue import delivery
+from ironic_inspection_rules.runs import metrics
 
 
 def count(outcome: delivery.Outcome) -> None:
     """Count a delivery by how it ended."""
-    metrics = metrics_utils.get_metrics_logger('InspectionWorker')
-    # Only the decorators of a metrics logger add its prefix by themselves.
-    metrics.send_counter(metrics.get_metric_name(outcome.value), 1)
+    metrics.Group('InspectionWorker').count(outcome.value)
 
 
 def report_backlog() -> None:
     """Send how much waits, and for how long; a task of the leader."""
-    metrics = metrics_utils.get_metrics_logger('InspectionQueue')
+    group = metrics.Group('InspectionQueue')
     for name, value in backlog.read()._asdict().items():
-        metrics.send_gauge(metrics.get_metric_name(name), value)
+        group.tell(name, value)

@@ -56,7 +56,7 @@ MAY_IMPORT = {
     'queue.database_queue': {'queue', 'db', 'objects'},
     'queue.embedded': {'queue', 'patches', 'ironic'},
     'queue.maintenance': {'queue', 'runs', 'ironic'},
-    'queue.metrics': {'queue', 'db', 'ironic'},
+    'queue.metrics': {'queue', 'db', 'runs'},
     'queue.node_lock': {'queue', 'db', 'inspection', 'ironic'},
     'queue.processor': {'queue', 'engine', 'inspection', 'runs', 'ironic'},
     'queue.service': {'queue', 'coordination', 'inspection', 'ironic'},

@@ -12,6 +12,8 @@
 
 """What Ironic's metrics get, as a statsd server receives it."""
 
+import fixtures
+
 from ironic_inspection_rules.runs import metrics
 from ironic_inspection_rules.tests.unit import base
 
@@ -45,3 +47,30 @@ class MetricsTestCase(base.StatsdTestCase):
              f'ironic.InspectionRules.rule.{RULE}.failed:1|c',
              'ironic.InspectionRules.rule.last.matched:1|c'],
             self.received(3))
+
+
+class ExporterTestCase(base.IronicTestCase):
+    """The Prometheus exporter skips what it takes for nobody's metric."""
+
+    def setUp(self):
+        super().setUp()
+        self.config(group='metrics', backend='collector')
+        self.collected = {}
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.common.metrics_collector.STATISTIC_DATA',
+            self.collected))
+
+    def test_metrics_are_the_conductors(self):
+        metrics.send_phase('main', True, 0.25)
+        metrics.send_phase('main', True, 0.5)
+        prefix = 'ironic.conductor.manager.InspectionRules.main'
+        self.assertEqual(
+            {f'{prefix}.ok': {'count': 2, 'type': 'counter'},
+             f'{prefix}.time': {'count': 2, 'sum': 750, 'type': 'timer'}},
+            self.collected)
+
+    def test_the_names_of_rules_are_ones_for_prometheus(self):
+        metrics.send_rules([{'rule_uuid': RULE, 'matched': 1, 'failed': 0}])
+        name, = self.collected
+        self.assertRegex(name, r'^ironic\.conductor\.manager\.[\w.]+$')
+        self.assertIn(RULE.replace('-', '_'), name)
