@@ -17,6 +17,7 @@ import string
 import typing
 
 from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import operation_check
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.legacy import field as old_field
 from ironic_inspection_rules.legacy import text as old_text
@@ -24,6 +25,8 @@ from ironic_inspection_rules.legacy import text as old_text
 _DOTTED = re.compile(r'[^\s.\[\]{}!:|]+')
 _BRACKETED = re.compile(r'[^\]]{1,255}')
 _SPEC = re.compile(r'[^{}]{0,40}')
+
+Steps = tuple[old_field.Step, ...]
 
 
 class Inconvertible(Exception):
@@ -33,12 +36,13 @@ class Inconvertible(Exception):
 class Path(typing.NamedTuple):
     """A JSON path in this language.
 
-    ``loop`` is the list whose items it goes through, if it does; ``field``
-    is over the item then. ``in_item`` tells whether it goes on from there.
+    ``loops`` are the lists whose items it goes through, each after the first
+    over the item of the one before; ``field`` is over the item of the last.
+    ``in_item`` tells whether it goes on from there.
     """
 
     field: str
-    loop: str | None = None
+    loops: tuple[str, ...] = ()
     in_item: bool = False
 
 
@@ -59,16 +63,29 @@ def convert_path(field: str) -> Path:
         steps = ('plugin_data', *steps)
     if old_field.ANY not in steps:
         return Path(_field(steps))
-    place = steps.index(old_field.ANY)
-    before, after = steps[:place], steps[place + 1:]
-    if old_field.ANY in after:
-        raise Inconvertible(
-            _('the JSON path "%s" has a loop inside a loop') % field)
-    if len(before) < 2 and before != ('inventory',):
+    parts = _between_loops(steps)
+    if len(parts[0]) < 2 and parts[0] != ('inventory',):
         raise Inconvertible(
             _('the JSON path "%s" goes through everything') % field)
-    return Path(_field((interpolation.ITEM, *after)), _field(before),
-                bool(after))
+    first, *others = map(_field, (
+        parts[0], *[(interpolation.ITEM, *part) for part in parts[1:]]))
+    loops = (first, *others[:-1])
+    if len(loops) > operation_check.DEEPEST_GROUP:
+        raise Inconvertible(
+            _('the JSON path "%(field)s" has more than %(most)d loops')
+            % {'field': field, 'most': operation_check.DEEPEST_GROUP})
+    return Path(others[-1], loops, bool(parts[-1]))
+
+
+def _between_loops(steps: Steps) -> list[Steps]:
+    """Return the steps before, between and after those through items."""
+    parts: list[Steps] = [()]
+    for step in steps:
+        if step is old_field.ANY:
+            parts.append(())
+        else:
+            parts[-1] = (*parts[-1], step)
+    return parts
 
 
 def convert_text(text: str) -> str:

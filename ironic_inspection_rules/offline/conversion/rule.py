@@ -78,14 +78,17 @@ class _Converter:
         op = written['op'].removeprefix(translate.PREFIX)
         multiple = args.get('multiple', 'any')
         self._check_made(args['field'])
-        if path.loop:
-            self._check_loop(op, multiple, path)
+        if path.loops:
+            self._check_loops(op, multiple, path)
         name, arguments = operator.convert(op, path.field, args.get('value'))
         if args.get('invert'):
             name = f'!{name}'.removeprefix('!!')
         converted: Operation = {'op': name, 'args': arguments}
-        if path.loop:
-            converted['loop'] = path.loop
+        for loop in reversed(path.loops):
+            if 'loop' in converted:
+                group = 'all-of' if multiple == 'all' else 'any-of'
+                converted = {'op': group, 'conditions': [converted]}
+            converted['loop'] = loop
             if multiple != 'any':
                 converted['multiple'] = multiple
         return converted
@@ -99,22 +102,24 @@ class _Converter:
                   'has the same') % {'name': name,
                                      'other': former_fields.NOW[name]})
 
-    def _check_loop(self, op: str, multiple: str,
-                    path: new_field.Path) -> None:
+    def _check_loops(self, op: str, multiple: str,
+                     path: new_field.Path) -> None:
         if op == 'is-empty':
             self.lose(_('if %s is empty or does not exist, this condition '
-                        'does not hold here') % path.loop)
-        if not path.in_item:
-            return
-        if op == 'is-empty':
+                        'does not hold here') % path.loops[0])
+        lacking = list(path.loops[1:])
+        if path.in_item and op == 'is-empty':
             self.lose(_('an item without %s counts as empty here, and did '
                         'not count before') % path.field)
-        elif multiple == 'all':
-            self.lose(_('an item without %s makes the condition false here, '
-                        'and did not count before') % path.field)
-        elif multiple == 'first':
-            self.lose(_('only the first item is asked here, before it was '
-                        'the first one that has %s') % path.field)
+        elif path.in_item:
+            lacking.append(path.field)
+        for field in lacking:
+            if multiple == 'all':
+                self.lose(_('an item without %s makes the condition false '
+                            'here, and did not count before') % field)
+            elif multiple == 'first':
+                self.lose(_('only the first item is asked here, before it '
+                            'was the first one that has %s') % field)
 
     def action(self, written: Written, args: Operation) -> Operation:
         op = written['op'].removeprefix(translate.PREFIX)

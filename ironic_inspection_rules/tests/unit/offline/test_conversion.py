@@ -72,6 +72,39 @@ class ConditionTestCase(base.TestCase):
                     'loop': '{plugin_data.names}', 'multiple': 'all'},
                    'eq', 'names[*]', 'x', invert=True, multiple='all')
 
+    def test_wildcards_in_items_become_loops_of_groups(self):
+        size = {'op': 'gt', 'args': {'values': ['{item.size}', 4]}}
+        self.check({'op': 'any-of', 'loop': '{inventory.disks}',
+                    'conditions': [{**size, 'loop': '{item.parts}'}]},
+                   'gt', 'inventory.disks[*].parts[*].size', 4)
+        item = {'op': '!eq', 'args': {'values': ['{item}', 'x']}}
+        every = {'op': 'all-of', 'multiple': 'all'}
+        self.check({**every, 'loop': '{plugin_data.a}', 'conditions': [
+            {**every, 'loop': '{item}', 'conditions': [
+                {**item, 'loop': '{item.b[0]}', 'multiple': 'all'}]}]},
+            'eq', 'a[*][*].b[0][*]', 'x', invert=True, multiple='all',
+            lost=2)
+
+    def test_loops_in_loops_hold_as_they_did(self):
+        entry = {'conditions': [
+            {'op': 'gt', 'field': 'a[*].b[*].c', 'value': 4},
+            {'op': 'eq', 'field': 'd[*][*]', 'value': 1, 'invert': True}],
+            'actions': [ACTION]}
+        made, = convert(entry)
+        self.assertEqual([], made.lost)
+        both = [inspection.parse(entry, 0), validation.parse(
+            {'uuid': inspection.UUID % 1, **made.rule},
+            registry.installed())]
+        many = [{'b': []}, {}, {'b': [{}, {'c': 1}]}, {'b': [{'c': 5}]}]
+        for a, d, holds in ((many, [[1], [1, 2]], True),
+                            (many, [[1], [1]], False),
+                            (many, [[], [2]], True), (many, [], False),
+                            (many[:3], [[2]], False), ([], [[2]], False),
+                            (many[::-1], [[2]], True)):
+            for rule in both:
+                result = inspection.run([rule], {'a': a, 'd': d})
+                self.assertEqual(holds, bool(result.matched), (a, d))
+
     def test_what_items_lack_is_named_where_it_matters(self):
         for op, multiple, lost in (('eq', 'all', 1), ('eq', 'first', 1),
                                    ('eq', 'any', 0)):
@@ -82,7 +115,7 @@ class ConditionTestCase(base.TestCase):
 
     def test_other_paths_leave_the_rule_out(self):
         for path in ('inventory..size', '(a|b)', 'a.*', 'a[1:]', 'a[-1]',
-                     'a[*].b[*]', '$', '*', "a.'b]c'", '[*].x',
+                     'a' + '[*]' * 9, '$', '*', "a.'b]c'", '[*].x',
                      'a where b', 'a.`parent`'):
             made = self.converted('is-empty', path)
             self.assertIsNone(made.rule, path)
