@@ -86,12 +86,16 @@ def required() -> Iterator[None]:
 
     :raises: what is raised inside.
     """
+    failure = None
     try:
         yield
     except exceptions.InspectionRulesError as exc:
-        LOG.critical('%s', exc)
+        failure = exc
+    if failure is not None:
+        # Inside "except" oslo.log would say it a second time.
+        LOG.critical('%s', failure)
         _stop_master()
-        raise
+        raise failure
 
 
 def is_all_in_one() -> bool:
