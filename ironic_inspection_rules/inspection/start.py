@@ -86,16 +86,12 @@ def required() -> Iterator[None]:
 
     :raises: what is raised inside.
     """
-    failure = None
     try:
         yield
     except exceptions.InspectionRulesError as exc:
-        failure = exc
-    if failure is not None:
-        # Inside "except" oslo.log would say it a second time.
-        LOG.critical('%s', failure)
+        LOG.critical('%s', exc)
         _stop_master()
-        raise failure
+        raise
 
 
 def is_all_in_one() -> bool:
