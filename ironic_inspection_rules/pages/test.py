@@ -49,6 +49,8 @@ class Matrix:
         self._rules = [rule for phase in model.PHASES for rule in in_order
                        if rule.phase == phase]
         self._texts = interning.Numbers()
+        self._conditions = interning.Numbers()
+        self._actions = interning.Numbers()
         self._cells = interning.Numbers()
         self._diffs = interning.Numbers()
         self._rows = interning.Numbers()
@@ -73,6 +75,7 @@ class Matrix:
         directory = os.path.commonpath([
             os.path.dirname(os.path.abspath(path))
             for path, _outcome in self._machines])
+        cells = [self._packed(json.loads(text)) for text in self._cells.all]
         made, names = shell.now(), shell.names(self._files)
         return shell.render(f'{names} on machines, {made}', _ASSETS, {
             'made': made, 'files': names, 'directory': directory,
@@ -82,20 +85,23 @@ class Matrix:
             'outcomes': self._outcomes.all,
             'diffs': self._diffs.all,
             'rows': self._rows.all,
-            'cells': [self._packed(json.loads(text))
-                      for text in self._cells.all],
+            'cells': cells,
+            'conditions': self._conditions.all,
+            'actions': self._actions.all,
             'texts': self._texts.all})
 
-    def _packed(self, cell: dict[str, typing.Any]) -> dict[str, typing.Any]:
+    def _packed(self, cell: dict[str, typing.Any]) -> list[typing.Any]:
+        """Return the state and, if known, why and what, by number."""
         number = self._texts.of
-        return {
-            'state': cell['state'],
-            'conditions': [(number(op), result,
-                            None if reason is None else number(reason))
-                           for op, result, reason in cell['conditions']],
-            'actions': [(number(op), reverted, list(map(number, lines)))
-                        for op, reverted, lines in cell['actions']],
-        } if 'conditions' in cell else cell
+        return [cell['state'], *([
+            [self._conditions.of((
+                number(op), result,
+                None if reason is None else number(reason)))
+             for op, result, reason in cell['conditions']],
+            [self._actions.of((number(op), reverted,
+                               tuple(map(number, lines))))
+             for op, reverted, lines in cell['actions']],
+        ] if 'conditions' in cell else [])]
 
 
 def _column(rules: Sequence[model.Rule],

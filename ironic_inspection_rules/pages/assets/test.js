@@ -7,7 +7,10 @@ const words = {
   skipped: 'not looked at: another scope or mode, or the inspection had ' +
     'ended'};
 const compact = new Intl.NumberFormat('en', {notation: 'compact'});
-const rows = data.rows.map((row) => row.map((at) => data.cells[at]));
+const cells = data.cells.map(([state, conditions, actions]) => ({
+  state, conditions: conditions?.map((at) => data.conditions[at]),
+  actions: actions?.map((at) => data.actions[at])}));
+const rows = data.rows.map((row) => row.map((at) => cells[at]));
 const diffs = data.diffs.map((diff) => diff.map((at) => data.texts[at]));
 const outcomes = data.outcomes.map(([result, error, diff, row]) => ({
   result, error, diff: diffs[diff], cells: rows[row]}));
