@@ -70,21 +70,21 @@ def evaluate(baremetal, nodes: Nodes,
     :param nodes: as for :func:`evaluate_page`, with any number of names.
     :param limit: nodes of a page.
     :param jobs: how many pages to ask for at a time. With more than one,
-        filters are resolved to a list of nodes first.
+        filters are resolved to lists of nodes, while others are tried.
     :returns: the entries of the nodes, in the order of the nodes.
     :raises: an exception of openstacksdk.
     """
     asked: dict[str, Any] = {'rules': rules and with_uuids(rules),
                              'phase': phase, 'compare': compare}
-    if isinstance(nodes, Mapping):
-        if jobs == 1:
-            yield from _by_marker(baremetal, nodes, {**asked, 'limit': limit})
-            return
-        nodes = node_uuids(baremetal, nodes)
+    if isinstance(nodes, Mapping) and jobs == 1:
+        yield from _by_marker(baremetal, nodes, {**asked, 'limit': limit})
+        return
+    names = (node_uuids(baremetal, nodes) if isinstance(nodes, Mapping)
+             else iter(nodes))
     # A window of pages: no more of them wait than are worked on.
     with futures.ThreadPoolExecutor(jobs) as pool:
         pages = (pool.submit(evaluate_page, baremetal, page, **asked)
-                 for page in _pages(nodes, limit))
+                 for page in _pages(names, limit))
         running = list(itertools.islice(pages, 2 * jobs))
         while running:
             page = running.pop(0).result()
@@ -92,12 +92,13 @@ def evaluate(baremetal, nodes: Nodes,
             yield from page['nodes']
 
 
-def node_uuids(baremetal, filters: Mapping[str, Any]) -> list[str]:
-    """List the UUIDs of the nodes that filters keep."""
+def node_uuids(baremetal, filters: Mapping[str, Any]) -> Iterator[str]:
+    """List the UUIDs of the nodes that filters keep, page by page."""
     query = {name: value if isinstance(value, str) else _text(value)
              for name, value in filters.items() if value is not None}
-    return [node['uuid'] for node in http.items(
-        baremetal, '/nodes', 'nodes', {**query, 'fields': 'uuid'})]
+    for node in http.items(baremetal, '/nodes', 'nodes',
+                           {**query, 'fields': 'uuid'}):
+        yield node['uuid']
 
 
 def with_uuids(rules: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -117,9 +118,9 @@ def _by_marker(baremetal, nodes: Nodes, asked: dict[str, Any]
             return
 
 
-def _pages(nodes: Sequence[str], limit: int) -> Iterator[Sequence[str]]:
-    return (nodes[start:start + limit]
-            for start in range(0, len(nodes), limit))
+def _pages(nodes: Iterator[str], limit: int) -> Iterator[list[str]]:
+    while page := list(itertools.islice(nodes, limit)):
+        yield page
 
 
 def _listed(nodes: Nodes) -> Any:

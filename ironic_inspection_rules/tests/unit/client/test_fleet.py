@@ -34,9 +34,13 @@ class Answer:
 
 
 class BareMetal:
-    """Ironic with some nodes; it notes what it was asked."""
+    """Ironic with some nodes; it notes what it was asked.
 
-    def __init__(self, count):
+    :param most: nodes of a page of the list.
+    """
+
+    def __init__(self, count, most=1000):
+        self.most = most
         self.uuids = [f'uuid-{number}' for number in range(count)]
         self.asked = []
         self._lock = threading.Lock()
@@ -45,7 +49,12 @@ class BareMetal:
         with self._lock:
             self.asked.append((path, json or params))
         if path == '/nodes':
-            return Answer({'nodes': [{'uuid': uuid} for uuid in self.uuids]})
+            start = int(params.get('marker', 0))
+            end = start + self.most
+            more = {'next': f'http://x/?marker={end}'} if end < len(
+                self.uuids) else {}
+            return Answer({'nodes': [{'uuid': uuid} for uuid
+                                     in self.uuids[start:end]], **more})
         wanted, following = json['nodes'], None
         if isinstance(wanted, dict):
             start = (self.uuids.index(json['marker']) + 1
@@ -94,6 +103,15 @@ class FleetTestCase(base.TestCase):
             ('/nodes', {'maintenance': 'false', 'traits': 'A,B',
                         'fields': 'uuid'}), cloud.asked[0])
         self.assertEqual(18, len(cloud.asked))
+
+    def test_nodes_are_tried_while_others_are_listed(self):
+        ironic = BareMetal(12, most=4)
+        found = list(fleet.evaluate(ironic, {}, [RULE], limit=2, jobs=2))
+        self.assertEqual(ironic.uuids, [each['uuid'] for each in found])
+        paths = [path for path, _asked in ironic.asked]
+        self.assertEqual(3, paths.count('/nodes'))
+        self.assertIn('/inspection_rules/evaluate',
+                      paths[:len(paths) - paths[::-1].index('/nodes')])
 
     def test_a_list_needs_no_look_at_the_nodes(self):
         cloud = BareMetal(3)
