@@ -98,15 +98,15 @@ class AllInOne(fixtures.Fixture):
         self.ironic.start()
 
     def _create_database(self) -> None:
-        self.ironic.database_file.write_bytes(_empty_database())
+        self.ironic.database_file.write_bytes(empty_database())
 
 
 atexit.register(AllInOne.end_shared)
 
 
 @functools.cache
-def _empty_database() -> bytes:
-    """An SQLite file with all tables; making one takes seconds."""
+def empty_database() -> bytes:
+    """Return an SQLite file with all tables; making one takes seconds."""
     with tempfile.TemporaryDirectory() as directory:
         ironic = launcher.Ironic(directory)
         ironic.create_database()

@@ -18,6 +18,7 @@ import fixtures
 import yaml
 
 from ironic_inspection_rules.tests.integration import base
+from ironic_inspection_rules.tests.integration import fixtures as ironics
 from ironic_inspection_rules.tests.integration.base import action
 from ironic_inspection_rules.tests.live import client as live_client
 from ironic_inspection_rules.tests.live import launcher
@@ -35,7 +36,6 @@ class StartTestCase(base.IntegrationTestCase):
         self.directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.ironic = launcher.Ironic(self.directory)
         self.addCleanup(self.ironic.stop)
-        self.ironic.run('ironic-dbsync', 'create_schema')
 
     def start(self) -> str:
         """Start Ironic and stop it, whether it comes up or not.
@@ -54,6 +54,10 @@ class StartTestCase(base.IntegrationTestCase):
 class TablesTestCase(StartTestCase):
     """A service that starts before the tables are made or upgraded."""
 
+    def setUp(self) -> None:
+        super().setUp()
+        self.ironic.run('ironic-dbsync', 'create_schema')
+
     def test_it_names_the_command_that_makes_them(self) -> None:
         self.assertIn(_COMMAND, self.start())
         self.ironic.run(_COMMAND, 'create_schema')
@@ -71,7 +75,7 @@ class BuiltInTestCase(StartTestCase):
 
     def setUp(self) -> None:
         super().setUp()
-        self.ironic.run(_COMMAND, 'create_schema')
+        self.ironic.database_file.write_bytes(ironics.empty_database())
         self.path = self.directory / 'rules.yaml'
         self.ironic.options['inspection_rules'] = {'built_in': self.path}
 
