@@ -93,8 +93,12 @@ def _parse(body: Any) -> reapplication.Data:
     if not isinstance(body, dict) or set(body) - {'inventory', 'plugin_data'}:
         raise exceptions.Invalid(
             _('The request may have "inventory" and "plugin_data" only'))
-    plugin_data = body.get('plugin_data') or {}
+    inventory, plugin_data = body.get('inventory'), body.get('plugin_data')
+    if not isinstance(inventory, dict):
+        raise exceptions.Invalid(
+            _('"inventory" is needed, and must be an object'))
+    if plugin_data is None:
+        plugin_data = {}
     if not isinstance(plugin_data, dict):
         raise exceptions.Invalid(_('"plugin_data" must be an object'))
-    return reapplication.checked(
-        {**plugin_data, 'inventory': body.get('inventory')})
+    return reapplication.checked({**plugin_data, 'inventory': inventory})
