@@ -24,13 +24,13 @@ from ironic_inspection_rules.engine import condition
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import sentence
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.engine import trace
 
 _trace: typing.Callable[..., trace.ConditionTrace] = tuple.__new__
 """Makes a trace of a tuple; half the time of making one of arguments."""
 
-_NOTHING_YET = (None, None, trace.ConditionTrace('', None))
 _SHORT = 64
 """Characters of a machine's text that are kept for the next machine."""
 
@@ -68,8 +68,8 @@ def compile_single(op: registry.Op, operation: condition.Operation,
 class _OfValue(condition.Condition):
     """A condition of which only the first argument varies."""
 
-    __slots__ = ('_holds', '_inverted', '_last', '_others', '_says_value',
-                 '_template')
+    __slots__ = ('_holds', '_inverted', '_last', '_last_seen', '_others',
+                 '_says_value', '_source', '_template', '_told')
 
     def __init__(self, op: registry.Op, operation: condition.Operation,
                  varying: template.Template, holds: Holds, inverted: bool,
@@ -79,15 +79,16 @@ class _OfValue(condition.Condition):
         self._holds = holds
         self._inverted = inverted
         self._others = others
-        self._last: tuple[typing.Any, typing.Any, trace.ConditionTrace] = (
-            _NOTHING_YET)
         self._says_value = not isinstance(varying, template.List) and (
             engine_call.is_as_written(varying))
+        # What was last told, of which value, and of which one before filters.
+        self._told: trace.ConditionTrace | None = None
+        self._last = self._last_seen = ''
+        self._source: template.Template | None = None
 
     def decide(self, roots: condition.Roots) -> trace.ConditionTrace:
-        told_by = self._sentence or self.sentence(None)
-        say = told_by.say
-        if say is None or not self._says_value:
+        told = self._told
+        if told is None and not self._can_say():
             return super().decide(roots)
         value = self._template.render(roots)
         if value.__class__ is Missing:
@@ -96,18 +97,28 @@ class _OfValue(condition.Condition):
             holds = not self._inverted
         else:
             holds = self._inverted
-        source = told_by.source
-        seen = value if source is None else source.render(roots)
-        last, last_seen, told = self._last
+        seen = value if self._source is None else self._source.render(roots)
         is_text = value.__class__ is seen.__class__ is str
-        if is_text and value == last and seen == last_seen and (
-                told.result is holds):
+        if told is not None and is_text and value == self._last and (
+                seen == self._last_seen and told.result is holds):
             # Machines of one kind are decided on alike.
             return told
+        return self._tell(roots, value, seen, holds)
+
+    def _can_say(self) -> bool:
+        """Tell whether it can be told of one value; then get ready to."""
+        told_by = self.sentence(None)
+        self._source = told_by.source
+        return self._says_value and told_by.say is not None
+
+    def _tell(self, roots: condition.Roots, value: typing.Any,
+              seen: typing.Any, holds: bool) -> trace.ConditionTrace:
+        say = typing.cast(sentence.Say, self.sentence(None).say)
         told = _trace(trace.ConditionTrace, (self.written_op, holds,
                                              say(roots, value)))
-        if is_text and len(value) <= _SHORT and len(seen) <= _SHORT:
-            self._last = (value, seen, told)
+        if value.__class__ is seen.__class__ is str and (
+                len(value) <= _SHORT and len(seen) <= _SHORT):
+            self._last, self._last_seen, self._told = value, seen, told
         return told
 
     def check(self, roots: condition.Roots) -> bool:
