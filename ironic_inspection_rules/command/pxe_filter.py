@@ -25,6 +25,7 @@ from ironic.common import service
 from ironic.conf import CONF
 from oslo_config import cfg
 from oslo_db import exception as db_exc
+from oslo_log import log
 from oslo_service import systemd
 from sqlalchemy import exc as sa_exc
 
@@ -41,6 +42,8 @@ from ironic_inspection_rules.pxe_filter import nftables
 from ironic_inspection_rules.pxe_filter import port
 from ironic_inspection_rules.pxe_filter import service as filter_service
 from ironic_inspection_rules.pxe_filter import watcher
+
+LOG = log.getLogger(__name__)
 
 COMMAND = 'ironic-inspection-pxe-filter'
 
@@ -69,6 +72,8 @@ def main() -> int:
         # Trying again is the filter's part, which blocks meanwhile.
         CONF.set_default('max_retries', 0, group='database')
         validation.check(CONF)
+        for message in validation.unknown(CONF):
+            LOG.warning('%s', message)
         table, settings = _table(), _settings()
         if CONF.dry_run:
             print(_dry_run(table, settings), end='')

@@ -100,6 +100,13 @@ class PxeFilterTestCase(base.TestCase):
         self.configure('interface = eth9', 'whitelist_period = 3')
         self.assertEqual(0, self.run_filter('--dry-run')[0])
 
+    def test_an_option_that_is_almost_one_is_named(self):
+        self.configure('interface = eth1', 'sync_perod = 3')
+        self.assertEqual(0, self.run_filter('--dry-run')[0])
+        self.assertIn('unknown option in [inspection_pxe_filter] '
+                      '"sync_perod"; did you mean "sync_period"?',
+                      (self.directory / 'log').read_text())
+
     def test_the_options_are_heeded(self):
         self.configure('interface = eth1', 'ports = 4011/udp, 80/tcp')
         output = self.run_filter('--dry-run')[1]
