@@ -31,6 +31,11 @@ from ironic_inspection_rules.ruleset import repository
 
 _ASSETS = ('finder.js', 'matrix.css', 'matrix.js', 'test.js')
 
+_MOST_CELLS = 1000
+"""So many different cells of a rule say why; a page stays small enough."""
+
+_LEFT_OUT = (f'left out: more than {_MOST_CELLS:,} machines have values of '
+             'their own here')
 
 Column = tuple[str, str, str | None, tuple[str, ...], list[str]]
 """A machine: its file, result and error, the lines of a diff, and cells."""
@@ -52,6 +57,7 @@ class Matrix:
         self._conditions = interning.Numbers()
         self._actions = interning.Numbers()
         self._cells = interning.Numbers()
+        self._cells_of_rule: list[set[str]] = [set() for _rule in self._rules]
         self._diffs = interning.Numbers()
         self._rows = interning.Numbers()
         # Most machines of a fleet are like another one of it.
@@ -68,7 +74,14 @@ class Matrix:
         path, result, error, diff, cells = column
         self._machines.append((path, self._outcomes.of((
             result, error, self._diffs.of(tuple(map(self._texts.of, diff))),
-            self._rows.of(tuple(map(self._cells.of, cells)))))))
+            self._rows.of(tuple(map(self._number, cells,
+                                    self._cells_of_rule)))))))
+
+    def _number(self, cell: str, of_rule: set[str]) -> int:
+        if len(of_rule) < _MOST_CELLS:
+            of_rule.add(cell)
+        return self._cells.of(cell if cell in of_rule
+                              else _without_reasons(cell))
 
     def render(self) -> str:
         """Return the page."""
@@ -141,6 +154,15 @@ def _cell(shown: trace.RuleTrace | None,
                      [*map(_change, each.changes), *each.notes]]
                     for each in shown.actions],
     }
+
+
+def _without_reasons(text: str) -> str:
+    cell = json.loads(text)
+    for condition in cell.get('conditions', ()):
+        condition[2] = condition[2] and _LEFT_OUT
+    for action in cell.get('actions', ()):
+        action[2] = action[2] and [_LEFT_OUT]
+    return json.dumps(cell, ensure_ascii=False)
 
 
 def _change(change: journal.Change) -> str:

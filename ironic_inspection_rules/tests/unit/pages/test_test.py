@@ -38,20 +38,23 @@ class TestPageTestCase(files.FilesTestCase):
 
     def setUp(self):
         super().setUp()
+        self.patch(shell, 'now', lambda: '2026-11-22 04:00')
+        self.page = self.draw(('m/a.json', {'inventory': files.INVENTORY,
+                                            'kind': 'dell'}),
+                              ('m/b/small.json', SMALL), ('m/c.json', SMALL),
+                              ('m/d.json', '[]'))
+        self.data = page_data.read(self.page)
+
+    def draw(self, *machines):
         ops = registry.installed()
         rules = machine_test.load_rules([self.write('rules.yaml', RULES)],
                                         ops)
         plans = machine_test.compile_rules(rules, ops)
-        self.patch(shell, 'now', lambda: '2026-11-22 04:00')
         matrix = test.Matrix(rules, ['a/rules.yaml'])
-        for path, content in (('m/a.json', {'inventory': files.INVENTORY,
-                                            'kind': 'dell'}),
-                              ('m/b/small.json', SMALL), ('m/c.json', SMALL),
-                              ('m/d.json', '[]')):
+        for path, content in machines:
             matrix.add(matrix.tell(machine_test.attempt(
                 self.write(path, content), plans, machine_test.Nodes())))
-        self.page = matrix.render()
-        self.data = page_data.read(self.page)
+        return matrix.render()
 
     def test_the_title_has_the_file_and_the_date(self):
         self.assertIn('<title>rules.yaml on machines, 2026-11-22 04:00<',
@@ -102,3 +105,16 @@ class TestPageTestCase(files.FilesTestCase):
         self.assertEqual(small[1:], other[1:])
         self.assertEqual([3, 3], [len(self.data[name])
                                   for name in ('outcomes', 'rows')])
+
+    def test_machines_of_their_own_kind_do_not_make_it_larger(self):
+        self.patch(test, '_MOST_CELLS', 3)
+        self.data = page_data.read(self.draw(*(
+            (f'm/{number}.json', {**files.INVENTORY, 'memory': {
+                'physical_mb': 2000 + number}}) for number in range(9))))
+        self.assertEqual(9, len(self.data['machines']))
+        self.assertEqual(4, len(self.data['outcomes']))
+        reasons = [self.data['texts'][reason] for _op, _result, reason
+                   in self.data['conditions']]
+        self.assertIn('values=[2002, 1024]', reasons)
+        self.assertNotIn('values=[2003, 1024]', reasons)
+        self.assertEqual(1, sum('left out' in each for each in reasons))
