@@ -22,6 +22,22 @@ import typing
 
 from ironic_inspection_rules.i18n import _
 
+_CONTROL_CHARACTERS = {
+    code: repr(chr(code))[1:-1]
+    for code in (*range(0x20), *range(0x7f, 0xa0), 0x2028, 0x2029,
+                 *range(0xd800, 0xe000))}
+
+
+def one_line(text: str) -> str:
+    """Write a text so that it stays one line of a log.
+
+    Data of a machine may be in it, which must not look like lines of its own.
+
+    :returns: the text with escapes for what is not printed, ``\\n`` for the
+        end of a line; nothing for those at its end.
+    """
+    return text.rstrip('\n').translate(_CONTROL_CHARACTERS)
+
 
 class InspectionRulesError(Exception):
     """Base of all errors; the message is ready to be shown to a user."""
@@ -161,10 +177,10 @@ class RuleError(InspectionRulesError):
     def __init__(self, rule: str, op: str, reason: str | None) -> None:
         self.rule = rule
         self.op = op
-        self.reason = reason
+        self.reason = None if reason is None else one_line(reason)
         super().__init__(
             _('Inspection rule %(rule)s, %(op)s: %(reason)s')
-            % {'rule': rule, 'op': op, 'reason': reason or _('failed')})
+            % {'rule': rule, 'op': op, 'reason': self.reason or _('failed')})
 
     @property
     def rule_uuid(self) -> str:

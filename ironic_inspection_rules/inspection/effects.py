@@ -41,8 +41,9 @@ class ServiceEffects:
     """Effects of a rule that runs in a service of Ironic."""
 
     def log(self, level: str, message: str) -> None:
-        """Write a line to the log of the service."""
-        LOG.log(getattr(logging, level.upper()), '%s', message)
+        """Write one line to the log of the service."""
+        LOG.log(getattr(logging, level.upper()), '%s',
+                exceptions.one_line(message))
 
     def call(self, request: engine_effects.Request) -> None:
         """Send a GET request, verified as ``[DEFAULT]webserver_verify_ca``.

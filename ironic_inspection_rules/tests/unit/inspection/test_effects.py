@@ -15,6 +15,8 @@ import http.server
 import threading
 import time
 
+import fixtures
+
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import effects as engine_effects
@@ -33,6 +35,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *args):
         """Write nothing."""
+
+
+class LogTestCase(base.IronicTestCase):
+
+    def test_what_a_machine_says_stays_one_line(self):
+        logs = self.useFixture(fixtures.FakeLogger(format='%(message)s'))
+        effects.ServiceEffects().log(
+            'info', 'serial a\n2026 CRITICAL \x1b[31mforged\u2028\ud800\n')
+        self.assertEqual(
+            'serial a\\n2026 CRITICAL \\x1b[31mforged\\u2028\\ud800\n',
+            logs.output)
 
 
 class ApiCallTestCase(base.IronicTestCase):
