@@ -22,10 +22,9 @@ import threading
 from ironic.common import context as ironic_context
 from ironic.common import rpc
 from ironic.conf import CONF
-from oslo_log import log
 import oslo_messaging
 
-LOG = log.getLogger(__name__)
+from ironic_inspection_rules.coordination import outage
 
 TOPIC = 'ironic.inspection_worker'
 
@@ -48,6 +47,8 @@ class WakeupSender:
         self._pending = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._outage = outage.Outage('Waking up inspection workers',
+                                     CONF.coordination.connection_retries)
 
     def wake(self) -> None:
         """Have a wake-up sent soon."""
@@ -69,8 +70,9 @@ class WakeupSender:
                 client.prepare(retry=0).cast(context, 'wake_up')
             # Drivers let through whatever their library raises.
             except Exception as exc:
-                LOG.warning('Inspection workers could not be woken up: %s',
-                            exc)
+                self._outage.failed(exc)
+            else:
+                self._outage.over()
 
 
 class Listener:

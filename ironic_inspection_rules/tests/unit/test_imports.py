@@ -62,7 +62,7 @@ MAY_IMPORT = {
     'queue.service': {'queue', 'coordination', 'inspection', 'ironic'},
     'queue.submission': {'queue', 'engine', 'inspection'},
     'queue.worker': {'queue', 'coordination'},
-    'queue.wakeup': {'queue', 'ironic'},
+    'queue.wakeup': {'queue', 'coordination', 'ironic'},
     'pxe_filter': {'coordination'},
     'pxe_filter.notification': {'pxe_filter', 'coordination', 'ironic'},
     'pxe_filter.port': {'pxe_filter', 'ironic'},

@@ -10,6 +10,7 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
+import logging
 import threading
 
 import fixtures
@@ -49,7 +50,8 @@ class WakeupTestCase(base.IronicTestCase):
                 sender.wake()
 
     def test_a_broken_transport_delays_and_stops_nobody(self):
-        failed = threading.Semaphore(0)
+        sent = threading.Semaphore(0)
+        failures = [ValueError('no broker')] * 3
 
         class Client:
 
@@ -57,14 +59,20 @@ class WakeupTestCase(base.IronicTestCase):
                 return self
 
             def cast(self, *args):
-                failed.release()
-                raise ValueError('no broker')
+                sent.release()
+                if failures:
+                    raise failures.pop()
         self.useFixture(fixtures.MonkeyPatch('ironic.common.rpc.get_client',
                                              lambda target: Client()))
+        log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
         sender = wakeup.WakeupSender()
-        for _time in range(3):
+        for _time in range(5):
             sender.wake()
-            self.assertTrue(failed.acquire(timeout=PATIENCE))
+            self.assertTrue(sent.acquire(timeout=PATIENCE))
+        self.assertEqual(
+            ['Waking up inspection workers failed and is tried again: '
+             'no broker', 'Waking up inspection workers works again'],
+            log.output.splitlines())
 
     def test_wake_ups_need_oslo_messaging_between_the_services(self):
         for transport, expected in (('oslo', True), ('json-rpc', False),
