@@ -18,9 +18,10 @@ to a stock Ironic whose conductor processes them, and to one with the queue and
 share the processors of the machine with the API and the database.
 
 Then posts lone inventories, one at a time: to both without a message broker,
-and to both over RabbitMQ (``--broker``), where separate workers are woken up.
+and to both over RabbitMQ, where separate workers are woken up.
 
-Needs a MariaDB server: ``--server`` is a SQLAlchemy URL without a database.
+Needs a MariaDB server: ``--server`` is a SQLAlchemy URL without a database;
+and the right to use ``rabbitmqctl``.
 Exits with 1 when inventories are accepted at less than 0.8 times the rate of
 stock Ironic, or any is refused.
 """
@@ -39,6 +40,7 @@ import uuid
 
 import sqlalchemy as sa
 
+from ironic_inspection_rules.tests.integration import fixtures
 from ironic_inspection_rules.tests.live import fleet
 from ironic_inspection_rules.tests.live import launcher
 from ironic_inspection_rules.tests.live import options
@@ -65,9 +67,6 @@ def arguments() -> argparse.Namespace:
                         help='nodes that are not inspected')
     parser.add_argument('--at-once', type=int, default=16,
                         help='inventories posted at the same time')
-    parser.add_argument('--broker',
-                        default='rabbit://guest:guest@127.0.0.1:5672/',
-                        help='URL of a RabbitMQ, "" for none')
     parser.add_argument('--lone', type=int, default=30,
                         help='lone inspections to measure')
     parser.add_argument('--lone-only', action='store_true',
@@ -195,26 +194,31 @@ def resident(worker: service.Service) -> float:
     return int(status.split('VmRSS:')[1].split()[0]) / 1024
 
 
-def measure_lone(given: argparse.Namespace, overrides: options.Options,
-                 workers: int = 0) -> float:
+def measure_lone(given: argparse.Namespace,
+                 *shapes: tuple[options.Options, int]) -> list[float]:
     """Measure lone inspections, posted one at a time.
 
-    :param workers: number of worker processes.
-    :returns: the median of the milliseconds from the post to the end.
+    All Ironics run at once and are posted to in turn, so that what else the
+    machine does slows down all of them.
+
+    :param shapes: of the Ironics: options, and number of worker processes.
+    :returns: the medians of the milliseconds from the post to the end.
     """
-    with running(given, overrides) as (ironic, nodes):
-        started = [ironic.spawn(WORKER) for _ in range(workers)]
-        wait_until_ready(started)
-        seconds = []
+    with contextlib.ExitStack() as stack:
+        made = []
+        for overrides, workers in shapes:
+            ironic, nodes = stack.enter_context(running(given, overrides))
+            wait_until_ready([ironic.spawn(WORKER) for _ in range(workers)])
+            made.append((ironic, nodes, list[float]()))
         for number in range(given.lone):
-            machine, = nodes.make([f'lone{number}'])
-            began = time.monotonic()
-            nodes.post([machine])
-            drain_one(ironic, machine)
-            seconds.append(time.monotonic() - began)
-        for worker in started:
-            worker.stop()
-        return statistics.median(seconds) * 1000
+            for ironic, nodes, seconds in made:
+                machine, = nodes.make([f'lone{number}'])
+                began = time.monotonic()
+                nodes.post([machine])
+                drain_one(ironic, machine)
+                seconds.append(time.monotonic() - began)
+        return [statistics.median(seconds) * 1000
+                for _ironic, _nodes, seconds in made]
 
 
 def drain_one(ironic: launcher.Ironic, machine: fleet.Machine) -> None:
@@ -231,21 +235,20 @@ def drain_one(ironic: launcher.Ironic, machine: fleet.Machine) -> None:
 
 def compare_lone(given: argparse.Namespace) -> None:
     """Measure lone inspections with and without a message broker."""
-    stock = measure_lone(given, STOCK)
-    embedded = measure_lone(given, options.merged(QUEUE, {
-        'inspection_queue': {'embedded': True}}))
+    stock, embedded = measure_lone(given, (STOCK, 0), (options.merged(
+        QUEUE, {'inspection_queue': {'embedded': True}}), 0))
     print(f'lone:    {stock:.0f} ms in stock Ironic, '
           f'{embedded:.0f} ms with the embedded worker')
-    if given.broker:
-        bus: options.Options = {'DEFAULT': {
-            'rpc_transport': 'oslo', 'transport_url': given.broker,
-            'control_exchange': f'ir_bench_{uuid.uuid4().hex}'}}
-        stock = measure_lone(given, options.merged(STOCK, bus))
-        separate = [measure_lone(given, options.merged(QUEUE, bus), workers)
-                    for workers in (1, 2)]
-        print(f'lone:    {stock:.0f} ms in stock Ironic over RabbitMQ, '
-              f'{separate[0]:.0f} and {separate[1]:.0f} ms with one and two '
-              f'separate workers')
+    with contextlib.ExitStack() as stack:
+        # Services of two clouds would take each other's messages.
+        buses = [{'DEFAULT': {
+            'rpc_transport': 'oslo', 'transport_url': stack.enter_context(
+                fixtures.MessageBus()).url}} for _ in range(3)]
+        stock, one, two = measure_lone(given, *(
+            (options.merged(shape, bus), count) for bus, (shape, count)
+            in zip(buses, ((STOCK, 0), (QUEUE, 1), (QUEUE, 2)), strict=True)))
+    print(f'lone:    {stock:.0f} ms in stock Ironic over RabbitMQ, '
+          f'{one:.0f} and {two:.0f} ms with one and two separate workers')
 
 
 def compare_batches(given: argparse.Namespace) -> bool:
