@@ -48,7 +48,7 @@ fuzz: $(TOX) ## Try 100,000 hostile requests (SEED=1 gives the same again)
 
 .PHONY: outages
 outages: $(TOX) ## Let what durable inspection stands on be away for two minutes
-	IR_OUTAGE_SECONDS=120 $(TOX) -q -e integration -- "test_outages|LostDatabase|TwoHosts"
+	IR_OUTAGE_SECONDS=120 $(TOX) -q -e integration -- "test_outages|LostDatabase|TwoHosts|Announcement"
 
 lint: $(TOX) ## Check style, types, imports, and build all documents
 	$(TOX) -q -e pep8,mypy,imports,docs,api-ref,releasenotes

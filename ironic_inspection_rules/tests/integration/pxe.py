@@ -282,3 +282,9 @@ class TestCase(base.BaseTestCase):
                  patience: float = PATIENCE) -> None:
         """Fail unless something holds in time."""
         self.assertTrue(wait_for(holds, patience))
+
+    def check_log(self, host: Host, lines: int) -> None:
+        """Fail if a filter has logged more problems than so many."""
+        found = re.findall(' (?:WARNING|ERROR) ironic_inspection_rules.*',
+                           host.log())
+        self.assertLessEqual(len(found), lines, found)

@@ -14,6 +14,7 @@
 
 import os
 import socket
+import time
 import urllib.parse
 import uuid
 
@@ -21,6 +22,7 @@ from ironic_inspection_rules.tests.integration import base
 from ironic_inspection_rules.tests.integration import fixtures as ironics
 from ironic_inspection_rules.tests.integration import network
 from ironic_inspection_rules.tests.integration import pxe
+from ironic_inspection_rules.tests.integration import test_outages
 
 URL = os.environ.get('IR_TEST_RABBITMQ_URL',
                      'rabbit://guest:guest@127.0.0.1:5672/')
@@ -44,10 +46,10 @@ class AnnouncementTestCase(pxe.TestCase):
         self.client = self.ironic.client()
         self.addCleanup(self.client.close)
         self.one = self.host(1)
-        relay = self.useFixture(network.Relay(
+        self.relay = self.useFixture(network.Relay(
             self.one.namespace, (url.hostname, url.port)))
         near = url._replace(netloc=url.netloc.replace(
-            f'{url.hostname}:{url.port}', f'127.0.0.1:{relay.port}'))
+            f'{url.hostname}:{url.port}', f'127.0.0.1:{self.relay.port}'))
         self.one.configure({
             'DEFAULT': {'transport_url': near.geturl(),
                         'control_exchange': self.exchange},
@@ -74,3 +76,17 @@ class AnnouncementTestCase(pxe.TestCase):
         [port] = self.client.call('GET', f'/v1/nodes/{node}/ports')['ports']
         self.client.call('DELETE', f'/v1/ports/{port["uuid"]}')
         self.wait_for(lambda: not self.one.elements('blacklist'))
+
+        self.check_outage()
+
+    def check_outage(self):
+        """Nothing that is announced while the broker is away is lost."""
+        self.relay.cut()
+        mac = base.new_mac()
+        self.client.start_inspection(self.client.enroll([mac]))
+        time.sleep(test_outages.OUTAGE)
+        self.assertTrue(self.one.passes)
+        self.relay.join()
+        self.wait_for(lambda: mac in self.one.elements('whitelist'),
+                      test_outages.RECOVERY)
+        self.check_log(self.one, test_outages.LINES)
