@@ -78,10 +78,12 @@ class PhaseRunner:
              phase: str) -> None:
         current = attempt.current()
         with current.guard():
-            self._rules.refresh(task.context)
+            run = recorder.current_or_new()
+            if run.revision is None:
+                # All phases of an inspection have the rules of its first.
+                self._rules.refresh(task.context)
             plans = self._rules.plans(phase)
             saved = current.has_checkpoint(phase)
-            run = recorder.current_or_new()
             run.begin(inventory, plugin_data)
             supported = applicability.is_supported(task.node)
             if supported:

@@ -15,6 +15,7 @@
 from ironic.common import exception as ironic_exception
 
 from ironic_inspection_rules.inspection import phase
+from ironic_inspection_rules.runs import recorder
 from ironic_inspection_rules.tests.unit.inspection import base
 
 
@@ -49,6 +50,18 @@ class PhaseRunnerTestCase(base.GlueTestCase):
         self.assertEqual(['CUSTOM_GOLD'], node.traits.get_trait_names())
         self.assertEqual({'seen': True}, self.stored_port().extra)
         self.assertEqual({'b': [1]}, self.plugin_data['a'])
+
+    def test_an_inspection_asks_once_if_rules_have_changed(self):
+        asked = []
+        stored = base.rules()
+        stored.refresh = asked.append
+        runner = phase.PhaseRunner(stored)
+        for _inspection in range(2):
+            with recorder.in_run(recorder.Run(recorder.INSPECTION)) as run:
+                runner.preprocess(self.task, {}, {})
+                run.run_rules(1)
+                runner.apply(self.task, {}, {}, 'main')
+        self.assertEqual(2, len(asked))
 
     def test_the_trace_is_kept_by_phase(self):
         self.inspect(base.rule(('log', ['hello']), phase='preprocess',
