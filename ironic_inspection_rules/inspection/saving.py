@@ -84,8 +84,6 @@ def _write(task, target: working_copy.WorkingCopy, traces: Traces,
     attributes = target.changed(working_copy.NODE)
     traits = attributes.pop(working_copy.TRAITS, None)
     with database.transaction() as session:
-        if checkpoint is not None:
-            checkpoint(session)
         if attributes or more:
             _update_node(task, {**attributes, **more}, traces)
         _write_ports(task, target, traces)
@@ -94,6 +92,10 @@ def _write(task, target: working_copy.WorkingCopy, traces: Traces,
                 task.node.traits = objects.TraitList.create(
                     task.context, task.node.id, traits)
                 task.node.obj_reset_changes(['traits'])
+        if checkpoint is not None:
+            # After the node, as in all that locks both, so that none of
+            # them waits for one another.
+            checkpoint(session)
 
 
 def _write_ports(task, target: working_copy.WorkingCopy,

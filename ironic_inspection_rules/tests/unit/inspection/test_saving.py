@@ -13,10 +13,15 @@
 import fixtures
 from ironic import objects
 from ironic.common import exception as ironic_exception
+from ironic.db.sqlalchemy import models
 from oslo_db import exception as db_exc
 from oslo_utils import uuidutils
+import sqlalchemy as sa
 
+from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import phase
+from ironic_inspection_rules.inspection import saving
 from ironic_inspection_rules.tests.unit.inspection import base
 
 
@@ -68,6 +73,18 @@ class DeadlockTestCase(SavingTestCase):
         self.assertEqual(('manual-management', 'agent', 'noop'),
                          (node.driver, node.power_interface,
                           node.management_interface))
+
+
+class CheckpointTestCase(base.GlueTestCase):
+
+    def test_it_comes_after_the_node(self):
+        # Who locks the rows in another order waits for others for ever.
+        target = working_copy.WorkingCopy(facts.of_task(self.task, {}, {}))
+        target.set('node', ('extra', 'a'), 1)
+        seen = []
+        saving.save(self.task, target, (), checkpoint=lambda session: (
+            seen.append(session.scalar(sa.select(models.Node.extra)))))
+        self.assertEqual([{'a': 1}], seen)
 
 
 class PortNamesTestCase(base.GlueTestCase):
