@@ -59,7 +59,9 @@ def keep_run(plans: list[compiler.CompiledRule],
     run.run_rules(1)
     run.add('main', record.of_phase(outcome, 0.0))
     counter.count(outcome, NODE.uuid)
-    recorder.store(run, NODE, None, KEPT, mask=True)
+    prepared = recorder.prepare(run, NODE, None, KEPT, mask=True)
+    assert prepared is not None
+    recorder.store(prepared, NODE)
 
 
 def main() -> None:

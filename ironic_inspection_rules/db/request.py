@@ -121,17 +121,21 @@ def _change_alone(uuid: str, token: int, values: Mapping[str, Any],
 
 
 def finish_request(uuid: str, token: int, state: str, error: str | None,
-                   present_state: str | None = None) -> bool:
+                   present_state: str | None = None,
+                   session: orm.Session | None = None) -> bool:
     """End an open request, and forget what its attempts have done.
 
     :param state: the state that it is in from now on.
     :param present_state: the state that it has to be in, None for any.
+    :param session: a transaction to be part of, which unlocks the node too:
+        nobody has to look after the lock then. None for one of its own.
     :returns: whether it was, and the delivery is the last one.
     """
     return change_request(uuid, token, {
         'state': state, 'last_error': error, 'open_node_uuid': None,
-        'checkpoints': {}, 'finished_at': timeutils.utcnow()},
-        present_state=present_state)
+        'checkpoints': {}, 'finished_at': timeutils.utcnow(),
+        **({} if session is None else {'due_at': None})},
+        present_state=present_state, session=session)
 
 
 @transaction.retried

@@ -38,8 +38,8 @@ _DELETE = sa.delete(_RUNS).where(
     _RUNS.c.id.in_(sa.bindparam('ids', expanding=True)))
 
 
-@transaction.retried
-def record_run(values: Mapping[str, Any], keep: int) -> None:
+def record_run(values: Mapping[str, Any], keep: int,
+               session: orm.Session | None = None) -> None:
     """Store a run in the place of the node's oldest one.
 
     A run that has been stored before is replaced: of an inspection that is
@@ -48,18 +48,31 @@ def record_run(values: Mapping[str, Any], keep: int) -> None:
     :param values: column values; ``uuid``, ``node_uuid``, ``event``,
         ``result`` and ``phases`` are required.
     :param keep: how many runs the node has afterwards, at most.
+    :param session: a transaction to be part of, None for one of its own.
     """
     if values.get('error'):
         values = {**values, 'error': text.storable(values['error'])}
+    if session is not None:
+        _record(session.connection(), values, keep)
+    else:
+        _record_alone(values, keep)
+
+
+@transaction.retried
+def _record_alone(values: Mapping[str, Any], keep: int) -> None:
     with transaction.plain_writer() as connection:
-        kept = connection.execute(
-            _KEPT, {'node_uuid': values['node_uuid']}).all()
-        others = [row.id for row in kept if row.uuid != values['uuid']]
-        remaining = set(others[:max(keep - 1, 0)])
-        _destroy(connection,
-                 [row.id for row in kept if row.id not in remaining])
-        if keep > 0:
-            connection.execute(_INSERT, {**values, 'version': VERSION})
+        _record(connection, values, keep)
+
+
+def _record(connection: sa.Connection, values: Mapping[str, Any],
+            keep: int) -> None:
+    kept = connection.execute(
+        _KEPT, {'node_uuid': values['node_uuid']}).all()
+    others = [row.id for row in kept if row.uuid != values['uuid']]
+    remaining = set(others[:max(keep - 1, 0)])
+    _destroy(connection, [row.id for row in kept if row.id not in remaining])
+    if keep > 0:
+        connection.execute(_INSERT, {**values, 'version': VERSION})
 
 
 @transaction.retried

@@ -96,14 +96,26 @@ def run_of(task: typing.Any, inventory: dict[str, typing.Any] | None = None,
 
 
 def store(run: recorder.Run, task: typing.Any, error: str | None) -> None:
-    """Store a run that has ended.
+    """Store a run that has ended, however that goes.
 
     :param error: why it failed, None if it did not.
     """
+    prepared = prepare(run, task, error)
+    if prepared is not None:
+        recorder.store(prepared, task.node)
+
+
+def prepare(run: recorder.Run, task: typing.Any, error: str | None
+            ) -> recorder.Store | None:
+    """Prepare to store a run that has ended.
+
+    :param error: why it failed, None if it did not.
+    :returns: what stores it, None if it is not to be kept.
+    """
     if not applicability.is_supported(task.node):
-        return
+        return None
     options = CONF.inspection_rules
     if error is not None:
         error = task.node.last_error or error
-    recorder.store(run, task.node, error, options.keep_runs,
-                   mask=options.mask_secrets != 'never')
+    return recorder.prepare(run, task.node, error, options.keep_runs,
+                            mask=options.mask_secrets != 'never')

@@ -139,12 +139,17 @@ class DatabaseQueue:
         return {held[key] for key in held.keys() - kept}
 
     def consume(self, request: queue_request.Request,
-                error: str | None = None) -> queue_request.Request:
-        """See :meth:`queue_request.Queue.consume`."""
+                error: str | None = None, transaction: typing.Any = None
+                ) -> queue_request.Request:
+        """See :meth:`queue_request.Queue.consume`.
+
+        :param transaction: a session of SQLAlchemy.
+        """
         reached = state.FINISHED if error is None else state.ERROR
         with fence.suspended():
             _require(request, db_request.finish_request(
-                request.uuid, request.token, reached, error))
+                request.uuid, request.token, reached, error,
+                session=transaction))
         return dataclasses.replace(request, state=reached, last_error=error)
 
     def retry(self, request: queue_request.Request, delay: float,

@@ -19,6 +19,7 @@ consume, unlock. What locking and running mean is handed in.
 from collections.abc import Callable
 import contextlib
 import enum
+import functools
 import typing
 
 from oslo_db import exception as db_exc
@@ -69,6 +70,17 @@ class Processor(typing.Protocol):
     def fail(self, node: typing.Any, request: queue_request.Request,
              reason: str) -> None:
         """Record on the node that the request cannot be carried out."""
+
+    def end(self, node: typing.Any,
+            consume: Callable[[typing.Any], queue_request.Request]
+            ) -> queue_request.Request:
+        """Unlock the node, and end its request in the same transaction.
+
+        :param consume: ends it, given the transaction; called again where
+            that has lost against another one.
+        :returns: what it returns.
+        :raises: what it raises; then nothing has happened.
+        """
 
 
 class Outcome(enum.Enum):
@@ -134,14 +146,14 @@ class Deliverer:
         if check.done:
             log_request(LOG.info, request,
                         'an earlier attempt has finished it')
-            return self._end(request, None)
+            return self._end(request, None, node)
         decided = decision.decide(request, self._max_attempts)
         refusal = check.obstacle or decided.refusal
         if refusal:
             if self._queue.heartbeat([request]):
                 raise exceptions.LeaseLost(request.uuid)
             self._processor.fail(node, request, refusal)
-            return self._end(request, refusal)
+            return self._end(request, refusal, node)
         begun = self._queue.begin(request, decided.state)
         log_request(LOG.info, begun, 'processing begins')
         try:
@@ -149,11 +161,14 @@ class Deliverer:
                 node, begun, checkpoints.Checkpoints(self._queue, begun))
         except exceptions.TemporaryFailure as exc:
             return self._give_back(begun, str(exc))
-        return self._end(begun, error)
+        return self._end(begun, error, node)
 
-    def _end(self, request: queue_request.Request,
-             error: str | None) -> Outcome:
-        ended = self._queue.consume(request, error)
+    def _end(self, request: queue_request.Request, error: str | None,
+             node: typing.Any = None) -> Outcome:
+        """End a request, and with it the lock of its node, if it has one."""
+        consume = functools.partial(self._queue.consume, request, error)
+        ended = (consume() if node is None
+                 else self._processor.end(node, consume))
         if error is None:
             log_request(LOG.info, ended, 'done')
             return Outcome.FINISHED

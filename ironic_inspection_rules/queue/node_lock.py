@@ -16,6 +16,7 @@ Ironic's own tasks lock nodes in the name of their host. Deliveries in one
 process must not take the locks of one another for their own.
 """
 
+from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
 from typing import Any
@@ -24,13 +25,18 @@ from ironic import objects
 from ironic.common import context as ironic_context
 from ironic.common import exception as ironic_exception
 from ironic.conductor import task_manager
+from oslo_db import exception as db_exc
 from oslo_log import log
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import fence
+from ironic_inspection_rules.db import node_reservation
+from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.inspection import attempt
+from ironic_inspection_rules.patches import node_saving
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import worker
+from ironic_inspection_rules.runs import recorder
 
 LOG = log.getLogger(__name__)
 
@@ -38,18 +44,57 @@ LOG = log.getLogger(__name__)
 class DeliveryTask(task_manager.TaskManager):
     """Ironic's task, with an exclusive lock in the name of a delivery.
 
+    ``run`` stores the run of rules with the end of the delivery.
+
     :param context: of Ironic.
     :param request: the delivery; its node is locked.
     :raises: NodeNotFound, NodeLocked
     """
 
     def __init__(self, context, request: queue_request.Request) -> None:
+        self.run: recorder.Store | None = None
+        self._holder = request.delivery
+        reserved = node_reservation.reserve(request.node_uuid, self._holder)
+        # As Ironic sees it, the task itself locks nothing.
         super().__init__(context, request.node_uuid, shared=True,
                          load_driver=False, purpose='inspection request')
-        self._holder = request.delivery
-        self.node = objects.Node.reserve(context, self._holder,
-                                         request.node_uuid)
+        if not reserved:
+            raise ironic_exception.NodeLocked(node=request.node_uuid,
+                                              host=self.node.reservation)
         self.shared = False
+        node_saving.save_at_once(self.node)
+
+    def end(self, consume: Callable[[Any], queue_request.Request]
+            ) -> queue_request.Request:
+        """Unlock the node, and end its request in the same transaction.
+
+        The run is stored with them, unless that is what goes wrong.
+
+        :param consume: see :meth:`.delivery.Processor.end`.
+        """
+        if self.run is not None:
+            try:
+                return self._end(consume, self.run)
+            except db_exc.DBConnectionError:
+                raise
+            except db_exc.DBError as exc:
+                recorder.warn_of_loss(self.node, exc)
+        return self._end(consume)
+
+    @transaction.retried
+    def _end(self, consume: Callable[[Any], queue_request.Request],
+             *others: Callable[[Any], None]) -> queue_request.Request:
+        # The node comes first, as in all that a fence lets pass: who waits
+        # for each other's rows would not get them.
+        with fence.suspended(), transaction.writer() as session:
+            unlocked = node_reservation.release(session, self.node.uuid,
+                                                self._holder)
+            for each in others:
+                each(session)
+            ended = consume(session)
+        # A lock that was taken away is for release_resources to tell of.
+        self.shared = unlocked
+        return ended
 
     def release_resources(self) -> None:
         """Unlock the node, if it is still locked by this delivery."""

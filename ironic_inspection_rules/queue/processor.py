@@ -90,7 +90,7 @@ class RequestProcessor:
             # Whoever finished it may not have lived to keep the run.
             run = _taken_up(request)
             if not recorder.is_stored(run, request.node_uuid):
-                keeping.store(run, task, None)
+                task.run = keeping.prepare(run, task, None)
         return finding
 
     def run(self, task, request: queue_request.Request,
@@ -109,7 +109,7 @@ class RequestProcessor:
                 if request.event in _EVENTS_OF_RUNS:
                     run.begin(request.inventory, request.plugin_data)
                 error = carry_out(task, request)
-            keeping.store(run, task, error)
+            task.run = keeping.prepare(run, task, error)
             return error
         except (exceptions.LeaseLost, exceptions.TemporaryFailure):
             raise
@@ -120,7 +120,7 @@ class RequestProcessor:
                           {'request': request.uuid,
                            'node': request.node_uuid})
             self._fail_node(task, request, str(exc))
-            keeping.store(run, task, str(exc))
+            task.run = keeping.prepare(run, task, str(exc))
             return str(exc)
 
     def _inspect(self, task, request: queue_request.Request) -> str | None:
@@ -165,7 +165,12 @@ class RequestProcessor:
         self._fail_node(task, request, reason)
         if request.state == state.PROCESSING and (
                 request.event in _EVENTS_OF_RUNS):
-            keeping.store(_taken_up(request), task, reason)
+            task.run = keeping.prepare(_taken_up(request), task, reason)
+
+    def end(self, task, consume: Callable[[Any], queue_request.Request]
+            ) -> queue_request.Request:
+        """See :meth:`delivery.Processor.end`."""
+        return task.end(consume)
 
     def _fail_node(self, task, request: queue_request.Request,
                    reason: str) -> None:

@@ -148,12 +148,16 @@ class Queue(typing.Protocol):
         :returns: the deliveries that are not the last ones any more.
         """
 
-    def consume(self, request: Request, error: str | None = None) -> Request:
+    def consume(self, request: Request, error: str | None = None,
+                transaction: typing.Any = None) -> Request:
         """Take a request out of the queue for good.
 
         What its attempts have done is forgotten.
 
         :param error: why it failed, None when it did not.
+        :param transaction: one of the queue's own kind to be part of, in
+            which the node is unlocked; the lease ends with it. None for one
+            that ends here.
         :returns: the request as it ended.
         :raises: LeaseLost if this delivery is not the last one.
         """

@@ -16,12 +16,14 @@ A run begins with an inspection, is told what the rules of each phase did,
 and is stored once, when the inspection has ended, well or not.
 """
 
+from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 import contextlib
 import contextvars
 import datetime
+import functools
 import typing
 
 from oslo_db import exception as db_exc
@@ -45,6 +47,10 @@ OK = 'ok'
 FAILED = 'failed'
 
 Data = dict[str, typing.Any]
+
+Store = Callable[..., None]
+"""Stores a run, given the session of a transaction to be part of, or in one
+of its own."""
 
 
 class Run:
@@ -179,19 +185,18 @@ def in_run(run: Run) -> Iterator[Run]:
         _CURRENT.reset(token)
 
 
-def store(run: Run, node: typing.Any, error: str | None, keep: int,
-          mask: bool) -> None:
-    """Store a run that has ended, if any rules were run or it failed.
-
-    The inspection is over, however this goes.
+def prepare(run: Run, node: typing.Any, error: str | None, keep: int,
+            mask: bool) -> Store | None:
+    """Prepare to store a run that has ended.
 
     :param node: the node, locked.
     :param error: why the inspection failed, None if it did not.
     :param keep: how many runs to keep of the node.
     :param mask: whether to hide secrets of the machine's data.
+    :returns: what stores it; None if no rules were run and it did not fail.
     """
     if not run.has_run and (error is None or not run.has_data):
-        return
+        return None
     values = {
         'uuid': run.uuid, 'node_uuid': node.uuid, 'event': run.event,
         'inspect_interface': node.inspect_interface,
@@ -200,11 +205,27 @@ def store(run: Run, node: typing.Any, error: str | None, keep: int,
         'phases': run.phases}
     if error is not None:
         values.update(run.data(mask))
+    return functools.partial(db_run.record_run, values, keep)
+
+
+def store(prepared: Store, node: typing.Any) -> None:
+    """Store a run that has ended.
+
+    The inspection is over, however this goes.
+
+    :param prepared: see :func:`prepare`.
+    :param node: of the run.
+    """
     try:
-        db_run.record_run(values, keep)
+        prepared()
     except db_exc.DBError as exc:
-        LOG.warning('What the rules did to node %(node)s is not kept: '
-                    '%(error)s', {'node': node.uuid, 'error': exc})
+        warn_of_loss(node, exc)
+
+
+def warn_of_loss(node: typing.Any, exc: Exception) -> None:
+    """Log that a run cannot be stored."""
+    LOG.warning('What the rules did to node %(node)s is not kept: %(error)s',
+                {'node': node.uuid, 'error': exc})
 
 
 def is_stored(run: Run, node_uuid: str) -> bool:

@@ -37,6 +37,7 @@ from ironic_inspection_rules.queue import worker
 class _LockInTheNameOfTheWorker(node_lock.DeliveryTask):
 
     def __init__(self, context: Any, request: Any) -> None:
+        self.run = None
         task_manager.TaskManager.__init__(
             self, context, request.node_uuid, shared=True, load_driver=False)
         self._holder = request.worker

@@ -145,10 +145,10 @@ class DefectTestCase(SimulationTestCase):
         self.assert_found(defects.node_lock_of_worker, 11)
 
     def test_a_worker_that_loses_a_thread(self):
-        self.assert_found(defects.in_hand_by_request, 51)
+        self.assert_found(defects.in_hand_by_request, 17)
 
     def test_an_election_that_an_outage_ends(self):
-        self.assert_found(defects.election_for_once, 17)
+        self.assert_found(defects.election_for_once, 14)
 
     def test_a_claim_that_adopts_the_token_of_another(self):
         self.assert_found(defects.claim_of_another, 11)

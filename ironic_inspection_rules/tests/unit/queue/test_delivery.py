@@ -15,6 +15,7 @@ import contextlib
 from oslo_db import exception as db_exc
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.queue import decision
 from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import request as queue_request
@@ -65,6 +66,10 @@ class FakeProcessor:
         self._reach('fail')
         self.failed[node] = reason
 
+    def end(self, node, consume):
+        with transaction.writer() as session:
+            return consume(session)
+
 
 class DelivererTestCase(base.QueueTestCase):
 
@@ -92,9 +97,9 @@ class DelivererTestCase(base.QueueTestCase):
         consume = self.queue.consume
         locked = []
 
-        def consume_and_look(request, error=None):
+        def consume_and_look(request, error=None, transaction=None):
             locked.extend(self.processor.locked)
-            return consume(request, error)
+            return consume(request, error, transaction)
         self.queue.consume = consume_and_look
         self.deliver()
         self.assertEqual(['node'], locked)

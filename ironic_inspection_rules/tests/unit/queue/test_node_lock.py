@@ -14,6 +14,7 @@
 
 from concurrent import futures
 import contextlib
+import functools
 
 from ironic import objects
 from ironic.common import exception as ironic_exception
@@ -82,6 +83,44 @@ class NodeLockTestCase(base.GlueTestCase):
                                                 state.PROCESSING))
         self.assertEqual(['UPDATE', 'COMMIT'] * 2,
                          [each.split()[0] for each in asked][:4])
+
+    def test_the_end_is_one_transaction(self):
+        with self.lock() as task, queue_base.statements() as asked:
+            ended = task.end(functools.partial(self.queue.consume,
+                                               self.request, None))
+            self.assertEqual(state.FINISHED, ended.state)
+            self.assertIsNone(self.reservation())
+        self.assertEqual(['UPDATE', 'COMMIT'],
+                         [each.split()[0] for each in asked])
+        self.assertFalse(self.queue.is_held(self.node.uuid,
+                                            self.request.delivery))
+
+    def test_who_is_followed_ends_nothing(self):
+        def end():
+            with self.lock() as task:
+                self.pass_lease()
+                self.in_another_thread(lambda: self.queue.get(NAME))
+                try:
+                    task.end(functools.partial(self.queue.consume,
+                                               self.request, None))
+                finally:
+                    self.assertEqual(self.request.delivery,
+                                     self.reservation())
+        self.assertRaises(exceptions.LeaseLost, end)
+        self.assertIsNone(self.reservation())
+        self.assertIsNotNone(self.queue.find_open(self.node.uuid))
+
+    def test_who_lost_the_lock_ends_the_request_all_the_same(self):
+        def lock_as_conductor():
+            objects.Node.release(self.context, self.request.delivery,
+                                 self.node.uuid)
+            self.reserve('conductor')
+        with self.lock() as task:
+            self.in_another_thread(lock_as_conductor)
+            task.end(functools.partial(self.queue.consume, self.request,
+                                       None))
+        self.assertEqual('conductor', self.reservation())
+        self.assertIsNone(self.queue.find_open(self.node.uuid))
 
     def test_the_node_is_unlocked_whatever_happens(self):
         with contextlib.suppress(ValueError), self.lock():

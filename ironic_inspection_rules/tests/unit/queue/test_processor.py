@@ -71,9 +71,14 @@ class InspectorTestCase(base.GlueTestCase):
     def run_request(self):
         with self.lock() as task:
             self.request = self.queue.begin(self.request, state.PROCESSING)
-            return self.inspector.run(
+            error = self.inspector.run(
                 task, self.request,
                 checkpoints.Checkpoints(self.queue, self.request))
+            self.unlock(task)
+            return error
+
+    def unlock(self, task, consume=lambda transaction: None):
+        return self.inspector.end(task, consume)
 
 
 class InspectTestCase(InspectorTestCase):

@@ -18,6 +18,7 @@ from oslo_db import exception as db_exc
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.inspection import phase
+from ironic_inspection_rules.queue import checkpoints
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.tests.unit.inspection import base
@@ -93,6 +94,7 @@ class InspectionTestCase(RunOfRequestTestCase):
         self.deliver_again()
         with self.lock() as task:
             self.inspector.fail(task, self.request, 'tried too often')
+            self.unlock(task)
 
         run = self.only_run()
         self.assertEqual('failed', run.result)
@@ -102,6 +104,7 @@ class InspectionTestCase(RunOfRequestTestCase):
     def test_a_request_that_never_began_has_no_run(self):
         with self.lock() as task:
             self.inspector.fail(task, self.request, 'aborted')
+            self.unlock(task)
         self.assertEqual([], self.runs())
 
     def test_an_attempt_that_died_at_its_end_leaves_a_run(self):
@@ -110,10 +113,34 @@ class InspectionTestCase(RunOfRequestTestCase):
         self.deliver_again()
         with self.lock() as task:
             self.assertTrue(self.inspector.check(task, self.request).done)
+            self.unlock(task)
 
         run = self.only_run()
         self.assertEqual('ok', run.result)
         self.assert_rule_ran(run)
+
+    def test_a_run_is_stored_with_the_end_of_its_request(self):
+        def lose(transaction):
+            raise exceptions.LeaseLost(self.request.uuid)
+
+        def end():
+            with self.lock() as task:
+                self.begin()
+                self.inspector.run(task, self.request,
+                                   checkpoints.Checkpoints(self.queue,
+                                                           self.request))
+                self.unlock(task, lose)
+        self.assertRaises(exceptions.LeaseLost, end)
+        self.assertEqual([], self.runs())
+
+    def test_a_run_that_cannot_be_stored_keeps_no_request(self):
+        def fail(*args):
+            raise db_exc.DBDataError('too long')
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.db.run.record_run', fail))
+        self.assertIsNone(self.run_request())
+        self.assertEqual([], self.runs())
+        self.assertIsNone(self.stored_node().reservation)
 
     def test_a_run_that_is_stored_stays_as_it_is(self):
         self.run_request()
@@ -121,6 +148,7 @@ class InspectionTestCase(RunOfRequestTestCase):
         self.deliver_again()
         with self.lock() as task:
             self.inspector.check(task, self.request)
+            self.unlock(task)
         self.assertEqual(before, self.only_run().id)
 
 
@@ -165,4 +193,5 @@ class TimeoutTestCase(RunOfRequestTestCase):
         with self.lock() as task:
             self.begin()
             self.inspector.fail(task, self.request, 'late')
+            self.unlock(task)
         self.assertEqual([], self.runs())
