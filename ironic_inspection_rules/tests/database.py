@@ -14,8 +14,10 @@
 
 import contextlib
 import sqlite3
+import typing
 
 import fixtures
+from ironic.db.sqlalchemy import models as ironic_models
 from oslo_db import exception as db_exc
 from oslo_db.sqlalchemy import enginefacade
 from oslo_db.sqlalchemy import provision
@@ -34,22 +36,31 @@ class Database(fixtures.Fixture):
         ``;`` between them) or else a local one that knows the user
         ``openstack_citest``.
     :param ready: whether it has this project's tables.
+    :param ironic: whether it has Ironic's tables.
     :param query: what else the URL of the database says.
     :raises: oslo_db.exception.BackendNotAvailable when there is no such
         server; see :func:`why_absent`.
     """
 
+    _made: typing.ClassVar[dict[tuple[bool, bool], bytes]] = {}
+    """Files of SQLite by ``ready`` and ``ironic``; copying one is quick."""
+
     def __init__(self, kind: str = 'sqlite', ready: bool = True,
-                 **query: str) -> None:
+                 ironic: bool = False, **query: str) -> None:
         self.kind = kind
         self.ready = ready
+        self.ironic = ironic
         self.query = query
 
     def _setUp(self) -> None:
-        url = (self._make_file() if self.kind == 'sqlite'
+        made = (self._made.get((self.ready, self.ironic))
+                if self.kind == 'sqlite' else None)
+        url = (self._make_file(made) if self.kind == 'sqlite'
                else self._make_on_server())
         facade = enginefacade.transaction_context()
-        facade.configure(connection=url.render_as_string(False))
+        # What a test leaves need not outlive a loss of power.
+        facade.configure(connection=url.render_as_string(False),
+                         sqlite_synchronous=False)
         self.useFixture(test_fixtures.ReplaceEngineFacadeFixture(
             enginefacade._context_manager, facade))
         # Ironic reads the option once in a process, and keeps what it says.
@@ -57,12 +68,28 @@ class Database(fixtures.Fixture):
             'ironic.common.utils.USING_SQLITE', self.kind == 'sqlite'))
         self.engine = facade.writer.get_engine()
         self.addCleanup(self.engine.dispose)
+        if made is None:
+            self._make_tables()
+
+    def _make_tables(self) -> None:
         if self.ready:
             migration.upgrade()
+        if self.ironic:
+            ironic_models.Base.metadata.create_all(self.engine)
+        if self.kind == 'sqlite':
+            path = self.engine.url.database
+            with contextlib.closing(sqlite3.connect(path)) as connection:
+                connection.execute('PRAGMA wal_checkpoint(TRUNCATE)')
+            with open(path, 'rb') as stream:
+                self._made[self.ready, self.ironic] = stream.read()
 
-    def _make_file(self) -> sa.URL:
+    def _make_file(self, made: bytes | None) -> sa.URL:
         directory = self.useFixture(fixtures.TempDir()).path
         path = f'{directory}/test.sqlite'
+        if made is not None:
+            with open(path, 'wb') as stream:
+                stream.write(made)
+            return sa.make_url(f'sqlite:///{path}')
         # As Ironic has it.
         with contextlib.closing(sqlite3.connect(path)) as connection:
             connection.execute('PRAGMA journal_mode=WAL')

@@ -24,7 +24,6 @@ import fixtures
 from ironic import objects
 from ironic.common import context
 from ironic.db.sqlalchemy import api
-from ironic.db.sqlalchemy import models as ironic_models
 
 from ironic_inspection_rules import conf
 from ironic_inspection_rules.tests import database
@@ -62,8 +61,7 @@ class SimulationTestCase(base.IronicTestCase):
         self.config(host='conductor')
         self.config(node_locked_retry_attempts=0, group='conductor')
         objects.register_all()
-        tables = self.useFixture(database.Database(self.kind))
-        ironic_models.Base.metadata.create_all(tables.engine)
+        tables = self.useFixture(database.Database(self.kind, ironic=True))
         self.context = context.get_admin_context()
         rules = glue.rules(*_MARKS)
         for name, value in (

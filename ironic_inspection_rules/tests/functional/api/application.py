@@ -22,7 +22,6 @@ from ironic.api import app as ironic_app
 from ironic.api.controllers import v1
 from ironic.api.controllers.v1 import node
 from ironic.conf import CONF
-from ironic.db.sqlalchemy import models as ironic_models
 from oslo_config import fixture as config_fixture
 import webob
 import webob.exc
@@ -118,10 +117,9 @@ class Application(fixtures.Fixture):
         for group, values in self._options.items():
             config.config(group=None if group == 'DEFAULT' else group,
                           **values)
-        tables = self.useFixture(database.Database(self._kind))
+        tables = self.useFixture(database.Database(self._kind, ironic=True))
         config.config(group='database', connection=(
             tables.engine.url.render_as_string(hide_password=False)))
-        ironic_models.Base.metadata.create_all(tables.engine)
         objects.register_all()
         self.useFixture(fixtures.MonkeyPatch(
             'ironic.api.app.auth_token.AuthProtocol', FakeKeystone))

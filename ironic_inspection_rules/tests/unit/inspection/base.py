@@ -15,7 +15,6 @@
 import fixtures
 from ironic import objects
 from ironic.common import context
-from ironic.db.sqlalchemy import models as ironic_models
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules import conf
@@ -90,8 +89,8 @@ class GlueTestCase(base.IronicTestCase):
         conf.register_opts(self.cfg.conf)
         self.config(group='database', connection='sqlite://')
         objects.register_all()
-        self.database = self.useFixture(database.Database(self.kind))
-        ironic_models.Base.metadata.create_all(self.database.engine)
+        self.database = self.useFixture(
+            database.Database(self.kind, ironic=True))
         self.context = context.get_admin_context()
         self.counted = []
         counter = statistics.RuleCounter(self.counted.extend, period=3600)

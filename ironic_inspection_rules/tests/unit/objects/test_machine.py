@@ -14,7 +14,6 @@
 import fixtures
 from ironic import objects
 from ironic.common import context
-from ironic.db.sqlalchemy import models as ironic_models
 from oslo_versionedobjects import fixture as object_fixture
 
 from ironic_inspection_rules.db import run
@@ -45,8 +44,7 @@ class InspectedMachineTestCase(base.IronicTestCase):
 
     def setUp(self):
         super().setUp()
-        tables = self.useFixture(database.Database())
-        ironic_models.Base.metadata.create_all(tables.engine)
+        self.useFixture(database.Database(ironic=True))
         objects.register_all()
         self.context = context.get_admin_context()
         self.ids = []
