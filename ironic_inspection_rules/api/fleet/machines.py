@@ -31,7 +31,7 @@ from ironic_inspection_rules.objects import machine as machine_object
 _NODES = 100
 """How many nodes and their ports are read together."""
 
-_DATA = 2 << 20
+_DATA = 1 << 20
 """Characters of inventories and plugin data that are read together."""
 
 
