@@ -77,8 +77,10 @@ def arguments() -> argparse.Namespace:
                         default='mysql+pymysql://root@127.0.0.1:3306')
     parser.add_argument('--nodes', type=int, default=10000)
     parser.add_argument('--rules', type=int, default=100)
-    parser.add_argument('--jobs', type=int, default=2,
-                        help='pages at a time, and processes of the API')
+    parser.add_argument('--processes', type=int, default=2,
+                        help='of the API')
+    parser.add_argument('--jobs', type=int, default=4,
+                        help='pages at a time, as the command has them')
     parser.add_argument('--page', type=int, default=client.PAGE)
     parser.add_argument('--peer', type=int, default=500,
                         help='nodes that the peer is measured on')
@@ -269,16 +271,16 @@ def main() -> int:
         ironic = launcher.Ironic(directory, options.merged(options.split(), {
             'database': {'connection': url}}), ['ironic-conductor'])
         ironic.create_database()
-        with serving(ironic, environment, given.jobs) as server:
+        with serving(ironic, environment, given.processes) as server:
             measure('filling the database', given.nodes, server,
                     lambda: fill(ironic, given.nodes))
-        with serving(ironic, environment, given.jobs) as server:
+        with serving(ironic, environment, given.processes) as server:
             memory = Memory(server)
             memory.start()
             ours, found = measure_ours(ironic, server, rules, given)
             most = memory.stop()
             print(f'memory of the API: {most:.0f} MiB above idle')
-        with serving(ironic, environment, given.jobs,
+        with serving(ironic, environment, given.processes,
                      bench_queue.STOCK) as server:
             one_by_one, peer = measure_theirs(
                 ironic, server, rules, given.peer, 1)
