@@ -55,15 +55,18 @@ class ServiceEffects:
         deadline = _Deadline(remaining)
         threading.Thread(target=lambda: done.put(_get(request, deadline)),
                          daemon=True).start()
+        late = _('no answer before the end of the phase')
         try:
             problem = done.get(
                 timeout=None if remaining == math.inf else remaining)
         except queue.Empty:
-            problem = _('no answer before the end of the phase')
+            problem = late
         if problem:
+            # The request gives up at the same time, and may be first.
+            error = late if deadline.is_over() else problem
             raise exceptions.OperationError(
                 _('GET %(url)s failed: %(error)s')
-                % {'url': masking.mask_url(request.url), 'error': problem})
+                % {'url': masking.mask_url(request.url), 'error': error})
 
 
 class _Deadline:
