@@ -57,7 +57,20 @@ def evaluate(ironic: launcher.Ironic, rules: list[Json],
 
     with ironic.client() as session, futures.ThreadPoolExecutor(jobs) as pool:
         # The first one has no inventory: all others are copies of it.
-        nodes = session.call(
-            'GET', f'/v1/nodes/detail?limit={count + 1}')['nodes'][1:]
+        nodes = _list_nodes(session, count + 1)[1:]
         return dict(zip((node['name'] for node in nodes),
                         pool.map(evaluate_node, nodes), strict=True))
+
+
+def _list_nodes(session: Any, count: int) -> list[Json]:
+    """List the first nodes, as many at a time as Ironic gives."""
+    nodes: list[Json] = []
+    marker = ''
+    while len(nodes) < count:
+        page = session.call('GET', '/v1/nodes/detail?limit='
+                                   f'{count - len(nodes)}{marker}')['nodes']
+        if not page:
+            break
+        nodes += page
+        marker = f'&marker={nodes[-1]["uuid"]}'
+    return nodes
