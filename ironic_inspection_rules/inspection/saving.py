@@ -93,8 +93,8 @@ def _write(task, target: working_copy.WorkingCopy, traces: Traces,
                     task.context, task.node.id, traits)
                 task.node.obj_reset_changes(['traits'])
         if checkpoint is not None:
-            # After the node, as in all that locks both, so that none of
-            # them waits for one another.
+            # After the node, as in all that locks both: no two of them
+            # wait for each other.
             checkpoint(session)
 
 

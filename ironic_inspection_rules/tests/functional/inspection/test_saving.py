@@ -14,6 +14,7 @@
 
 import threading
 
+import fixtures
 from ironic import objects
 from ironic.db.sqlalchemy import models
 from oslo_utils import uuidutils
@@ -43,7 +44,7 @@ class DeadlockTestCase(base.GlueTestCase):
             self.skipTest(reason)
         super().setUp()
         self.other_is_ready = threading.Event()
-        self.has_checkpoint = threading.Event()
+        self.node_is_saved = threading.Event()
         self.attempts = 0
         objects.TraitList.create(self.context, self.task.node.id,
                                  ['CUSTOM_OLD'])
@@ -51,17 +52,18 @@ class DeadlockTestCase(base.GlueTestCase):
             connection.execute(sa.insert(models.Chassis).values(
                 uuid=CHECKPOINT))
 
-    def write(self, connection, text):
-        """Write what stands for a checkpoint."""
-        connection.execute(sa.update(models.Chassis).where(
-            models.Chassis.uuid == CHECKPOINT).values(description=text))
+    def watch_attempts(self):
+        """Count how often traits are saved, which is after the node."""
+        create = objects.TraitList.create
 
-    def checkpoint(self, session):
-        self.attempts += 1
-        self.write(session, f'attempt {self.attempts}')
-        self.has_checkpoint.set()
+        def count(_class, *arguments):
+            self.attempts += 1
+            self.node_is_saved.set()
+            return create(*arguments)
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.objects.TraitList.create', count))
 
-    def want_the_checkpoint_too(self):
+    def want_the_node_too(self):
         """Lock what the phase locks last, then what it locked first."""
         with self.database.engine.begin() as connection:
             connection.execute(sa.insert(models.Chassis), [
@@ -69,18 +71,26 @@ class DeadlockTestCase(base.GlueTestCase):
             connection.execute(sa.update(models.NodeTrait).values(
                 version='1.0.1'))
             self.other_is_ready.set()
-            self.has_checkpoint.wait(PATIENCE)
-            self.write(connection, 'of the other')
+            self.node_is_saved.wait(PATIENCE)
+            connection.execute(sa.update(models.Node).values(
+                description='of the other'))
 
-    def test_the_loser_saves_its_checkpoint_again_with_all_else(self):
-        other = threading.Thread(target=self.want_the_checkpoint_too)
+    def save(self, target):
+        def checkpoint(session):
+            session.execute(sa.update(models.Chassis).where(
+                models.Chassis.uuid == CHECKPOINT).values(description='done'))
+        saving.save(self.task, target, (), checkpoint=checkpoint)
+
+    def test_the_loser_saves_all_of_its_phase_again(self):
+        other = threading.Thread(target=self.want_the_node_too)
         other.start()
         self.other_is_ready.wait(PATIENCE)
         target = working_copy.WorkingCopy(facts.of_task(self.task, {}, {}),
                                           effects.ServiceEffects())
         target.set(working_copy.NODE, ('extra', 'marks'), ['x'])
         target.set(working_copy.NODE, (working_copy.TRAITS,), ['CUSTOM_NEW'])
-        saving.save(self.task, target, (), checkpoint=self.checkpoint)
+        self.watch_attempts()
+        self.save(target)
         other.join(PATIENCE)
 
         node = self.stored_node()
@@ -89,5 +99,6 @@ class DeadlockTestCase(base.GlueTestCase):
                 models.Chassis.description).where(
                     models.Chassis.uuid == CHECKPOINT)).scalar()
         self.assertEqual(
-            ({'marks': ['x']}, ['CUSTOM_NEW'], 'attempt 2'),
-            (node.extra, node.traits.get_trait_names(), saved))
+            (2, {'marks': ['x']}, 'of the other', ['CUSTOM_NEW'], 'done'),
+            (self.attempts, node.extra, node.description,
+             node.traits.get_trait_names(), saved))
