@@ -53,7 +53,7 @@ class DemoTestCase(base.IntegrationTestCase):
                      'Big memory is for databases: did not match',
                      'trait CUSTOM_SIMULATION',
                      'CUSTOM_SIMULATION, HW_CPU_X86_AVX2',
-                     '4 CPUs were ordered', '1 pass, 1 would fail',
+                     '4 CPUs were ordered', '1 passes, 1 would fail',
                      'rack-1 passes and would have',
                      'How to go on'):
             self.assertIn(line, output)
