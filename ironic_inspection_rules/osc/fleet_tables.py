@@ -27,6 +27,8 @@ _GROUPS = 20
 _NAMES = 10
 _CHANGES = 8
 _LONGEST = 60
+_LONGEST_ERROR = 200
+"""An error names its rule before it says why."""
 
 Plain = Mapping[str, Any]
 
@@ -110,7 +112,8 @@ def _machines(fleet: Plain) -> Iterator[str]:
         name = node['name'] or node['uuid']
         if node['result'] == 'failed':
             yield _('%(name)s would fail: %(error)s') % {
-                'name': name, 'error': _short(node['error'] or '')}
+                'name': name,
+                'error': _short(node['error'] or '', _LONGEST_ERROR)}
         elif node['result'] == 'ok':
             yield _('%(name)s passes and would have %(what)s%(same)s') % {
                 'name': name, 'what': _had_afterwards(node),
@@ -137,7 +140,7 @@ def _had_afterwards(node: Plain) -> str:
 
 def _of_group(group: Plain) -> Iterator[str]:
     if group['error']:
-        yield _('fails: %s') % _short(group['error'])
+        yield _('fails: %s') % _short(group['error'], _LONGEST_ERROR)
     for each in group['changes'][:_CHANGES]:
         yield _of_change(each)
     left = len(group['changes']) - _CHANGES
@@ -184,5 +187,5 @@ def _rule_name(rule: Plain) -> str:
     return rule['description'] or rule['uuid'] or _('(unknown)')
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[:_LONGEST] + '…'
+def _short(text: str, longest: int = _LONGEST) -> str:
+    return text if len(text) <= longest else text[:longest] + '…'

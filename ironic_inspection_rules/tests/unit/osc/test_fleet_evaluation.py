@@ -30,6 +30,8 @@ RULE = {'description': 'Tag', 'priority': 7,
         'actions': [{'op': 'add-trait', 'args': {'name': 'CUSTOM_A'}}]}
 TAGGED = {'object': 'traits', 'op': 'add', 'path': '/CUSTOM_A',
           'value': 'CUSTOM_A', 'before': None}
+ERROR = ('Inspection rule 0f6a2d1c-1f0a-4f6e-9c3d-5d1a7b2c4e60 (The machine is '
+         'what was ordered), fail: too small')
 
 
 def entry(uuid, **fields):
@@ -220,7 +222,7 @@ class EvaluateNodesTestCase(base.TestCase):
                 'value': None}, {
                 'object': 'node', 'op': 'replace', 'path': '/resource_class',
                 'value': 'gpu'}]},
-            c={'result': 'failed', 'error': 'too small'},
+            c={'result': 'failed', 'error': ERROR},
             d={'result': 'error', 'error': 'nothing known'})
         self.evaluate('--nodes')
         lines = [line for line
@@ -231,7 +233,7 @@ class EvaluateNodesTestCase(base.TestCase):
             'CUSTOM_A',
             'name of b passes and would have resource class baremetal and '
             'traits CUSTOM_B, as it has now',
-            'name of c would fail: too small'], lines)
+            f'name of c would fail: {ERROR}'], lines)
 
     def test_they_do_not_of_many_or_of_differences(self):
         self.evaluate('--nodes', '--rules', self.rules(RULE))
