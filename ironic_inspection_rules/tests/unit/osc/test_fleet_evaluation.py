@@ -30,8 +30,8 @@ RULE = {'description': 'Tag', 'priority': 7,
         'actions': [{'op': 'add-trait', 'args': {'name': 'CUSTOM_A'}}]}
 TAGGED = {'object': 'traits', 'op': 'add', 'path': '/CUSTOM_A',
           'value': 'CUSTOM_A', 'before': None}
-ERROR = ('Inspection rule 0f6a2d1c-1f0a-4f6e-9c3d-5d1a7b2c4e60 (The machine is '
-         'what was ordered), fail: too small')
+ERROR = ('Inspection rule 0f6a2d1c-1f0a-4f6e-9c3d-5d1a7b2c4e60 (The machine '
+         'is what was ordered), fail: too small')
 
 
 def entry(uuid, **fields):
