@@ -15,11 +15,10 @@
 from collections.abc import Mapping
 import typing
 
-import yaml
-
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.offline.checks import secrets
+from ironic_inspection_rules.ruleset import yaml_text
 
 _WIDTH = 88
 _HEAD = ('priority', 'phase', 'scope', 'mode', 'sensitive')
@@ -62,7 +61,6 @@ def _without_secrets(rule: model.Rule, written: Operation) -> Operation:
 def _lines(fields: Mapping[str, typing.Any]) -> list[str]:
     """Return a field a line, and more where one is long."""
     return [line for name, value in fields.items()
-            for line in str(yaml.safe_dump(
-                {name: value}, sort_keys=False, allow_unicode=True,
-                width=_WIDTH, default_flow_style=None if isinstance(
-                    value, dict | list) else False)).splitlines()]
+            for line in yaml_text.dump(
+                {name: value}, width=_WIDTH, default_flow_style=None
+                if isinstance(value, dict | list) else False).splitlines()]

@@ -17,10 +17,9 @@ from collections.abc import Mapping
 import difflib
 from typing import Any
 
-import yaml
-
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.ruleset import yaml_text
 
 _HIDDEN = '(hidden)'
 
@@ -39,8 +38,7 @@ def lines(step: Mapping[str, Any]) -> list[str]:
 def _document(rule: Mapping[str, Any] | None) -> list[str]:
     if rule is None:
         return []
-    return str(yaml.safe_dump(dict(rule), sort_keys=False,
-                              allow_unicode=True)).splitlines()
+    return yaml_text.dump(dict(rule)).splitlines()
 
 
 def shown(step: Mapping[str, Any], side: str) -> dict[str, Any] | None:
