@@ -15,7 +15,6 @@
 
 import argparse
 from collections.abc import Iterator
-import functools
 import json
 import os
 import typing
@@ -85,11 +84,10 @@ class Diff(command.Command):
         changes, rules = rule_diff.compare(old, new)
         paths = machine_test.find_inventories(parsed_args.inventory)
         found = _Found(changes)
-        with progress.bar() as bar:
-            task = bar.add_task(_('Trying'), total=len(paths))
+        with progress.steps(len(paths)) as advance:
             treated = machine_diff.compare(
                 old.rules, rules, machine_test.Nodes(parsed_args.node), paths,
-                functools.partial(bar.advance, task))
+                advance)
             noted = found.note(treated)
             if parsed_args.html:
                 with open(parsed_args.html, 'w', encoding='utf-8') as stream:

@@ -14,7 +14,6 @@
 
 import argparse
 import collections
-import functools
 import json
 import re
 import typing
@@ -78,13 +77,11 @@ class Lint(command.Command):
         if parsed_args.fix:
             self._mend(parsed_args.files, parsed_args.format == 'table')
         paths = machine_test.find_inventories(parsed_args.inventory)
-        with progress.bar() as shown:
-            task = shown.add_task(_('Trying'), total=len(paths),
-                                  visible=bool(paths))
+        with progress.steps(len(paths), hidden=not paths) as advance:
             site = lint.Site(
                 inventory_fields.Target(parsed_args.interface,
                                         parsed_args.ironic),
-                paths, functools.partial(shown.advance, task))
+                paths, advance)
             findings = lint.lint(parsed_args.files, registry.installed(),
                                  site)
         findings = [each for each in findings

@@ -14,13 +14,11 @@
 
 import argparse
 import collections
-import functools
 import json
 import operator
 import typing
 
 from cliff import command
-import yaml
 
 from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.engine import model
@@ -35,6 +33,7 @@ from ironic_inspection_rules.offline import progress
 from ironic_inspection_rules.offline import report
 from ironic_inspection_rules.pages import coverage as coverage_page
 from ironic_inspection_rules.pages import test as test_page
+from ironic_inspection_rules.ruleset import yaml_text
 
 EXIT_ERROR = 1
 EXIT_FAILED = 2
@@ -115,10 +114,8 @@ class Test(command.Command):
 
     def _cover(self, rules: list[model.Rule], nodes: machine_test.Nodes,
                paths: list[str], parsed_args: argparse.Namespace) -> int:
-        with progress.bar() as bar:
-            task = bar.add_task(_('Trying'), total=len(paths))
-            covered = coverage.measure(rules, nodes, paths,
-                                       functools.partial(bar.advance, task))
+        with progress.steps(len(paths)) as advance:
+            covered = coverage.measure(rules, nodes, paths, advance)
         if parsed_args.html:
             _write(parsed_args.html,
                    coverage_page.render(covered, len(paths),
@@ -141,17 +138,15 @@ class Test(command.Command):
                          len(paths))
         results: collections.Counter[str] = collections.Counter()
         matrix = test_page.Matrix(rules, parsed_args.files)
-        bar = progress.bar()
-        # What is printed meanwhile would be mixed with it.
-        bar.disable |= self.app.stdout.isatty()
-        with bar:
-            task = bar.add_task(_('Trying'), total=len(paths))
+        # What is printed meanwhile would be mixed with the bar.
+        with progress.steps(len(paths),
+                            hidden=self.app.stdout.isatty()) as advance:
             told = machine_test.tell(
                 rules, nodes, paths,
                 [operator.attrgetter('result'),
                  matrix.tell if parsed_args.html else _nothing,
                  expectation.actual if parsed_args.expect else shown.tell],
-                functools.partial(bar.advance, task), explain)
+                advance, explain)
             each = _noted(told, results, matrix)
             if parsed_args.expect:
                 code = self._compare(parsed_args.expect, parsed_args.update,
@@ -230,6 +225,5 @@ def _print_coverage(covered: coverage.Coverage, how: str) -> str:
     if how == 'json':
         return json.dumps(covered.as_dict(), indent=2)
     if how == 'yaml':
-        return str(yaml.safe_dump(covered.as_dict(), sort_keys=False,
-                                  allow_unicode=True))
+        return yaml_text.dump(covered.as_dict())
     return report.coverage_table(covered)

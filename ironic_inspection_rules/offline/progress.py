@@ -12,10 +12,16 @@
 
 """How far a command is, for who looks at a terminal."""
 
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+import functools
 import sys
 
 from rich import console
 from rich import progress
+
+from ironic_inspection_rules.i18n import _
 
 
 def bar() -> progress.Progress:
@@ -23,3 +29,18 @@ def bar() -> progress.Progress:
     return progress.Progress(console=console.Console(stderr=True),
                              transient=True,
                              disable=not sys.stderr.isatty())
+
+
+@contextlib.contextmanager
+def steps(total: int, hidden: bool = False) -> Iterator[Callable[[int], None]]:
+    """Show a bar while machines are tried.
+
+    :param total: how many there are.
+    :param hidden: whether it would be in the way.
+    :returns: what to call with the number of those that were tried since.
+    """
+    shown = bar()
+    shown.disable |= hidden
+    with shown:
+        task = shown.add_task(_('Trying'), total=total)
+        yield functools.partial(shown.advance, task)
