@@ -50,6 +50,11 @@ fuzz: $(TOX) ## Try 100,000 hostile requests (SEED=1 gives the same again)
 outages: $(TOX) ## Let what durable inspection stands on be away for two minutes
 	IR_OUTAGE_SECONDS=120 $(TOX) -q -e integration -- "test_outages|LostDatabase|TwoHosts|Announcement"
 
+.PHONY: mutants
+mutants: $(TOX) ## See which mistakes no unit test notices (ROOM=runs COUNT=20)
+	$(TOX) -q -e mutants -- $(ROOM) --count $(or $(COUNT),20) \
+	    $(if $(SEED),--seed $(SEED))
+
 lint: $(TOX) ## Check style, types, imports, and build all documents
 	$(TOX) -q -e pep8,mypy,imports,docs,api-ref,releasenotes
 

@@ -17,15 +17,51 @@ translate these once and keep the ``__cause__``. ``code`` is the HTTP status
 that the API border answers with.
 """
 
+from collections.abc import Iterable
+from collections.abc import Sequence
 from http import client as http_client
+import itertools
+import re
 import typing
 
 from ironic_inspection_rules.i18n import _
 
-_CONTROL_CHARACTERS = {
+CONTROL_CHARACTERS = {
     code: repr(chr(code))[1:-1]
-    for code in (*range(0x20), *range(0x7f, 0xa0), 0x2028, 0x2029,
-                 *range(0xd800, 0xe000))}
+    for code in (*range(0x20), *range(0x7f, 0xa0), 0x61c, 0x200e, 0x200f,
+                 *range(0x2028, 0x202f), *range(0x2066, 0x206a),
+                 *range(0xd800, 0xe000), 0xfffe, 0xffff)}
+"""What is no text, ends a line or changes the order of text, as escapes."""
+
+CONTROL_CHARACTER = re.compile(
+    f'[{re.escape("".join(map(chr, CONTROL_CHARACTERS)))}]')
+
+
+MOST_TOLD = 50
+"""How many problems one answer tells of."""
+
+_MOST_COUNTED = 1000
+"""How many more are looked for, to say how many there are."""
+
+_LONGEST = 2000
+"""Characters of one problem that are told."""
+
+
+def listed(problems: Sequence[typing.Any],
+           tell: typing.Callable[[typing.Any], str] = str) -> str:
+    """Join problems to one text, the first of them and how many more.
+
+    :param tell: makes a clause of one; is asked for those that are told only.
+    """
+    told = [shortened(tell(each)) for each in problems[:MOST_TOLD]]
+    if len(problems) > MOST_TOLD:
+        told.append(_('and %d more') % (len(problems) - MOST_TOLD))
+    return '; '.join(told)
+
+
+def shortened(text: str) -> str:
+    """Cut a text of which nobody would read the rest."""
+    return text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'
 
 
 def one_line(text: str) -> str:
@@ -36,7 +72,7 @@ def one_line(text: str) -> str:
     :returns: the text with escapes for what is not printed, ``\\n`` for the
         end of a line; nothing for those at its end.
     """
-    return text.rstrip('\n').translate(_CONTROL_CHARACTERS)
+    return text.rstrip('\n').translate(CONTROL_CHARACTERS)
 
 
 class InspectionRulesError(Exception):
@@ -91,6 +127,22 @@ class Problem(typing.NamedTuple):
             self.message)
 
 
+def first_of(problems: Iterable[Problem]) -> list[Problem]:
+    """Return as many problems as an answer tells of, and how many are left.
+
+    :param problems: what is left of them is not looked for without end.
+    """
+    left = iter(problems)
+    told = [Problem(shortened(each.pointer), shortened(each.message))
+            for each in itertools.islice(left, MOST_TOLD)]
+    more = sum(1 for _each in itertools.islice(left, _MOST_COUNTED))
+    if more == _MOST_COUNTED:
+        told.append(Problem('', _('and %d or more others') % more))
+    elif more:
+        told.append(Problem('', _('and %d more') % more))
+    return told
+
+
 class InvalidRule(Invalid):
     """A rule has problems; all of them are in ``problems``.
 
@@ -110,6 +162,23 @@ class InvalidRule(Invalid):
             message = _('Invalid inspection rule %(rule)s: %(problems)s') % {
                 'rule': rule, 'problems': listed}
         super().__init__(message)
+
+
+class InvalidRules(Invalid):
+    """Rules of a list have problems; the first of all are told.
+
+    :param refused: non-empty sequence of what each rule is refused with.
+    """
+
+    def __init__(self, refused: typing.Sequence[Invalid]) -> None:
+        clauses: list[str] = []
+        for each in refused:
+            if isinstance(each, InvalidRule):
+                first, *others = map(str, each.problems)
+                clauses += [f'{each.rule}: {first}', *others]
+            else:
+                clauses.append(str(each))
+        super().__init__(_('Invalid inspection rule %s') % listed(clauses))
 
 
 class InvalidDocument(Invalid):
@@ -274,6 +343,15 @@ class RequestPending(Conflict):
             % node)
 
 
+class NotInInspection(Conflict):
+    """The node waits for no inspection data any more."""
+
+    def __init__(self, node: str, state: str) -> None:
+        super().__init__(
+            _('Node %(node)s waits for no inspection data, it is in state '
+              '"%(state)s".') % {'node': node, 'state': state})
+
+
 class AnotherSender(RequestPending):
     """Other inspection data of the node wait to be processed.
 
@@ -291,6 +369,15 @@ class RunNotFound(NotFound):
     def __init__(self, uuid: str) -> None:
         super().__init__(
             _('Inspection run %s could not be found.') % uuid)
+
+
+class KeptInventoryNotFound(NotFound):
+    """The node has no such inventory in its history, or none any more."""
+
+    def __init__(self, uuid: str) -> None:
+        super().__init__(
+            _('Inventory %s could not be found in the history of the node.')
+            % uuid)
 
 
 class RequestNotWaiting(Conflict):

@@ -27,9 +27,9 @@ import tempfile
 import time
 
 from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.pages import diff
-from ironic_inspection_rules.pages import fleet
-from ironic_inspection_rules.pages import test
+from ironic_inspection_rules.report.pages import diff
+from ironic_inspection_rules.report.pages import fleet
+from ironic_inspection_rules.report.pages import test
 from ironic_inspection_rules.tests import browser
 from ironic_inspection_rules.tests import page_samples
 

@@ -17,14 +17,19 @@ what the ramdisk's collectors post, what Ironic's hooks add, what inspection
 by Redfish puts there. ``ironic-inspection-rules lint`` knows a mistyped field
 by the file that this writes.
 
-    python tools/collect_inventory_fields.py > \\
-        ironic_inspection_rules/offline/inventory_fields.yaml
+Code does not say of what type a field is. Types are those of machines: of
+their inventories in files that are named, with or without plugin data. A
+field of which these have values of two types has none.
+
+    python tools/collect_inventory_fields.py tools/samples/inventory-*.json \\
+        > ironic_inspection_rules/machine/inventory_fields.yaml
 """
 
 import ast
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
+import json
 import pathlib
 import subprocess
 import sys
@@ -34,7 +39,9 @@ import zipfile
 
 import yaml
 
-RELEASES = ('35.0.1', '35.1.0', '36.0.0', '37.0.0', '38.0.0', '39.0.0')
+from ironic_inspection_rules import releases
+
+RELEASES = releases.TRIED
 
 AGENT = 'ironic_python_agent/'
 HARDWARE = {
@@ -258,7 +265,7 @@ def collect(directory: str) -> dict[str, Any]:
             for path, collector in posted:
                 note(path, 'collector', collector, release)
                 if path == 'inventory.bmc_address':
-                    # Ours, see ruleset.machine.
+                    # Ours, see machine.machine_file.
                     note('plugin_data.bmc_address', 'collector', collector,
                          release)
             for path in redfish(wheel):
@@ -274,7 +281,35 @@ def collect(directory: str) -> dict[str, Any]:
                       *(f'ironic-{release}' for release in RELEASES)],
         'fields': {path: [_source(kind, name, releases)
                           for (kind, name), releases in sources.items()]
-                   for path, sources in sorted(found.items())}}
+                   for path, sources in sorted(found.items())},
+        'types': types(sys.argv[1:], found)}
+
+
+_TYPES = {bool: 'boolean', int: 'number', float: 'number', str: 'text',
+          list: 'list', dict: 'mapping'}
+
+
+def types(paths: Iterable[str], fields: Iterable[str]) -> dict[str, str]:
+    """Return the types that fields have in files of machines."""
+    known = set(fields)
+    seen: dict[str, set[str]] = {}
+    for path in paths:
+        ahead = [('', json.loads(pathlib.Path(path).read_text('utf-8')))]
+        while ahead:
+            place, value = ahead.pop()
+            if place in known and value is not None:
+                seen.setdefault(place, set()).add(_TYPES[type(value)])
+            if isinstance(value, list):
+                ahead += ((f'{place}[]', item) for item in value)
+            elif isinstance(value, dict):
+                for name, item in value.items():
+                    below = f'{place}.{name}' if place else name
+                    if below not in known and f'{place}.*' in {
+                            each[:len(place) + 2] for each in known}:
+                        below = f'{place}.*'
+                    ahead.append((below, item))
+    return {path: found.pop() for path, found in sorted(seen.items())
+            if len(found) == 1}
 
 
 def _source(kind: str, name: str, releases: list[str]) -> dict[str, str]:

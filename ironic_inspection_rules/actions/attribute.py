@@ -74,8 +74,32 @@ class AttributeAction(plugin.Action):
         :raises: :class:`.exceptions.OperationError` where it cannot.
         """
 
+    def _write(self, arguments: plugin.Arguments, **written: typing.Any
+               ) -> typing.Iterator[plugin.Write]:
+        kind = 'port' if self.TABLE is schema.PORT else 'node'
+        yield plugin.Write(kind, arguments['path'],
+                           owner=arguments.get('port_id'), **written)
+
+    def schemas(self, argument: str
+                ) -> typing.Sequence[plugin.Schema] | None:
+        # What is made text of may be anything.
+        return [schema.path_schema(self.TABLE, self.targets()),
+                {'type': ['array', 'object']}] if argument == 'path' else None
+
+    def targets(self) -> typing.Iterable[str]:
+        """Return the attributes that a path may lead to, not only into."""
+        return self.TABLE
+
 
 class _Set(AttributeAction):
+
+    def cases(self) -> typing.Iterator[
+            tuple[str, plugin.Schema, plugin.Schema]]:
+        yield from schema.cases(self.TABLE)
+
+    def writes(self, arguments: plugin.Arguments
+               ) -> typing.Iterator[plugin.Write]:
+        yield from self._write(arguments, value=arguments['value'])
 
     def check(self, name: str, value: typing.Any,
               path: data_path.Path) -> None:
@@ -131,6 +155,14 @@ class SetPortAttribute(_Set):
 
 class _Extend(AttributeAction):
 
+    def targets(self) -> typing.Iterable[str]:
+        return ()
+
+    def writes(self, arguments: plugin.Arguments
+               ) -> typing.Iterator[plugin.Write]:
+        yield from self._write(arguments, value=arguments['value'],
+                               extends=True)
+
     def check(self, name: str, value: typing.Any,
               path: data_path.Path) -> None:
         if name == 'path' and len(path) == 1:
@@ -182,6 +214,14 @@ class ExtendPortAttribute(_Extend):
 
 
 class _Delete(AttributeAction):
+
+    def targets(self) -> typing.Iterable[str]:
+        return [name for name, each in self.TABLE.items()
+                if each.default is not ...]
+
+    def writes(self, arguments: plugin.Arguments
+               ) -> typing.Iterator[plugin.Write]:
+        yield from self._write(arguments)
 
     def check(self, name: str, value: typing.Any,
               path: data_path.Path) -> None:

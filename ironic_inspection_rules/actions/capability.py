@@ -12,6 +12,8 @@
 
 """Actions on capabilities, kept as text in ``properties/capabilities``."""
 
+import typing
+
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import path as data_path
@@ -41,9 +43,14 @@ def _as_text(capabilities: dict[str, str]) -> str:
     return ','.join(f'{name}:{value}' for name, value in capabilities.items())
 
 
-def _write(target: WorkingCopy, capabilities: dict[str, str]) -> None:
+def _write(target: WorkingCopy, capabilities: dict[str, str],
+           name: str) -> None:
+    """Write the text of all capabilities.
+
+    :param name: the one that is new.
+    """
     if capabilities:
-        target.set(working_copy.NODE, PATH, _as_text(capabilities))
+        target.set(working_copy.NODE, PATH, _as_text(capabilities), (name,))
     else:
         target.unset(working_copy.NODE, PATH)
 
@@ -51,17 +58,32 @@ def _write(target: WorkingCopy, capabilities: dict[str, str]) -> None:
 class SetCapability(plugin.Action):
     """``set-capability``: give the node a capability, or replace its value."""
 
+    SCHEMAS = {'name': [{'type': 'string', 'pattern': '^[^,:]+$'},
+                        {'type': ['number', 'boolean']}],
+               'value': [{'type': 'string', 'pattern': '^[^,]+$'},
+                         {'type': ['number', 'boolean']}]}
+
+    def writes(self, arguments: plugin.Arguments
+               ) -> typing.Iterator[plugin.Write]:
+        yield plugin.Write('capability', arguments['name'],
+                           arguments['value'], argument='name')
+
+    def problems(self, arguments: plugin.Arguments
+                 ) -> typing.Iterator[tuple[str, str]]:
+        for argument, text in arguments.items():
+            if ',' in text or not text or argument == 'name' and ':' in text:
+                yield argument, _('"%s" cannot be part of a capability') % text
+
     def __call__(self, target: WorkingCopy, name: str, value: str) -> None:
-        for text in (name, value):
-            if ',' in text or not text or ':' in name:
-                raise exceptions.OperationError(
-                    _('"%s" cannot be part of a capability') % text)
+        for _argument, problem in self.problems({'name': name,
+                                                 'value': value}):
+            raise exceptions.OperationError(problem)
         capabilities = {**read(target), name: value}
         if target.get(working_copy.NODE, PATH) == _as_text(capabilities):
             # Of all of the text it says something of this one only.
             target.journal.confirm(working_copy.NODE, (*PATH, name), value)
         else:
-            _write(target, capabilities)
+            _write(target, capabilities, name)
 
     def revert(self, target: WorkingCopy, name: str) -> None:
         """Remove the capability."""
@@ -71,7 +93,11 @@ class SetCapability(plugin.Action):
 class UnsetCapability(plugin.Action):
     """``unset-capability``: take a capability from the node."""
 
+    def writes(self, arguments: plugin.Arguments
+               ) -> typing.Iterator[plugin.Write]:
+        yield plugin.Write('capability', arguments['name'], argument='name')
+
     def __call__(self, target: WorkingCopy, name: str) -> None:
         capabilities = read(target)
         if capabilities.pop(name, None) is not None:
-            _write(target, capabilities)
+            _write(target, capabilities, name)

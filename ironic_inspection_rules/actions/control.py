@@ -15,6 +15,7 @@
 import typing
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import json_form
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
@@ -26,6 +27,12 @@ class Fail(plugin.Action):
     """``fail``: the inspection fails with this message."""
 
     SUPPORTS_EARLY = True
+    TELLS = frozenset({'msg'})
+    FAILS = True
+
+    def of_node(self, arguments: plugin.Arguments) -> typing.Iterator[str]:
+        if arguments.get('maintenance'):
+            yield 'maintenance'
 
     def __call__(self, target: working_copy.WorkingCopy, msg: typing.Any,
                  maintenance: bool = False) -> None:
@@ -36,6 +43,8 @@ class Log(plugin.Action):
     """``log``: the message goes to the log of the service."""
 
     SUPPORTS_EARLY = True
+    TELLS = frozenset({'msg'})
+    SCHEMAS = {'level': [json_form.whole(json_form.words(LEVELS))]}
 
     def problems(self, arguments: typing.Mapping[str, typing.Any]
                  ) -> typing.Iterator[tuple[str, str]]:

@@ -28,6 +28,11 @@ class PluginDataAction(plugin.Action):
 class SetPluginData(PluginDataAction):
     """``set-plugin-data``: set the value at the path."""
 
+    def writes(self, arguments: plugin.Arguments
+               ) -> typing.Iterator[plugin.Write]:
+        yield plugin.Write('plugin_data', arguments['path'],
+                           arguments['value'])
+
     def __call__(self, target: working_copy.WorkingCopy,
                  path: data_path.Path,
                  value: typing.Any) -> None:
@@ -41,6 +46,11 @@ class SetPluginData(PluginDataAction):
 
 class ExtendPluginData(PluginDataAction):
     """``extend-plugin-data``: append the value to the list at the path."""
+
+    def writes(self, arguments: plugin.Arguments
+               ) -> typing.Iterator[plugin.Write]:
+        yield plugin.Write('plugin_data', arguments['path'],
+                           arguments['value'], extends=True)
 
     def __call__(self, target: working_copy.WorkingCopy,
                  path: data_path.Path,
@@ -58,6 +68,10 @@ class ExtendPluginData(PluginDataAction):
 
 class UnsetPluginData(PluginDataAction):
     """``unset-plugin-data``: remove what is at the path."""
+
+    def writes(self, arguments: plugin.Arguments
+               ) -> typing.Iterator[plugin.Write]:
+        yield plugin.Write('plugin_data', arguments['path'])
 
     def __call__(self, target: working_copy.WorkingCopy,
                  path: data_path.Path) -> None:

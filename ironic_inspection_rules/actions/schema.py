@@ -23,6 +23,7 @@ from oslo_utils import strutils
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import json_form
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
@@ -157,6 +158,57 @@ PORT = {
     'pxe_enabled': Attribute('true or false', default=True),
     'vendor': Attribute('a string', longest=32),
 }
+
+
+def path_schema(table: typing.Mapping[str, Attribute],
+                targets: typing.Iterable[str]) -> dict[str, typing.Any]:
+    """Return the JSON Schema of paths as text.
+
+    :param targets: the attributes that a path may lead to, not only into.
+    """
+    mappings = json_form.names(name for name, each in table.items()
+                               if each.kind == 'a mapping')
+    ends = [json_form.names(targets)] if targets else []
+    patterns = [rf'/?{mappings}/', rf'{mappings}\.[^/]*{json_form.END}',
+                *(rf'/?{each}{json_form.END}' for each in ends),
+                # A lone brace may be anything.
+                r'/?[^/]*\{']
+    return {'type': 'string', 'pattern': f'^(?:{"|".join(patterns)})'}
+
+
+_KINDS: dict[str, list[dict[str, typing.Any]]] = {
+    'a string': [{'type': ['string', 'number']}],
+    'true or false': [{'type': 'boolean'}, json_form.whole(
+        rf'\s*(?:{json_form.TRUTHS}|{json_form.FALSEHOODS})\s*')],
+    'a mapping': [{'type': 'object'}],
+    'a UUID': [{'type': 'string', 'pattern': json_form.UUID}],
+    'a MAC address': [{'type': 'string', 'pattern':
+                       '^[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}'}],
+}
+
+
+def cases(table: typing.Mapping[str, Attribute]) -> typing.Iterator[
+        tuple[str, dict[str, typing.Any], dict[str, typing.Any]]]:
+    """Yield what attributes of each kind may be set to.
+
+    :returns: a pattern of the path, then JSON Schemas of the value and of
+        the cleanup value.
+    """
+    kinds: dict[Attribute, list[str]] = {}
+    for name, each in table.items():
+        kinds.setdefault(Attribute(
+            each.kind, None if each.default is not ... else ...,
+            each.longest), []).append(name)
+    for kind, names in kinds.items():
+        found = [{**each, 'maxLength': kind.longest}
+                 if kind.kind == 'a string' else each
+                 for each in _KINDS[kind.kind]]
+        value = [*found, json_form.VARIES]
+        cleanup = json_form.either(*value, json_form.NULL)
+        if kind.default is not ...:
+            value.append(json_form.NULL)
+        yield (f'^/?{json_form.names(names)}{json_form.END}',
+               json_form.either(*value), cleanup)
 
 
 def check_path(path: data_path.Path,

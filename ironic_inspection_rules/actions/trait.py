@@ -23,6 +23,9 @@ from ironic_inspection_rules.traits import names as trait_names
 WorkingCopy = working_copy.WorkingCopy
 
 
+_NAME = {'$ref': '#/definitions/trait'}
+
+
 def _set(target: WorkingCopy, names: list[str]) -> None:
     try:
         trait_names.validate_count(names)
@@ -40,6 +43,12 @@ def _check(names: typing.Iterable[typing.Any]) -> None:
 
 class AddTrait(plugin.Action):
     """``add-trait``: give the node a trait."""
+
+    SCHEMAS = {'name': [_NAME]}
+
+    def writes(self, arguments: plugin.Arguments
+               ) -> typing.Iterator[plugin.Write]:
+        yield plugin.Write('trait', arguments['name'], True, argument='name')
 
     def problems(self, arguments: typing.Mapping[str, typing.Any]
                  ) -> typing.Iterator[tuple[str, str]]:
@@ -61,6 +70,10 @@ class AddTrait(plugin.Action):
 class RemoveTrait(plugin.Action):
     """``remove-trait``: take a trait from the node, if it has it."""
 
+    def writes(self, arguments: plugin.Arguments
+               ) -> typing.Iterator[plugin.Write]:
+        yield plugin.Write('trait', arguments['name'], argument='name')
+
     def __call__(self, target: WorkingCopy, name: str) -> None:
         target.set_traits(each for each in target.traits if each != name)
 
@@ -71,6 +84,13 @@ class SetTraits(plugin.Action):
     With a prefix only the traits that begin with it are replaced, so that
     a rule can own a group of traits and leave the others alone.
     """
+
+    SCHEMAS = {'names': [{'type': 'array', 'items': _NAME}]}
+
+    def writes(self, arguments: plugin.Arguments
+               ) -> typing.Iterator[plugin.Write]:
+        yield plugin.Write('traits', arguments['prefix'],
+                           arguments['names'], argument='names')
 
     def problems(self, arguments: typing.Mapping[str, typing.Any]
                  ) -> typing.Iterator[tuple[str, str]]:

@@ -18,9 +18,12 @@ from typing import Any
 
 from ironic import api
 from ironic import objects
+from ironic.common import exception as ironic_exception
 from ironic.conf import CONF
+from ironic.drivers.modules import inspect_utils
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
@@ -59,6 +62,13 @@ def explain(asked: Question, runs: Iterable[Any]) -> dict[str, Any]:
     if not isinstance(found, run_explain.Finding):
         raise exceptions.NotFound(_nobody(asked, len(runs), found))
     change, rule = found.change, found.rule
+    if change is None:
+        # It is sensitive.
+        return {**dict.fromkeys(_OF_CHANGE), 'conditions': [],
+                'rule': {'uuid': rule['uuid'], 'description': None,
+                         'revision': None},
+                'run': found.run, 'sensitive_rules': []}
+    current = run_explain.still_holds(change, place, present)
     return {
         'object': change['object'], 'path': change['path'],
         'op': change['op'], 'before': change['before'],
@@ -69,9 +79,26 @@ def explain(asked: Question, runs: Iterable[Any]) -> dict[str, Any]:
         'phase': found.phase,
         'conditions': rule['conditions'],
         'run': found.run,
-        'still_holds': run_explain.still_holds(change, place, present),
+        'current': current,
+        'current_value': None if current is not False else _shown(
+            place, present, bool(found.sensitive)),
         'sensitive_rules': list(found.sensitive),
     }
+
+
+_OF_CHANGE = ('object', 'path', 'op', 'before', 'after', 'action', 'revision',
+              'phase', 'current', 'current_value')
+
+
+def _shown(place: run_explain.Place, present: Any, hidden: bool) -> Any:
+    """Return a value as it may be shown.
+
+    :param hidden: whether a sensitive rule may have set it.
+    """
+    if present is data_path.ABSENT:
+        return None
+    return masking.MASK if hidden else masking.mask_along(
+        place.path, present)[1]
 
 
 def _place(asked: Question) -> tuple[run_explain.Place, Any]:
@@ -95,7 +122,7 @@ def _place(asked: Question) -> tuple[run_explain.Place, Any]:
                 _present(port, path))
     if path[0] == working_copy.PLUGIN_DATA and len(path) > 1:
         return (run_explain.Place(working_copy.PLUGIN_DATA, path[1:]),
-                run_explain.UNKNOWN)
+                _stored(asked.node, path[1:]))
     return (run_explain.Place(working_copy.NODE, path),
             _present(asked.node, path))
 
@@ -113,6 +140,15 @@ def _present(ironic_object: Any, path: data_path.Path) -> Any:
         return data_path.ABSENT
     value = data_path.get(facts.as_dict(ironic_object), path[:2])
     return run_explain.look_up(value, path[:2], path)
+
+
+def _stored(node: Any, path: data_path.Path) -> Any:
+    """Return what plugin data hold, unknown where none can be read."""
+    try:
+        data = inspect_utils.get_inspection_data(node, api.request.context)
+    except ironic_exception.IronicException:
+        return run_explain.UNKNOWN
+    return data_path.get(data['plugin_data'] or {}, path)
 
 
 def _nobody(asked: Question, count: int, sensitive: tuple[str, ...]) -> str:

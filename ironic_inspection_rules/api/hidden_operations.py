@@ -23,7 +23,7 @@ from ironic_inspection_rules.api import rule_set
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import rule as rule_object
-from ironic_inspection_rules.ruleset import replacement
+from ironic_inspection_rules.rule_set import replacement
 
 _POLICY = 'baremetal:inspection_rule:update'
 """Who may not write rules could read off other rules what these do."""
@@ -60,11 +60,11 @@ def filled(context: Any, posted: Sequence[Any]
                       'used; write them here, or leave the rule out'))],
                 f'/rules/{index}')
         rules[index] = {**rules[index], **{
-            name: pair[0][name] for name in ('uuid', *model.OPERATIONS)}}
+            name: pair[0][name] for name in ('uuid', *model.HIDDEN)}}
     return rules, frozenset(hidden)
 
 
 def _lacks_operations(rule: Any) -> bool:
     return (isinstance(rule, dict)
             and strutils.bool_from_string(rule.get('sensitive'))
-            and all(rule.get(name) is None for name in model.OPERATIONS))
+            and all(rule.get(name) is None for name in model.HIDDEN))

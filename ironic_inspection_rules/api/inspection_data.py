@@ -42,13 +42,15 @@ class InspectionData:
 
     ``source`` is :data:`INVENTORY`, what Ironic stores of the last
     inspection that passed; or :data:`RUN`, what is kept of one that failed,
-    and then ``run`` is its UUID.
+    and then ``run`` is its UUID. ``stored_at`` is when, ISO 8601 in UTC;
+    None where it is not known.
     """
 
     inventory: dict[str, Any]
     plugin_data: dict[str, Any]
     source: str
     run: str | None = None
+    stored_at: str | None = None
 
 
 Found = InspectionData | Exception
@@ -155,7 +157,7 @@ def _newest(node: Any, stored: Any, failed: dict[str, Any] | None) -> Found:
                    or _time(stored['stored_at']).replace(microsecond=0)
                    <= _time(failed['created_at'])):
         return InspectionData(failed['inventory'], failed['plugin_data'],
-                              RUN, failed['uuid'])
+                              RUN, failed['uuid'], failed['created_at'])
     if isinstance(stored, Exception):
         return stored
     if stored is None:
@@ -167,7 +169,8 @@ def _newest(node: Any, stored: Any, failed: dict[str, Any] | None) -> Found:
     plugin_data = {name: value for name, value
                    in (stored['plugin_data'] or {}).items()
                    if name != trace.KEY}
-    return InspectionData(stored['inventory'] or {}, plugin_data, INVENTORY)
+    return InspectionData(stored['inventory'] or {}, plugin_data, INVENTORY,
+                          stored_at=stored.get('stored_at'))
 
 
 def _time(text: str) -> datetime.datetime:

@@ -17,6 +17,7 @@ so that authentication, policies, limits and errors are Ironic's.
 """
 
 from collections.abc import Callable
+import functools
 
 from ironic.api.controllers.v1 import utils as api_utils
 from ironic.common import policy
@@ -27,6 +28,7 @@ from ironic_inspection_rules.api import body_guard
 from ironic_inspection_rules.api import inspector_forms
 from ironic_inspection_rules.api import stream
 from ironic_inspection_rules.api.controllers import continue_inspection
+from ironic_inspection_rules.api.controllers import inspection_part
 from ironic_inspection_rules.api.controllers import inspection_rule
 from ironic_inspection_rules.api.controllers import inspection_run
 from ironic_inspection_rules.api.controllers import inspector_rule
@@ -72,8 +74,10 @@ def install(app: Callable) -> Callable:
     controllers.serve(
         'continue_inspection',
         continue_inspection.ContinueInspectionController())
-    controllers.serve_of_node('inspection_runs',
-                              inspection_run.InspectionRunController)
+    controllers.serve_of_node('inspection_runs', functools.partial(
+        inspection_run.InspectionRunController, rules))
+    controllers.serve('inspection_parts',
+                      inspection_part.InspectionPartController())
     _install_traits()
     if CONF.inspection_queue.enabled:
         # What is switched off is not even loaded.

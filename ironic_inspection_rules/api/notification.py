@@ -20,7 +20,7 @@ from ironic import objects
 from ironic.api.controllers.v1 import notification_utils
 from ironic.conf import CONF
 
-from ironic_inspection_rules.api import view
+from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.objects import rule as rule_object
 
 
@@ -56,5 +56,5 @@ def _as_ironic(rule: rule_object.Rule) -> Any:
               if name in objects.InspectionRule.fields}
     if rule.sensitive:
         # Ironic redacts these since release 38 only.
-        fields.update(dict.fromkeys(view.SECRET, []))
+        fields.update(dict.fromkeys(model.OPERATIONS, []))
     return objects.InspectionRule(**fields)

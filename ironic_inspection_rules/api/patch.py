@@ -12,7 +12,9 @@
 
 """Changing a rule by a JSON patch (RFC 6902)."""
 
+import copy
 import json
+import math
 from typing import Any
 
 import jsonpatch
@@ -20,6 +22,7 @@ import jsonpointer
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import view
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
 
@@ -27,6 +30,12 @@ _NEEDS = {'add': 'value', 'replace': 'value', 'test': 'value',
           'move': 'from', 'copy': 'from', 'remove': None}
 _FAILURES = (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException,
              LookupError, TypeError, ValueError)
+MOST_OPERATIONS = 100
+"""How many operations one patch may have."""
+
+# Copies of copies grow without bound, and moves get deeper.
+_LIMITS = budget.Limits(time=math.inf, operations=math.inf)
+
 # What "openstack baremetal inspection rule unset --condition 0" sends.
 _SHIPPED_CLIENT = {'condition': 'conditions', 'action': 'actions'}
 
@@ -43,12 +52,19 @@ def apply(fields: dict[str, Any], patch: Any) -> dict[str, Any]:
     """
     if not isinstance(patch, list):
         raise exceptions.Invalid(_('A JSON patch must be a list'))
+    if len(patch) > MOST_OPERATIONS:
+        raise exceptions.Invalid(
+            _('A JSON patch may have at most %(most)d operations, not '
+              '%(count)d') % {'most': MOST_OPERATIONS, 'count': len(patch)})
+    room = budget.Budget(_LIMITS)
     # Plain lists: those of stored objects would convert what goes in.
     result: Any = json.loads(json.dumps(fields))
-    for position, operation in enumerate(patch):
+    for position, operation in enumerate(copy.deepcopy(patch)):
         try:
             operation = _checked(operation, fields['sensitive'])
-            result = jsonpatch.apply_patch(result, [operation])
+            _pay(operation, result, room)
+            result = jsonpatch.apply_patch(
+                result, [operation], in_place=True)
         except exceptions.Invalid as exc:
             raise exceptions.Invalid(
                 _('Operation %(position)d of the JSON patch: %(reason)s')
@@ -64,6 +80,28 @@ def apply(fields: dict[str, Any], patch: Any) -> dict[str, Any]:
     if result.setdefault('uuid', fields['uuid']) != fields['uuid']:
         raise exceptions.Invalid(_('/uuid is read only'))
     return result
+
+
+def _pay(operation: dict[str, Any], document: Any,
+         room: budget.Budget) -> None:
+    """Check how large and deep an operation makes the rule, before it does.
+
+    :param room: what the operations before it have left.
+    """
+    op = operation['op']
+    needed = _NEEDS[op]
+    if needed is None or op == 'test':
+        return
+    value = operation['value'] if needed == 'value' else (
+        jsonpointer.resolve_pointer(document, operation['from'], None))
+    try:
+        room.write(value, operation['path'].count('/'),
+                   value if op == 'move' else None)
+    except exceptions.BudgetExceeded as exc:
+        raise exceptions.Invalid(
+            _('it would make the rule larger than %(size)d characters, or '
+              'deeper than %(depth)d levels')
+            % {'size': _LIMITS.size, 'depth': _LIMITS.depth}) from exc
 
 
 def _checked(operation: Any, sensitive: bool) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from ironic_inspection_rules.api import view
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import validation
-from ironic_inspection_rules.ruleset import repository
+from ironic_inspection_rules.rule_set import repository
 
 Plans = Mapping[str, Sequence[compiler.CompiledRule]]
 
@@ -58,7 +58,7 @@ class PostedRules:
 
         :param hidden: the places of rules whose operations the client does
             not know: no error tells of them.
-        :raises: :class:`.exceptions.InvalidRule` with the place of a bad one
+        :raises: :class:`.exceptions.InvalidRules` with the place of a bad one
             as ``/rules/<number>``.
         """
         text = json.dumps(posted, sort_keys=True)
@@ -79,9 +79,16 @@ class PostedRules:
 
     def _compile(self, posted: Sequence[Any],
                  hidden: Collection[int]) -> Plans:
-        return self._rules.compile([
-            self._parse(position, rule, position in hidden)
-            for position, rule in enumerate(posted)])
+        rules = []
+        refused = []
+        for position, rule in enumerate(posted):
+            try:
+                rules.append(self._parse(position, rule, position in hidden))
+            except exceptions.InvalidRule as exc:
+                refused.append(exc)
+        if refused:
+            raise exceptions.InvalidRules(refused)
+        return self._rules.compile(rules)
 
     def _parse(self, position: int, rule: Any, hidden: bool) -> model.Rule:
         if isinstance(rule, dict) and rule.get('uuid') is None:

@@ -90,11 +90,9 @@ def query(parameters: Mapping[str, Callable[[str, str], Any]]
     :raises: Invalid if there are others, or one is there twice.
     """
     given = api.request.GET.mixed()
-    unknown = sorted(set(given).difference(parameters))
+    unknown = suggestion.all_unknown(_('query parameter'), given, parameters)
     if unknown:
-        raise exceptions.Invalid('; '.join(
-            suggestion.unknown(_('query parameter'), name, parameters)
-            for name in unknown))
+        raise exceptions.Invalid(unknown)
     for name, value in given.items():
         if not isinstance(value, str):
             raise exceptions.Invalid(

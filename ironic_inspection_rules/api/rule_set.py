@@ -33,7 +33,7 @@ from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import rule as rule_object
-from ironic_inspection_rules.ruleset import replacement
+from ironic_inspection_rules.rule_set import replacement
 
 # The policy that each outcome asks for, besides that of an update.
 _POLICIES = {replacement.CREATED: 'baremetal:inspection_rule:create',
@@ -121,10 +121,18 @@ class RuleSet:
         rules = [with_canonical_uuid(index, rule)
                  for index, rule in enumerate(rules)]
         matched = replacement.match(rules, present)
-        wanted = [self._parse(index, rule, pair[0] if pair else None,
-                              restored and rule['sensitive'])
-                  for index, (rule, pair)
-                  in enumerate(zip(rules, matched, strict=True))]
+        wanted = []
+        refused = []
+        for index, (rule, pair) in enumerate(
+                zip(rules, matched, strict=True)):
+            try:
+                wanted.append(self._parse(
+                    index, rule, pair[0] if pair else None,
+                    restored and rule['sensitive']))
+            except exceptions.Invalid as exc:
+                refused.append(exc)
+        if refused:
+            raise exceptions.InvalidRules(refused)
         return replacement.decide(wanted, matched, present)
 
     def _parse(self, index: int, rule: Any, before: Mapping[str, Any] | None,

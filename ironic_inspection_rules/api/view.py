@@ -25,7 +25,7 @@ from ironic_inspection_rules.i18n import _
 
 RESOURCE = 'inspection_rules'
 
-SECRET = model.OPERATIONS
+SECRET = model.HIDDEN
 FIELDS = (*model.FIELDS, 'created_at', 'updated_at')
 READ_ONLY = ('uuid', *(name for name in FIELDS
                        if name not in model.WRITABLE), 'links')
@@ -70,13 +70,16 @@ def represent_evaluation(outcome: evaluation.Evaluation) -> dict[str, Any]:
     answer = outcome.as_dict()
     for shown, each in zip(answer['rules'], outcome.traces, strict=True):
         if each.rule.sensitive:
-            shown.update(dict.fromkeys(SECRET))
+            shown.update(dict.fromkeys(model.OPERATIONS))
     return answer
 
 
 def _value(rule: Any, name: str) -> Any:
     if name in SECRET:
-        return None if rule.sensitive else list(getattr(rule, name))
+        if rule.sensitive:
+            return None
+        value = getattr(rule, name)
+        return dict(value) if name == model.VARS else list(value)
     # Built-in rules have no times, stored ones do not say they are not
     # built-in.
     value = getattr(rule, name, None)

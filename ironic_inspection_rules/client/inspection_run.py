@@ -40,10 +40,27 @@ def get_inspection_run(baremetal, node: str, uuid: str) -> dict[str, Any]:
     return http.call(baremetal, 'GET', f'{_runs(node)}/{uuid}')
 
 
-def explain(baremetal, node: str, **query: Any) -> dict[str, Any]:
-    """Tell which rule last set a value, and why.
+def failed_data(baremetal, node: str) -> dict[str, Any] | None:
+    """Return what a machine sent in the node's newest run, if it failed.
 
-    :param query: ``path``, ``trait``, ``port``; None counts as not given.
+    :returns: ``inventory`` and ``plugin_data``, None if nothing is kept.
+    """
+    for run in inspection_runs(baremetal, node, limit=1,
+                               fields='uuid,result'):
+        if run['result'] == 'failed':
+            found = http.call(
+                baremetal, 'GET', f'{_runs(node)}/{run["uuid"]}',
+                params={'fields': 'inventory,plugin_data'})
+            return found if found['inventory'] is not None else None
+        break
+    return None
+
+
+def explain(baremetal, node: str, **query: Any) -> dict[str, Any]:
+    """Tell which rule last set a value, and why, or what became of a rule.
+
+    :param query: ``path``, ``trait``, ``port``, ``rule``; None counts as not
+        given.
     """
     return http.call(baremetal, 'GET', f'{_runs(node)}/explain', params={
         name: value for name, value in query.items() if value is not None})

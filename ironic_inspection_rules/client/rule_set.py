@@ -26,6 +26,10 @@ import uuid
 from ironic_inspection_rules.client import http
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.i18n import _
+
+KNOWN_LATER = _('(known after apply)')
+"""In the place of a UUID that does not exist yet."""
 
 _RULES = '/inspection_rules'
 _REVISIONS = f'{_RULES}/revisions'
@@ -101,6 +105,7 @@ def plan(baremetal, rules: Sequence[Any], prune: bool) -> Plan:
     :raises: an exception of openstacksdk for bad rules, with the place of one
         among them as ``/rules/<number>``.
     """
+    given = {str(rule.get('uuid')).lower() for rule in rules}
     answer = replace_inspection_rules(baremetal, rules, dry_run=True)
     present = [rule for rule in inspection_rule.inspection_rules(
         baremetal, details=True) if not rule['built_in']]
@@ -112,6 +117,10 @@ def plan(baremetal, rules: Sequence[Any], prune: bool) -> Plan:
             baremetal, rules, answer['revision'], dry_run=True)
         for step in answer['rules']:
             step['matched_by'] = matched.get(step['uuid'])
+    for step in answer['rules']:
+        if step['outcome'] == 'created' and step['uuid'] not in given:
+            # Applying makes another one.
+            step['uuid'] = KNOWN_LATER
     before = {rule['uuid']: _written(rule) for rule in present}
     after: list[Rule | None] = [_written(rule) for rule in rules]
     after += [None] * (len(answer['rules']) - len(after))
@@ -143,7 +152,7 @@ def _merged(rules: Sequence[Any], steps: Sequence[Rule],
 def _written(rule: Any) -> dict[str, Any]:
     """Return the fields that the author of a rule sets."""
     return {name: default if rule.get(name) is None
-            and not (rule.get('sensitive') and name in model.OPERATIONS)
+            and not (rule.get('sensitive') and name in model.HIDDEN)
             else rule.get(name)
             for name, default in ((name, model.DEFAULTS.get(name))
                                   for name in model.WRITABLE)}

@@ -13,15 +13,17 @@
 """Takes over the rules of Ironic's own table, or of ironic-inspector."""
 
 from collections.abc import Iterable
+from collections.abc import Mapping
 import dataclasses
 from typing import Any
 import uuid
 
 from ironic.conf import CONF
-import prettytable
 
 from ironic_inspection_rules import conf
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.authoring.conversion import stock_rule
+from ironic_inspection_rules.command import trial_machine
 from ironic_inspection_rules.db import adoption
 from ironic_inspection_rules.db import api
 from ironic_inspection_rules.db import migration
@@ -31,44 +33,171 @@ from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
+from ironic_inspection_rules.inspection import stock_trial
 from ironic_inspection_rules.legacy import translate
 from ironic_inspection_rules.objects import rule as rule_object
-from ironic_inspection_rules.ruleset import stock
+from ironic_inspection_rules.patches import name as patch_name
+from ironic_inspection_rules.patches import stock_engine
+from ironic_inspection_rules.rule_set import stock
+from ironic_inspection_rules.terminal import table
 
 
 @dataclasses.dataclass(frozen=True)
 class Candidate:
     """A rule that is to be taken over.
 
-    ``rule`` is None where ``remark`` says why it cannot be.
+    ``rule`` is None where ``remark`` says why it cannot be. ``stock`` is the
+    rule as stock Ironic has it, ``row`` its row in Ironic's table;
+    ``is_kept`` tells whether nothing of it gets lost.
     """
 
     name: str
     rule: model.Rule | None
     remark: str = ''
+    stock: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    row: adoption.Row | None = None
+    is_kept: bool = True
 
 
-def from_ironic(dry_run: bool) -> None:
+def from_ironic(dry_run: bool, inventories: str | None = None,
+                accept_differences: bool = False) -> int:
     """Take over the rules that stock Ironic would run, all or none.
 
-    Those of its own table are moved. Those of the file in
+    Those of its own table are set aside there. Those of the file in
     ``[inspection_rules]built_in_rules`` are copied; the ones that are here
     already are left out.
 
+    :param inventories: directory with inventories to try them on, beside the
+        stored ones.
+    :param accept_differences: take them over even if some of them do
+        something else here; what cannot be a rule here stays where it is.
+    :returns: 0 where nothing differs, 2 where something does.
     :raises: :class:`.exceptions.InspectionRulesError` where that cannot be;
         nothing has changed then.
     """
     migration.check()
+    patch_name.check(stock_engine.NAMES)
     rows = adoption.read_ironic()
-    candidates = _without_taken(map(_from_table, rows))
-    here = {each.rule.uuid for each in candidates if each.rule}
-    here.update(uuid for uuid, _value in api.list_values('uuid'))
-    candidates += [each for each in map(_from_ironic, _read_file())
-                   if each.rule is None or each.rule.uuid not in here]
+    candidates = _converted(rows)
     _report(candidates)
-    if not dry_run:
-        adoption.store(_values(candidates), moved=rows, origin=_origin(
-            _("Adopted from Ironic's own inspection rules")))
+    found = _try(candidates, inventories)
+    differs = bool(found) or not all(each.is_kept for each in candidates)
+    if dry_run:
+        return 2 if differs else 0
+    if differs and not accept_differences:
+        print(_('Nothing was adopted; --accept-differences adopts them all '
+                'the same.'))
+        return 2
+    adoption.store(
+        _values(candidates),
+        moved=[each.row for each in candidates if each.rule and each.row],
+        present=rows,
+        origin=_origin(_("Adopted from Ironic's own inspection rules")))
+    return 2 if differs else 0
+
+
+def undo(dry_run: bool) -> int:
+    """Put Ironic's own rules back as they were, and remove them here."""
+    migration.check()
+    rows = adoption.read_ironic(set_aside=True)
+    names = dict(api.list_values('description'))
+    ours = [uuid for uuid in map(_uuid, [*rows, *_read_file()])
+            if uuid in names]
+    for row in rows:
+        print(_("%s goes back to Ironic's own table")
+              % (row['description'] or row['uuid']))
+    for each in ours:
+        print(_('%s is removed here') % (names[each] or each))
+    if not rows and not ours:
+        print(_('There is nothing to put back.'))
+    elif not dry_run:
+        adoption.restore(rows, ours, _origin(
+            _("Given back to Ironic's own inspection rules")))
+    return 0
+
+
+def _uuid(fields: Mapping[str, Any]) -> str:
+    return stock_rule.uuid_of(fields['uuid'])
+
+
+def _converted(rows: list[adoption.Row]) -> list[Candidate]:
+    """Convert all rules in the order in which stock Ironic has them.
+
+    :raises: :class:`.exceptions.Invalid` where one is here already.
+    """
+    taken = {uuid for uuid, _value in api.list_values('uuid')}
+    again = [row['uuid'] for row in rows if _uuid(row) in taken]
+    if again:
+        raise exceptions.Invalid(
+            _('a rule with the UUID %s is here already') % again[0])
+    taken.update(map(_uuid, rows))
+    entries = [(fields, row) for fields, row in [
+        *(({key: value for key, value in row.items() if key != 'id'}, row)
+          for row in rows),
+        *((fields, None) for fields in _read_file()
+          if _uuid(fields) not in taken)]]
+    priorities = _in_range([fields.get('priority') or 0
+                            for fields, _row in entries])
+    return [_candidate(fields, row, priority) for (fields, row), priority
+            in zip(entries, priorities, strict=True)]
+
+
+def _in_range(priorities: list[int]) -> list[int]:
+    """Return priorities in the same order, each as near as range allows."""
+    levels = sorted(set(priorities))
+    near: dict[int, int] = {}
+    highest = validation.PRIORITIES[-1]
+    for each in reversed(levels):
+        near[each] = min(each, highest)
+        highest = near[each] - 1
+    lowest = validation.PRIORITIES[0]
+    for each in levels:
+        near[each] = max(near[each], lowest)
+        lowest = near[each] + 1
+    return [near[each] for each in priorities]
+
+
+def _candidate(fields: dict[str, Any], row: adoption.Row | None,
+               priority: int) -> Candidate:
+    name = fields.get('description') or fields['uuid']
+    ops = registry.installed()
+    converted = stock_rule.convert(
+        {**fields, 'priority': priority}, ops,
+        int(patch_name.release().split('.')[0]))
+    remarks = [problem.message
+               for problem in [*converted.lost, *converted.hints]]
+    if priority != (fields.get('priority') or 0):
+        remarks.append(_('priority %(old)d becomes %(new)d')
+                       % {'old': fields['priority'], 'new': priority})
+    rule = validation.parse(converted.rule, ops) if converted.rule else None
+    return Candidate(name, rule, '\n'.join(remarks), fields, row,
+                     not converted.lost)
+
+
+def _try(candidates: list[Candidate], inventories: str | None
+         ) -> list[stock_trial.Difference]:
+    """Try all rules in both engines on the machines that there are."""
+    pairs = sorted(
+        (stock_trial.Pair(each.name, {
+            'sensitive': False, 'conditions': [], **each.stock}, each.rule,
+            CONF.inspection_rules.mask_secrets)
+         for each in candidates),
+        key=lambda pair: -(pair.stock.get('priority') or 0))
+    found: list[stock_trial.Difference] = []
+    count = 0
+    for machine in trial_machine.find(inventories):
+        count += 1
+        found += stock_trial.compare(trial_machine.context(), machine, pairs)
+    order = [pair.name for pair in pairs]
+    for each in sorted(found, key=lambda found: (
+            order.index(found.rule) if found.rule in order else len(order))):
+        print(f'{each.rule}: {each.machine}: {each.what}')
+    print(_P("Tried with Ironic's own engine and this one on %(all)d "
+             'machine; differences: %(found)d',
+             "Tried with Ironic's own engine and this one on %(all)d "
+             'machines; differences: %(found)d', count)
+          % {'all': count, 'found': len(found)})
+    return found
 
 
 def _read_file() -> list[dict[str, Any]]:
@@ -90,6 +219,7 @@ def from_inspector(url: str, dry_run: bool) -> None:
     candidates = _without_taken(
         map(_from_inspector, adoption.read_inspector(url)))
     _report(candidates)
+    _check(candidates)
     if not dry_run:
         adoption.store(_values(candidates), origin=_origin(
             _('Adopted from ironic-inspector')))
@@ -100,21 +230,6 @@ def _origin(message: str) -> rule_set.Origin:
     return rule_set.Origin(
         message=message,
         keep_revisions=CONF.inspection_rules.keep_revisions)
-
-
-def _from_table(row: adoption.Row) -> Candidate:
-    return _from_ironic({key: value for key, value in row.items()
-                         if key != 'id'})
-
-
-def _from_ironic(fields: dict[str, Any]) -> Candidate:
-    name = fields.get('description') or fields['uuid']
-    ours, changed = stock.translate(fields)
-    try:
-        rule = validation.parse(ours, registry.installed())
-    except exceptions.InvalidRule as exc:
-        return Candidate(name, None, _problems(exc))
-    return Candidate(name, rule, '\n'.join(changed))
 
 
 def _from_inspector(row: adoption.Row) -> Candidate:
@@ -139,17 +254,18 @@ def _problems(exc: exceptions.InvalidRule) -> str:
 
 
 def _report(candidates: list[Candidate]) -> None:
-    """Print what becomes of each rule.
+    """Print what becomes of each rule."""
+    print(table.render(
+        [_('UUID'), _('Rule'), _('Remark')],
+        [[each.rule.uuid if each.rule else '', each.name,
+          each.remark or _('good')] for each in candidates]))
 
-    :raises: :class:`.exceptions.Invalid` where one cannot be taken over.
+
+def _check(candidates: list[Candidate]) -> None:
+    """Make sure that all rules can be taken over.
+
+    :raises: :class:`.exceptions.Invalid`.
     """
-    table = prettytable.PrettyTable(
-        [_('UUID'), _('Rule'), _('Remark')], align='l')
-    table.max_width = {_('Rule'): 40, _('Remark'): 60}
-    for each in candidates:
-        table.add_row([each.rule.uuid if each.rule else '', each.name,
-                       each.remark or _('good')])
-    print(table)
     bad = sum(each.rule is None for each in candidates)
     if bad:
         raise exceptions.Invalid(

@@ -10,38 +10,46 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""ironic-inspection-rules convert: rules of ironic-inspector as new ones."""
+"""ironic-inspection-rules convert: rules for other programs as new ones."""
 
 import argparse
 
 from cliff import command
 
+from ironic_inspection_rules.authoring.conversion import file as converted_file
 from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.offline.conversion import file as converted_file
+from ironic_inspection_rules.rule_file import document
 
 
 class Convert(command.Command):
-    """Write rules of ironic-inspector in the language of today, as YAML.
+    """Write rules of ironic-inspector or stock Ironic as rules for here.
 
-    Lists what cannot be carried over, or comes out differently, and returns
-    1 if there is anything.
+    They are written as YAML, and do what they did there. Lists what cannot
+    be carried over, or comes out differently, and returns 1 if there is
+    anything.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument(
             'files', metavar='<file>', nargs='+',
-            help=_('YAML or JSON file with rules of ironic-inspector'))
+            help=_('YAML or JSON file with rules'))
+        parser.add_argument(
+            '--from', dest='language', choices=('inspector', 'ironic'),
+            default='inspector',
+            help=_('whose rules they are; those of ironic-inspector are '
+                   'known by their form'))
         parser.add_argument(
             '-o', '--output', metavar='<file>', type=arguments.new_file,
             help=_('File to write; standard output if not given'))
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        files = [converted_file.convert(path, registry.installed())
-                 for path in parsed_args.files]
+        files = [converted_file.convert(path, registry.installed(),
+                                        parsed_args.language == 'ironic')
+                 for path in document.files(parsed_args.files)]
         text = '\n'.join(each.text for each in files)
         if parsed_args.output:
             with open(parsed_args.output, 'w', encoding='utf-8') as stream:

@@ -14,8 +14,9 @@
 
 import sys
 
-# Picks the threading model of oslo.service, as for Ironic's commands.
-import ironic.command
+from ironic_inspection_rules.command import threading_model  # noqa: F401
+
+# isort: split
 from ironic.common import service
 from ironic.conf import CONF
 
@@ -27,8 +28,10 @@ from sqlalchemy import exc as sa_exc
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.command import adopt as rules
+from ironic_inspection_rules.db import adoption
 from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.terminal import escapes
 
 
 def create_schema() -> None:
@@ -57,16 +60,43 @@ def stamp() -> None:
 
 def version() -> None:
     """Print the revision of the tables."""
-    print(migration.version())
+    revision = migration.version()
+    if revision is None:
+        raise exceptions.NotFound(
+            _('there are no tables of the inspection rules in %(database)s; '
+              '"%(command)s create_schema" makes them') % {
+                  'database': migration.database(),
+                  'command': migration.COMMAND})
+    print(revision)
 
 
-def adopt() -> None:
+def adopt() -> int:
     """Take over rules from Ironic's own table, or from ironic-inspector."""
-    if CONF.command.inspector_database:
-        rules.from_inspector(CONF.command.inspector_database,
-                             CONF.command.dry_run)
-    else:
-        rules.from_ironic(CONF.command.dry_run)
+    options = CONF.command
+    if options.undo:
+        return rules.undo(options.dry_run)
+    if options.inspector_database:
+        rules.from_inspector(options.inspector_database, options.dry_run)
+        return 0
+    return rules.from_ironic(options.dry_run, options.inventory_directory,
+                             options.accept_differences)
+
+
+def drop() -> int:
+    """Remove the tables, once nothing of Ironic's own is set aside."""
+    if adoption.read_ironic(set_aside=True):
+        raise exceptions.Conflict(
+            _('rules of Ironic are set aside for those here; "%s adopt '
+              '--undo" puts them back first') % migration.COMMAND)
+    for name, count in migration.tables().items():
+        print(_('%(table)s, %(count)d rows') % {'table': name,
+                                               'count': count})
+    if not CONF.command.yes:
+        print(_('Nothing was removed; --yes removes these tables with all '
+                'that is in them.'))
+        return 1
+    migration.drop()
+    return 0
 
 
 def _add_parsers(subparsers) -> None:
@@ -88,14 +118,29 @@ def _add_parsers(subparsers) -> None:
     parser.set_defaults(func=adopt)
     parser.add_argument('--dry-run', action='store_true',
                         help=_('Only tell what would become of them.'))
-    parser.add_argument('--inspector-database', metavar='URL', help=_(
+    parser.add_argument('--inventory', dest='inventory_directory',
+                        metavar='DIR', help=_(
+        'Try them on these inventories too, beside the stored ones.'))
+    parser.add_argument('--accept-differences', action='store_true', help=_(
+        'Take them over even where some do something else here.'))
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument('--undo', action='store_true', help=_(
+        "Put the rules of Ironic's own table back as they were."))
+    instead.add_argument('--inspector-database', metavar='URL', help=_(
         'Copy the rules of ironic-inspector from its database instead.'))
+    parser = subparsers.add_parser('drop', help=_(
+        'Remove the tables with all that is in them.'))
+    parser.set_defaults(func=drop)
+    parser.add_argument('--yes', action='store_true',
+                        help=_('Do it; without, only tell what would go.'))
 
 
+@escapes.guarded()
 def main() -> int:
     """Run the command.
 
-    :returns: 0 when done, 1 with one line on stderr when it cannot be done.
+    :returns: 0 when done, 1 with one line on stderr when it cannot be done,
+        2 where adopted rules do something else.
     """
     CONF.register_cli_opt(cfg.SubCommandOpt(
         'command', title=_('Command'), help=_('Available commands'),
@@ -104,10 +149,9 @@ def main() -> int:
         service.prepare_command(sys.argv)
         # A person or a script waits for the answer and can ask again.
         CONF.set_default('max_retries', 0, group='database')
-        CONF.command.func()
+        return CONF.command.func() or 0
     except (exceptions.InspectionRulesError, cfg.Error, db_exc.DBError,
             sa_exc.SQLAlchemyError) as exc:
         reason = str(exc).splitlines()[0]
         print(f'{migration.COMMAND}: {reason}', file=sys.stderr)
         return 1
-    return 0

@@ -22,43 +22,41 @@ import typing
 from cliff import command
 from rich import console
 from rich import text
-import yaml
 
 from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.i18n import _P
-from ironic_inspection_rules.offline import machine_diff
-from ironic_inspection_rules.offline import machine_test
-from ironic_inspection_rules.offline import progress
-from ironic_inspection_rules.offline import rule_diff
-from ironic_inspection_rules.pages import diff as diff_page
+from ironic_inspection_rules.report import diff_text
+from ironic_inspection_rules.report.pages import diff as diff_page
+from ironic_inspection_rules.rule_file import yaml_text
+from ironic_inspection_rules.terminal import progress
+from ironic_inspection_rules.trial import machine_diff
+from ironic_inspection_rules.trial import machine_test
+from ironic_inspection_rules.trial import rule_diff
 
 EXIT_ERROR = 1
 EXIT_DIFFERENT = 2
 
-_SIGNS = {rule_diff.ADDED: '+', rule_diff.REMOVED: '-',
-          rule_diff.CHANGED: '~', rule_diff.MOVED: '>'}
 _STYLES = {'+': 'green', '-': 'red', '~': 'yellow', '>': 'cyan', '@': 'cyan'}
-_MOST_NAMES = 5
 
 
 class Diff(command.Command):
     """Tell what a change of rules changes, on paper and on machines.
 
     Needs neither Ironic nor a database. Returns 0 when nothing changes, 2
-    when something does, and 1 where a file cannot be read.
+    when something does, and 1 where a file cannot be read. Rules that are
+    renamed, or written otherwise with the same meaning, are no change.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument(
             'old', metavar='<old>',
-            help=_('YAML or JSON file with the rules as they were, or a '
-                   'directory with such files'))
+            help=_('YAML or JSON file with the rules as they were, a folder '
+                   'with such files, or - for what is piped in'))
         parser.add_argument(
             'new', metavar='<new>',
-            help=_('File or directory with the rules as they are to be'))
+            help=_('File, folder or - with the rules as they are to be'))
         parser.add_argument(
             '--inventory', metavar='<path>', nargs='+', action='extend',
             default=[],
@@ -73,8 +71,9 @@ class Diff(command.Command):
             '--html', metavar='<file>', type=arguments.new_file,
             help=_('Write a page for a browser'))
         parser.add_argument(
-            '-f', '--format', choices=('table', 'json', 'yaml'),
-            default='table', help=_('How to print what changes'))
+            '-f', '--format', choices=('table', 'json', 'yaml', 'markdown'),
+            default='table', help=_('How to print what changes; markdown for '
+                                    'comments on a change of the rules'))
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
@@ -102,19 +101,23 @@ class Diff(command.Command):
             self.app.stderr.write(f'{problem}\n')
         if found.problems:
             return EXIT_ERROR
-        return EXIT_DIFFERENT if changes or found.groups else 0
+        differs = found.groups or any(each.differs for each in changes)
+        return EXIT_DIFFERENT if differs else 0
 
     def _print(self, found: '_Found', how: str) -> None:
         if how == 'json':
             self.app.stdout.write(json.dumps(found.as_dict(), indent=2)
                                   + '\n')
         elif how == 'yaml':
-            self.app.stdout.write(yaml.safe_dump(
-                found.as_dict(), sort_keys=False, allow_unicode=True))
+            self.app.stdout.write(yaml_text.dump(found.as_dict()))
+        elif how == 'markdown':
+            self.app.stdout.write(diff_text.markdown(
+                found.changes, found.groups, found.count))
         else:
             out = console.Console(file=self.app.stdout, highlight=False,
                                   soft_wrap=True)
-            for line in found.lines():
+            for line in diff_text.lines(found.changes, found.groups,
+                                        found.count):
                 out.print(text.Text(line, style=_STYLES.get(line[:1], '')))
 
 
@@ -146,42 +149,9 @@ class _Found:
             'machines': [{'inventories': paths, 'old': old, 'new': new,
                           'lines': list(lines)}
                          for (old, new, lines), paths in self.groups.items()],
-            'inventories': self.count, 'different': self.different,
+            'inventories': self.count,
+            'different': sum(map(len, self.groups.values())),
             'problems': self.problems}
-
-    @property
-    def different(self) -> int:
-        """How many machines are treated differently."""
-        return sum(map(len, self.groups.values()))
-
-    def lines(self) -> Iterator[str]:
-        """Return all that changes, for people."""
-        for change in self.changes:
-            yield f'{_SIGNS[change.change]} {change.title}'
-            yield from change.lines
-            yield ''
-        for (_old, _new, lines), paths in self.groups.items():
-            yield _names(paths)
-            yield from lines
-            yield ''
-        count = {name: sum(each.change == name for each in self.changes)
-                 for name in _SIGNS}
-        yield _('Rules: %(added)d added, %(removed)d removed, %(changed)d '
-                'changed, %(moved)d moved') % count
-        if self.count:
-            yield _P('Inventories: %(different)d of %(all)d is treated '
-                     'differently',
-                     'Inventories: %(different)d of %(all)d are treated '
-                     'differently', self.different) % {
-                         'different': self.different, 'all': self.count}
-
-
-def _names(paths: list[str]) -> str:
-    if len(paths) <= _MOST_NAMES:
-        return ', '.join(paths)
-    return _('%(names)s and %(more)d more') % {
-        'names': ', '.join(paths[:_MOST_NAMES]),
-        'more': len(paths) - _MOST_NAMES}
 
 
 def _machine(each: machine_diff.Treatment) -> dict[str, typing.Any]:

@@ -20,17 +20,18 @@ import typing
 
 from cliff import command
 
+from ironic_inspection_rules.authoring import finding
+from ironic_inspection_rules.authoring import lint
+from ironic_inspection_rules.authoring.mending import file
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
-from ironic_inspection_rules.offline import finding
-from ironic_inspection_rules.offline import inventory_fields
-from ironic_inspection_rules.offline import lint
-from ironic_inspection_rules.offline import machine_test
-from ironic_inspection_rules.offline import progress
-from ironic_inspection_rules.offline import sarif
-from ironic_inspection_rules.offline import table
-from ironic_inspection_rules.offline.mending import file
+from ironic_inspection_rules.machine import inventory_fields
+from ironic_inspection_rules.report import sarif
+from ironic_inspection_rules.rule_file import document
+from ironic_inspection_rules.terminal import progress
+from ironic_inspection_rules.terminal import table
+from ironic_inspection_rules.trial import machine_test
 
 
 class Lint(command.Command):
@@ -45,7 +46,8 @@ class Lint(command.Command):
         parser.add_argument(
             'files', metavar='<file>', nargs='+',
             help=_('YAML or JSON file with rules, of this language or that '
-                   'of ironic-inspector'))
+                   'of ironic-inspector; a folder with such files, or - for '
+                   'what is piped in'))
         parser.add_argument(
             '-f', '--format', choices=sorted(_PRINTERS), default='table',
             help=_('How to print what was found'))
@@ -74,6 +76,7 @@ class Lint(command.Command):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
+        parsed_args.files = document.files(parsed_args.files)
         if parsed_args.fix:
             self._mend(parsed_args.files, parsed_args.format == 'table')
         paths = machine_test.find_inventories(parsed_args.inventory)
@@ -112,8 +115,8 @@ def _as_table(findings: typing.Sequence[finding.Finding]) -> str:
     shown = table.render(
         [_('Place'), _('Level'), _('Rule'), _('Problem'), _('Check')],
         [[f'{each.path}:{each.line}:{each.column}',
-          table.coloured(each.level), each.rule or '', each.message,
-          each.check] for each in findings])
+          each.level, each.rule or '', each.message, each.check]
+         for each in findings])
     return f'{shown}\n{_sum(findings)}'
 
 

@@ -22,12 +22,12 @@ from cliff import command
 from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
-from ironic_inspection_rules.offline import machine_test
-from ironic_inspection_rules.offline.profile import component
-from ironic_inspection_rules.offline.profile import rules
-from ironic_inspection_rules.offline.profile import tolerance
-from ironic_inspection_rules.ruleset import machine
-from ironic_inspection_rules.ruleset import yaml_text
+from ironic_inspection_rules.machine import machine_file
+from ironic_inspection_rules.machine.profile import component
+from ironic_inspection_rules.machine.profile import rules
+from ironic_inspection_rules.machine.profile import tolerance
+from ironic_inspection_rules.rule_file import yaml_text
+from ironic_inspection_rules.trial import machine_test
 
 
 class Profile(command.Command):
@@ -49,12 +49,14 @@ class Profile(command.Command):
             help=_('What the rules call such machines; their product if not '
                    'given'))
         parser.add_argument(
-            '--tolerance', metavar='<component>=<number>[%]', nargs='+',
+            '--tolerance', metavar='<component>=<tolerance>', nargs='+',
             action='extend', default=[], type=_tolerance,
             help=_('How far a machine may be from the good ones: '
-                   'memory=5%%, disks=1%% of their size, disks=1 more or '
-                   'less of each sort; may be repeated. Components: %s')
-            % ', '.join(tolerance.COMPONENTS))
+                   'memory=5%, disks=1% of their size, disks=1 more or '
+                   'less of each sort, memory=observed for only what was '
+                   'seen and nothing between; may be repeated. Components: '
+                   '{}').replace('%', '%%').format(
+                       ', '.join(tolerance.COMPONENTS)))
         parser.add_argument(
             '--on-mismatch', choices=rules.ON_MISMATCH, default=rules.FAIL,
             help=_('Fail inspection, set a trait, or only record what would '
@@ -66,7 +68,7 @@ class Profile(command.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         tolerated = tolerance.parse(parsed_args.tolerance)
-        machines = [machine.load(path) for path in
+        machines = [machine_file.load(path) for path in
                     machine_test.find_inventories(parsed_args.inventories)]
         name = parsed_args.name or _product(machines[0]) or _('good machines')
         text = _header(name, len(machines)) + yaml_text.dump(
@@ -87,14 +89,15 @@ def _tolerance(text: str) -> str:
     return text
 
 
-def _product(first: machine.Machine) -> str | None:
+def _product(first: machine_file.Machine) -> str | None:
     product = component.find(first, 'inventory.system_vendor.product_name')
     return product.strip() if isinstance(product, str) else None
 
 
 def _header(name: str, count: int) -> str:
-    return _P('# Accepts machines like %(name)s. Made from %(count)d '
-              'inventory by ironic-inspection-rules profile.\n',
-              '# Accepts machines like %(name)s. Made from %(count)d '
-              'inventories by ironic-inspection-rules profile.\n', count) % {
-        'name': ' '.join(name.split()), 'count': count}
+    return yaml_text.comment(_P(
+        'Accepts machines like %(name)s. Made from %(count)d inventory by '
+        'ironic-inspection-rules profile.',
+        'Accepts machines like %(name)s. Made from %(count)d inventories by '
+        'ironic-inspection-rules profile.', count) % {
+            'name': name, 'count': count})

@@ -19,8 +19,9 @@ import sys
 import threading
 import time
 
-# Picks the threading model of oslo.service, as for Ironic's commands.
-import ironic.command  # noqa: F401
+from ironic_inspection_rules.command import threading_model  # noqa: F401
+
+# isort: split
 from ironic.common import service
 from ironic.conf import CONF
 from oslo_config import cfg

@@ -17,9 +17,9 @@ import json
 
 from cliff import command
 
+from ironic_inspection_rules.authoring.schema import document
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.offline.schema import document
 
 
 class Schema(command.Command):

@@ -14,7 +14,6 @@
 
 import argparse
 import importlib.metadata
-import io
 import os
 import sys
 import typing
@@ -24,6 +23,7 @@ from cliff import commandmanager
 
 from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.terminal import escapes
 
 NAME = 'ironic-inspection-rules'
 COMMANDS = 'ironic_inspection_rules.commands'
@@ -60,16 +60,13 @@ class Shell(app.App):
             *arguments.arranged(parser._actions, words)])
 
 
+@escapes.guarded()
 def main(argv: typing.Sequence[str] | None = None) -> int:
     """Run a command.
 
     :returns: what the command says, 1 where it cannot be carried out, and
         64 where it is not called as it should be.
     """
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            # What a machine has sent may have characters that it has not.
-            stream.reconfigure(errors='backslashreplace')
     try:
         return Shell().run(list(sys.argv[1:] if argv is None else argv)
                            or ['--help'])

@@ -25,15 +25,17 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
-from ironic_inspection_rules.offline import coverage
-from ironic_inspection_rules.offline import expectation
-from ironic_inspection_rules.offline import listing
-from ironic_inspection_rules.offline import machine_test
-from ironic_inspection_rules.offline import progress
-from ironic_inspection_rules.offline import report
-from ironic_inspection_rules.pages import coverage as coverage_page
-from ironic_inspection_rules.pages import test as test_page
-from ironic_inspection_rules.ruleset import yaml_text
+from ironic_inspection_rules.report import junit
+from ironic_inspection_rules.report import listing
+from ironic_inspection_rules.report import trial_text
+from ironic_inspection_rules.report.pages import coverage as coverage_page
+from ironic_inspection_rules.report.pages import test as test_page
+from ironic_inspection_rules.rule_file import document
+from ironic_inspection_rules.rule_file import yaml_text
+from ironic_inspection_rules.terminal import progress
+from ironic_inspection_rules.trial import coverage
+from ironic_inspection_rules.trial import expectation
+from ironic_inspection_rules.trial import machine_test
 
 EXIT_ERROR = 1
 EXIT_FAILED = 2
@@ -55,7 +57,8 @@ class Test(command.Command):
         parser.add_argument(
             'files', metavar='<file>', nargs='+',
             help=_('YAML or JSON file with rules, of this language or that '
-                   'of ironic-inspector'))
+                   'of ironic-inspector; a folder with such files, or - for '
+                   'what is piped in'))
         parser.add_argument(
             '--inventory', metavar='<path>', nargs='+', action='extend',
             required=True,
@@ -90,13 +93,14 @@ class Test(command.Command):
             '--details', action='store_true',
             help=_('Tell all about each machine, also of many'))
         parser.add_argument(
-            '-f', '--format', choices=('table', 'json', 'yaml'),
+            '-f', '--format', choices=('table', 'json', 'yaml', 'junit'),
             default='table', help=_('How to print what happens'))
         self._parser = parser
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         self._check(parsed_args)
+        parsed_args.files = document.files(parsed_args.files)
         rules = machine_test.load_rules(parsed_args.files,
                                         registry.installed())
         paths = machine_test.find_inventories(parsed_args.inventory)
@@ -111,6 +115,8 @@ class Test(command.Command):
             self._parser.error(_('--expect and --coverage: one at a time'))
         if parsed_args.update and not parsed_args.expect:
             self._parser.error(_('--update needs --expect'))
+        if parsed_args.format == 'junit' and _covers(parsed_args):
+            self._parser.error(_('-f junit has no form for --coverage'))
 
     def _cover(self, rules: list[model.Rule], nodes: machine_test.Nodes,
                paths: list[str], parsed_args: argparse.Namespace) -> int:
@@ -149,8 +155,7 @@ class Test(command.Command):
                 advance, explain)
             each = _noted(told, results, matrix)
             if parsed_args.expect:
-                code = self._compare(parsed_args.expect, parsed_args.update,
-                                     each, results)
+                code = self._compare(parsed_args, each, results)
             else:
                 for one in each:
                     shown.add(one)
@@ -161,23 +166,29 @@ class Test(command.Command):
             _write(parsed_args.html, matrix.render())
         return code
 
-    def _compare(self, path: str, update: bool,
+    def _compare(self, parsed_args: argparse.Namespace,
                  actual: typing.Iterable[tuple[str, dict[str, typing.Any]]],
                  results: collections.Counter[str]) -> int:
-        if update:
+        path = parsed_args.expect
+        if parsed_args.update:
             expectation.dump(path, actual)
             return 0
-        count = 0
-        for each in expectation.differences(path, expectation.load(path),
-                                            actual):
-            count += 1
-            self.app.stdout.write(f'{each}\n')
+        compared = list(expectation.differences(path, expectation.load(path),
+                                                actual))
+        different = [text for _name, text in compared if text]
+        if parsed_args.format == 'junit':
+            self.app.stdout.write(junit.render([
+                (name, 'failed' if text else 'ok', text)
+                for name, text in compared]))
+            return EXIT_ERROR if different else 0
+        for text in different:
+            self.app.stdout.write(f'{text}\n')
         self.app.stdout.write(
             _P('%(machines)d inventory, %(differences)d not as expected\n',
                '%(machines)d inventories, %(differences)d not as expected\n',
                results.total())
-            % {'machines': results.total(), 'differences': count})
-        return EXIT_ERROR if count else 0
+            % {'machines': results.total(), 'differences': len(different)})
+        return EXIT_ERROR if different else 0
 
 
 def _covers(parsed_args: argparse.Namespace) -> bool:
@@ -218,6 +229,8 @@ def _listing(output: typing.TextIO, how: str, in_detail: bool, count: int
         return listing.Json(output, count == 1)
     if how == 'yaml':
         return listing.Yaml(output)
+    if how == 'junit':
+        return listing.Junit(output)
     return listing.Details(output) if in_detail else listing.Table(output)
 
 
@@ -226,4 +239,4 @@ def _print_coverage(covered: coverage.Coverage, how: str) -> str:
         return json.dumps(covered.as_dict(), indent=2)
     if how == 'yaml':
         return yaml_text.dump(covered.as_dict())
-    return report.coverage_table(covered)
+    return trial_text.coverage_table(covered)

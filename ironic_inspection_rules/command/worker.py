@@ -18,8 +18,9 @@ Any number of them run on any hosts, beside Ironic's API and conductors.
 import sys
 from typing import Any
 
-# Has oslo.service use threads, as in all of Ironic's services.
-import ironic.command  # noqa: F401
+from ironic_inspection_rules.command import threading_model  # noqa: F401
+
+# isort: split
 from ironic.common import service as ironic_service
 from ironic.conf import CONF
 from oslo_log import log

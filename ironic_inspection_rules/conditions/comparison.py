@@ -13,6 +13,7 @@
 """Conditions that compare values (spec 003 "Available conditions")."""
 
 import itertools
+import math
 import operator
 import re
 import typing
@@ -37,7 +38,7 @@ def as_number(text: str) -> int | float | None:
     """Read a string as a number, or return None if it is none."""
     if _INTEGER.fullmatch(text):
         return int(text)
-    if _DECIMAL.fullmatch(text):
+    if _DECIMAL.fullmatch(text) and math.isfinite(float(text)):
         return float(text)
     return None
 
@@ -75,6 +76,23 @@ class Comparison(plugin.Condition):
     compare: typing.ClassVar[typing.Any]
     """The function of ``operator`` that decides about two values."""
 
+    RELATION: typing.ClassVar[str]
+    """Its name in facts."""
+
+    def facts(self, arguments: plugin.Arguments,
+              inverted: bool = False) -> typing.Iterator[plugin.Fact]:
+        values = arguments.get('values')
+        if not isinstance(values, list) or arguments.get('force_strings'):
+            return
+        pairs = list(itertools.pairwise(values))
+        if inverted and len(pairs) != 1:
+            return
+        relation = self.RELATION
+        if inverted:
+            relation = plugin.OPPOSITES[relation]
+        for one, other in pairs:
+            yield plugin.Fact(one, relation, other)
+
     def __call__(self, *values: typing.Any,
                  force_strings: bool = False) -> bool:
         if len(values) == 2 and not force_strings:
@@ -102,40 +120,54 @@ class Equal(Comparison):
     """``eq``: all values are equal."""
 
     compare = operator.eq
+    RELATION = 'eq'
 
 
 class NotEqual(Comparison):
     """``ne``: each value differs from the next."""
 
     compare = operator.ne
+    RELATION = 'ne'
 
 
 class Less(Comparison):
     """``lt``: each value is less than the next."""
 
     compare = operator.lt
+    RELATION = 'lt'
 
 
 class LessOrEqual(Comparison):
     """``le``: no value is greater than the next."""
 
     compare = operator.le
+    RELATION = 'le'
 
 
 class Greater(Comparison):
     """``gt``: each value is greater than the next."""
 
     compare = operator.gt
+    RELATION = 'gt'
 
 
 class GreaterOrEqual(Comparison):
     """``ge``: no value is less than the next."""
 
     compare = operator.ge
+    RELATION = 'ge'
 
 
 class OneOf(plugin.Condition):
     """``one-of``: the value equals one in the list, as ``eq`` has it."""
+
+    SCHEMAS = {'values': [{'type': 'array'}]}
+
+    def facts(self, arguments: plugin.Arguments,
+              inverted: bool = False) -> typing.Iterator[plugin.Fact]:
+        yield plugin.Fact(arguments['value'],
+                          'none-of' if inverted else 'one-of',
+                          arguments['values'])
 
     def problems(self, arguments: typing.Mapping[str, typing.Any]
                  ) -> typing.Iterator[tuple[str, str]]:

@@ -19,6 +19,8 @@ from ironic_inspection_rules.engine import plugin
 class AnyOf(plugin.Group):
     """``any-of``: at least one of them holds."""
 
+    HOLDS = 'any'
+
     def __call__(self, results: Iterable[bool]) -> bool:
         return any(results)
 
@@ -26,12 +28,16 @@ class AnyOf(plugin.Group):
 class AllOf(plugin.Group):
     """``all-of``: each of them holds."""
 
+    HOLDS = 'all'
+
     def __call__(self, results: Iterable[bool]) -> bool:
         return all(results)
 
 
 class NoneOf(plugin.Group):
     """``none-of``: not one of them holds."""
+
+    HOLDS = 'none'
 
     def __call__(self, results: Iterable[bool]) -> bool:
         return not any(results)

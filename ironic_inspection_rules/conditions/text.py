@@ -12,10 +12,35 @@
 """Conditions on text, by regular expression (engine.pattern)."""
 
 import functools
+import re
 import typing
 
 from ironic_inspection_rules.engine import pattern
 from ironic_inspection_rules.engine import plugin
+
+_ANCHORED = re.compile(r'(?:\^|\\A)(.*)(?:\$|\\Z)', re.DOTALL)
+_PERHAPS_ANCHORED = re.compile(r'(?:\^|\\A)?(.*?)(?:\$|\\Z)?', re.DOTALL)
+_GROUPED = re.compile(r'\((?:\?:)?(.*)\)', re.DOTALL)
+_LITERAL = re.compile(r'(?:[^\\.^$*+?{}\[\]|()]|\\[^A-Za-z0-9])+')
+
+_SHOWN_AS = frozenset(('True', 'False', 'None'))
+"""Text that values of other types are matched as."""
+
+
+def _words(regex: str, searches: bool) -> list[str]:
+    """Return the only texts that match, where they are all written out."""
+    anchored = (_ANCHORED if searches else _PERHAPS_ANCHORED).fullmatch(regex)
+    if anchored is None:
+        return []
+    body = anchored[1]
+    grouped = _GROUPED.fullmatch(body)
+    if grouped is None and searches and '|' in body:
+        # Each anchor belongs to one of the alternatives only.
+        return []
+    words = (grouped[1] if grouped else body).split('|')
+    if not all(map(_LITERAL.fullmatch, words)):
+        return []
+    return [re.sub(r'\\(.)', r'\1', word) for word in words]
 
 
 class RegexCondition(plugin.Condition):
@@ -23,6 +48,13 @@ class RegexCondition(plugin.Condition):
 
     METHOD: typing.ClassVar[str]
     """The method of a compiled pattern that decides."""
+
+    def facts(self, arguments: plugin.Arguments,
+              inverted: bool = False) -> typing.Iterator[plugin.Fact]:
+        words = _words(arguments['regex'], self.METHOD == 'search')
+        if words and _SHOWN_AS.isdisjoint(words):
+            yield plugin.Fact(arguments['value'],
+                              'none-of' if inverted else 'one-of', words)
 
     def bind(self, arguments: dict[str, typing.Any]
              ) -> typing.Callable[..., bool]:

@@ -13,6 +13,7 @@
 """Conditions on one value (spec 003 "Available conditions")."""
 
 import ipaddress
+import itertools
 import typing
 
 from ironic_inspection_rules import exceptions
@@ -28,10 +29,33 @@ _LONGEST_KNOWN = 64
 """How many characters of text a machine may have kept for it."""
 
 
+_FALSE = [None, False, *(''.join(letters) for word in ('no', 'false')
+                         for letters in itertools.product(
+                             *((letter, letter.upper()) for letter in word)))]
+
+
+class _Listed(plugin.Condition):
+    """A condition on one value that holds for few of them."""
+
+    ACCEPTS_MISSING = True
+
+    VALUES: typing.ClassVar[list[typing.Any]]
+
+    def facts(self, arguments: plugin.Arguments,
+              inverted: bool = False) -> typing.Iterator[plugin.Fact]:
+        yield plugin.Fact(arguments['value'],
+                          'none-of' if inverted else 'one-of', self.VALUES)
+
+
 class IsTrue(plugin.Condition):
     """``is-true``: true, a number other than zero, "yes" or "true"."""
 
     ACCEPTS_MISSING = True
+
+    def facts(self, arguments: plugin.Arguments,
+              inverted: bool = False) -> typing.Iterator[plugin.Fact]:
+        if not inverted:
+            yield plugin.Fact(arguments['value'], 'none-of', _FALSE)
 
     def __call__(self, value: typing.Any) -> bool:
         if isinstance(value, str):
@@ -39,10 +63,10 @@ class IsTrue(plugin.Condition):
         return isinstance(value, int | float) and bool(value)
 
 
-class IsFalse(plugin.Condition):
+class IsFalse(_Listed):
     """``is-false``: false, zero, null, "no" or "false"."""
 
-    ACCEPTS_MISSING = True
+    VALUES = _FALSE
 
     def __call__(self, value: typing.Any) -> bool:
         if isinstance(value, str):
@@ -51,10 +75,10 @@ class IsFalse(plugin.Condition):
             isinstance(value, int | float) and not value)
 
 
-class IsNone(plugin.Condition):
+class IsNone(_Listed):
     """``is-none``: null, or no such field."""
 
-    ACCEPTS_MISSING = True
+    VALUES = [None]
 
     def __call__(self, value: typing.Any) -> bool:
         return value is None
@@ -69,10 +93,10 @@ class Exists(plugin.Condition):
         return value is not data_path.ABSENT
 
 
-class IsEmpty(plugin.Condition):
+class IsEmpty(_Listed):
     """``is-empty``: null, no such field, or empty text, list or mapping."""
 
-    ACCEPTS_MISSING = True
+    VALUES = [None, '', [], {}]
 
     def __call__(self, value: typing.Any) -> bool:
         return value is None or (
@@ -84,6 +108,9 @@ class InNet(plugin.Condition):
 
     What is no IP address is in no subnet.
     """
+
+    SCHEMAS = {'subnet': [
+        {'type': 'string', 'pattern': r'^\s*[0-9A-Fa-f:]'}]}
 
     def problems(self, arguments: typing.Mapping[str, typing.Any]
                  ) -> typing.Iterator[tuple[str, str]]:

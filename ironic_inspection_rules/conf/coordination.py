@@ -34,9 +34,8 @@ opts = [
                default='$inspection_queue.connection_retries',
                min=0,
                help=_('Number of retries after which a coordination service '
-                      'that stays out of reach is logged as an error, and a '
-                      'machine that waits for its turn to be powered on '
-                      'fails inspection. Services themselves try again for '
+                      'that stays out of reach is logged as an error. '
+                      'Services themselves try again for '
                       'as long as they run.')),
     cfg.FloatOpt('connection_retry_interval',
                  default='$inspection_queue.connection_retry_interval',

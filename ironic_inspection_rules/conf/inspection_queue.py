@@ -56,6 +56,21 @@ opts = [
                min=1,
                help=_('Number of times that the processing of one request '
                       'is begun before its node fails inspection.')),
+    cfg.IntOpt('processing_time_limit',
+               default=600,
+               min=1,
+               help=_('Seconds that one delivery of a request may take. '
+                      'After that its worker does not vouch for it any more, '
+                      'another one takes over, and what the first one still '
+                      'writes is refused. Loops of a worker that hang for '
+                      'that long are started anew.')),
+    cfg.ListOpt('conductor_groups',
+                default=[],
+                help=_('Conductor groups whose nodes this worker processes; '
+                       'the group "" is that of nodes without one. All nodes '
+                       'if empty. Nodes with hardware types that are not in '
+                       '[DEFAULT]enabled_hardware_types are left to other '
+                       'workers as well.')),
     cfg.FloatOpt('inspection_timeout',
                  default=900.0,
                  min=1.0,
@@ -63,7 +78,8 @@ opts = [
                  help=_('Seconds that a node may be in "inspect wait" '
                         'before it fails inspection. The timeout of the '
                         'conductor, [conductor]inspect_wait_timeout, '
-                        'applies too.')),
+                        'applies too. Neither counts once the data of the '
+                        'node are accepted.')),
     cfg.FloatOpt('clean_up_period',
                  default=30.0,
                  min=0.01,

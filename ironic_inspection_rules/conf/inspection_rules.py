@@ -81,6 +81,12 @@ opts = [
                help=_('How many of its last inspections are kept of each '
                       'node: which rules matched, and what they changed. 0 '
                       'keeps none.')),
+    cfg.IntOpt('keep_history', default=0, min=0, max=36500,
+               help=_('For how many days the data of each inspection are '
+                      'kept: inventory and plugin data without the logs of '
+                      'the ramdisk, what the rules found and what they did. '
+                      'What did not change is stored once. 0 keeps none, '
+                      'and removes what was kept.')),
     cfg.FloatOpt('statistics_period', default=5.0, min=0.1,
                  help=_('Seconds after which a process writes what it has '
                         'counted of the rules to the database.')),

@@ -22,9 +22,9 @@ the members that were killed. Locks all four have:
     nothing gets stale. Only for members on one machine. The driver does not
     notice when its directory is removed; ``claim`` does.
 ``redis://``, ``etcd3+http://``
-    A key that expires. It is refreshed by ``heartbeat()``; the redis driver
-    can tell whether the key is still ours, the etcd driver cannot, and both
-    only log a refresh that came too late. Hence the clock below.
+    A key that expires, refreshed by ``heartbeat()``. Whether it is still ours
+    is read from the server each time. Both drivers only log a refresh that
+    came too late. Hence the clock below.
 ``zookeeper://``
     An ephemeral node, gone with the session.
 

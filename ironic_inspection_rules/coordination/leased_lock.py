@@ -12,6 +12,8 @@
 
 """A lock of the coordinator, and every difference between its drivers."""
 
+import base64
+from collections.abc import Callable
 import pathlib
 import types
 import typing
@@ -47,7 +49,7 @@ class LeasedLock:
 
     def __init__(self, url: str, member: str, name: str,
                  lease: float) -> None:
-        self._coordinator = coordination.get_coordinator(
+        self._coordinator: typing.Any = coordination.get_coordinator(
             url, member.encode(), timeout=lease, lock_timeout=lease,
             membership_timeout=lease)
         self._name = name
@@ -68,14 +70,16 @@ class LeasedLock:
     def __exit__(self, exc_type: type[BaseException] | None,
                  exc: BaseException | None,
                  traceback: types.TracebackType | None) -> None:
-        try:
-            if self._lock is not None:
-                self._lock.release()
-            self._coordinator.stop()
-        # The connection is given up: the lock then runs out by itself.
-        except Exception as failure:
-            LOG.debug('Leaving %(name)s: %(reason)s',
-                      {'name': self._name, 'reason': failure})
+        steps: list[Callable[[], object]] = [self._coordinator.stop]
+        if self._lock is not None:
+            steps.insert(0, self._lock.release)
+        for step in steps:
+            try:
+                step()
+            # The connection is given up: the lock then runs out by itself.
+            except Exception as failure:
+                LOG.debug('Leaving %(name)s: %(reason)s',
+                          {'name': self._name, 'reason': failure})
 
     def hold(self) -> bool:
         """Get the lock, or keep it.
@@ -104,5 +108,13 @@ class LeasedLock:
         try:
             return lock.is_still_owner()
         except tooz.NotImplemented:
-            # The heartbeat came in time, or the lease would have lapsed.
-            return True
+            return self._file is not None or self._is_value_ours(lock)
+
+    def _is_value_ours(self, lock: typing.Any) -> bool:
+        """Compare the key in etcd with what the lock has written there.
+
+        The driver cannot tell: it does not look at the answer to its
+        heartbeat, in which etcd says that the key's lease is gone.
+        """
+        return [base64.b64encode(value).decode() for value
+                in self._coordinator.client.get(lock._key)] == [lock._uuid]

@@ -37,43 +37,78 @@ _IRONIC = sa.table(
     sa.column('actions', db_types.JsonEncodedList))
 
 
+_ASIDE = 'was:'
+"""Begins the phase of a rule that was taken over: no Ironic runs it."""
+
+
 @transaction.retried
-def read_ironic() -> list[Row]:
+def read_ironic(set_aside: bool = False) -> list[Row]:
     """Read the rules of Ironic's own table, in creation order.
 
-    :returns: the columns that describe a rule, and ``id``.
+    :param set_aside: those that were taken over instead of the others.
+    :returns: the columns that describe a rule, as they were, and ``id``.
     """
     with transaction.reader() as session:
-        return _read_ironic(session)
+        return _read_ironic(session, set_aside)
 
 
-def _read_ironic(session: Any) -> list[Row]:
+def _read_ironic(session: Any, set_aside: bool = False) -> list[Row]:
     found = session.execute(sa.select(_IRONIC).order_by(_IRONIC.c.id))
-    return [dict(row) for row in found.mappings()]
+    rows = [dict(row) for row in found.mappings()]
+    return [{**row, 'phase': _phase(row)} for row in rows
+            if set_aside is (row['phase'] or '').startswith(_ASIDE)]
+
+
+def _phase(row: Row) -> str | None:
+    phase: str | None = row['phase']
+    return (phase or '').removeprefix(_ASIDE) or None
 
 
 @transaction.retried
 def store(values: Sequence[Mapping[str, Any]],
-          moved: list[Row] | None = None,
+          moved: Sequence[Row] = (),
+          present: list[Row] | None = None,
           origin: rule_set.Origin = rule_set.UNKNOWN) -> None:
     """Store rules, all or none.
 
     :param values: column values of each, see :func:`.api.create_rule`.
-    :param moved: the rows of Ironic's table that they were, which are
-        removed from there.
+    :param moved: the rows of Ironic's table that they were; they stay there
+        in a phase that no Ironic runs, see :func:`restore`.
+    :param present: all rows that were read from there.
     :param origin: what the revision says of it.
     :raises: Conflict if Ironic's table has changed since they were read.
     :raises: RuleAlreadyExists if a UUID is taken.
     :raises: Invalid if the database cannot store a value.
     """
     with rule_set.change(origin) as change:
-        if moved is not None:
-            if _read_ironic(change.session) != moved:
-                raise exceptions.Conflict(
-                    _("Ironic's inspection rules were changed meanwhile; "
-                      'nothing was moved'))
-            change.session.execute(sa.delete(_IRONIC))
+        if present is not None and _read_ironic(change.session) != present:
+            raise exceptions.Conflict(
+                _("Ironic's inspection rules were changed meanwhile; "
+                  'nothing was moved'))
+        for row in moved:
+            _write_phase(change.session, row,
+                         f'{_ASIDE}{row["phase"] or ""}')
         change.create(values)
+
+
+@transaction.retried
+def restore(rows: Sequence[Row], uuids: Sequence[str],
+            origin: rule_set.Origin = rule_set.UNKNOWN) -> None:
+    """Give rules back that were taken over.
+
+    :param rows: of Ironic's table, which are again what they were.
+    :param uuids: of the rules here that go.
+    :param origin: what the revision says of it.
+    """
+    with rule_set.change(origin) as change:
+        for row in rows:
+            _write_phase(change.session, row, row['phase'])
+        change.delete(uuids)
+
+
+def _write_phase(session: Any, row: Row, phase: str | None) -> None:
+    session.execute(sa.update(_IRONIC).where(
+        _IRONIC.c.id == row['id']).values(phase=phase))
 
 
 def read_inspector(url: str) -> list[Row]:

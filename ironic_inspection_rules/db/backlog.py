@@ -33,6 +33,48 @@ class Backlog(typing.NamedTuple):
     delay: float
 
 
+class Unserved(typing.NamedTuple):
+    """Nodes of a kind whose requests wait, and for how many seconds."""
+
+    driver: str
+    conductor_group: str
+    node: str
+    delay: float
+
+
+_LOOKED_AT = 500
+"""How many of the requests that wait longest are looked at."""
+
+
+@transaction.retried
+def read_unserved(served: sa.ColumnElement[bool],
+                  patience: float) -> list[Unserved]:
+    """Read what requests wait that some workers cannot process.
+
+    :param served: what they can, see :func:`.node_reservation.served_by`.
+    :param patience: seconds; what waits longer is told.
+    """
+    request = models.Request
+    node = sa.table('nodes', sa.column('uuid'), sa.column('driver'),
+                    sa.column('conductor_group'))
+    with transaction.reader() as session:
+        rows = session.execute(
+            sa.select(node.c.driver, node.c.conductor_group,
+                      request.node_uuid, clock.now() - request.due_at)
+            .join(node, node.c.uuid == request.node_uuid)
+            .where(request.due_at <= clock.now() - patience,
+                   request.open_node_uuid.is_not(None), ~served)
+            .order_by(request.due_at).limit(_LOOKED_AT)).all()
+    kinds: dict[tuple[str, str], Unserved] = {}
+    for row in rows:
+        kinds.setdefault((row[0], row[1]), Unserved(*row))
+    return list(kinds.values())
+
+
+_OPEN_STATES = ('starting', 'waiting', 'processing')
+"""Those of open requests; they are a range of an index."""
+
+
 @transaction.retried
 def read() -> Backlog:
     """Read the backlog; the delay is by the clock of the database."""
@@ -42,6 +84,7 @@ def read() -> Backlog:
             sa.func.count(), sa.func.count(request.worker),
             sa.func.min(sa.case((request.worker.is_(None), request.due_at))),
             clock.now(),
-        ).where(request.open_node_uuid.is_not(None))).one()
+        ).where(request.state.in_(_OPEN_STATES),
+                request.open_node_uuid.is_not(None))).one()
     return Backlog(count - processing, processing,
                    max(now - due_at, 0.0) if due_at is not None else 0.0)

@@ -15,11 +15,15 @@
 The clock is that of the database. A lease that has run out is no longer
 anybody's, but its delivery is the last one until the request is delivered anew
 or taken back.
+
+Nobody waits here for a row that somebody else has locked: a process that
+stalls in the middle of a transaction holds up its own request only. A row is
+locked by its primary key, else MySQL locks the gaps beside it as well.
 """
 
 from collections.abc import Iterable
-import random
-from typing import Any
+from collections.abc import Mapping
+import typing
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -30,56 +34,119 @@ from ironic_inspection_rules.db import request as db_request
 from ironic_inspection_rules.db import transaction
 
 _CANDIDATES = 8
-"""How many requests somebody who asks for one looks at."""
+"""How many requests somebody who asks for one looks at in one go."""
+
+_MOST_DELAY = 30.0
+"""Seconds that requests are put off for at most, see ``queue.decision``."""
+
+_LIMIT = 500
+"""How many rows a round of the leader looks at."""
+
+Claimed = tuple[models.Request, models.InspectionData | None]
 
 
-def claim_request(
-        worker: str, lease: float
-) -> tuple[models.Request, models.InspectionData | None] | None:
+class _Candidate(typing.NamedTuple):
+
+    id: int
+    token: int
+    due_at: float
+
+
+def claim_request(worker: str, lease: float,
+                  *conditions: sa.ColumnElement[bool]) -> Claimed | None:
     """Give the request that is due longest to a worker.
 
     :param lease: seconds that it is given for.
+    :param conditions: what has to be true of it.
     :returns: the request as this delivery has it, and its data; None if none
         is due.
     """
-    while candidates := _due_requests():
-        first, *others = candidates
-        # Who has lost the first one is not to compete for the next as well.
-        random.shuffle(others)
-        for uuid, token in (first, *others):
-            if claimed := _claim(uuid, token, worker, lease):
+    condition = sa.and_(db_request.OPEN, *conditions)
+    after: _Candidate | None = None
+    while candidates := _due_requests(lease, condition, after):
+        for candidate in candidates:
+            if claimed := _claim(candidate, worker, lease):
                 return claimed
+        # Claimed by others, or locked: whoever did that may have stalled.
+        after = candidates[-1]
     return None
 
 
+def is_any_due(lease: float, *conditions: sa.ColumnElement[bool]) -> bool:
+    """Whether a claim would find anything."""
+    return bool(_due_requests(lease, sa.and_(db_request.OPEN, *conditions),
+                              None))
+
+
+def due(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
+    """What is due; each condition is a range of the index.
+
+    No request is put off for long, so the clock was set back since one was
+    that seems to be.
+    """
+    row = models.Request
+    return (row.due_at <= clock.now(),
+            row.due_at > clock.now() + 2 * max(lease, _MOST_DELAY))
+
+
 @transaction.retried
-def _due_requests() -> list[tuple[str, int]]:
+def _due_requests(lease: float, condition: sa.ColumnElement[bool],
+                  after: _Candidate | None) -> list[_Candidate]:
+    row: typing.Any = models.Request
+    beyond = [] if after is None else [sa.or_(
+        row.due_at > after.due_at,
+        sa.and_(row.due_at == after.due_at, row.id > after.id))]
     with transaction.reader() as session:
-        rows: Iterable[Any] = session.execute(
-            sa.select(models.Request.uuid, models.Request.token)
-            .where(models.Request.due_at <= clock.now(), db_request.OPEN)
-            .order_by(models.Request.due_at, models.Request.id)
-            .limit(_CANDIDATES))
-        return [(row.uuid, row.token) for row in rows]
+        return [_Candidate(*found) for found in session.execute(_limited(
+            [row.id, row.token, row.due_at],
+            [sa.and_(each, condition, *beyond) for each in due(lease)],
+            [row.due_at, row.id], _CANDIDATES))]
+
+
+def _limited(columns: list[typing.Any],
+             branches: list[sa.ColumnElement[bool]],
+             order: list[typing.Any], limit: int) -> typing.Any:
+    """Read the first rows of several ranges of an index."""
+    return sa.union_all(*(
+        sa.select(sa.select(*columns).where(branch).order_by(*order)
+                  .limit(limit).subquery())
+        for branch in branches)).limit(limit)
 
 
 @transaction.retried
-def _claim(uuid: str, token: int, worker: str, lease: float
-           ) -> tuple[models.Request, models.InspectionData | None] | None:
+def _claim(candidate: _Candidate, worker: str, lease: float
+           ) -> Claimed | None:
     """Claim a request and read it, before anybody else can claim it."""
+    row = models.Request
     with transaction.writer() as session:
-        if not db_request.change(session, uuid, token, {
-                'worker': worker, 'token': token + 1,
-                'due_at': clock.now() + lease},
-                models.Request.due_at <= clock.now()):
+        if not lock(session, candidate.id, row.token == candidate.token,
+                    db_request.OPEN, sa.or_(*due(lease))):
             return None
-        row, data = session.execute(
-            sa.select(models.Request, models.InspectionData)
-            .options(orm.undefer(models.Request.checkpoints))
-            .outerjoin(models.InspectionData, models.InspectionData.id
-                       == models.Request.unprocessed_id)
-            .where(models.Request.uuid == uuid)).one()
-        return row, data
+        session.execute(
+            sa.update(row).where(row.id == candidate.id)
+            .values(worker=worker, token=candidate.token + 1,
+                    due_at=clock.now() + lease)
+            .execution_options(synchronize_session=False))
+        found, data = session.execute(
+            sa.select(row, models.InspectionData)
+            .options(orm.undefer(row.checkpoints))
+            .outerjoin(models.InspectionData,
+                       models.InspectionData.id == row.unprocessed_id)
+            .where(row.id == candidate.id)).one()
+        return found, data
+
+
+def lock(session: orm.Session, id_: int,
+         *conditions: sa.ColumnElement[bool]) -> bool:
+    """Lock a request, unless somebody else has locked it.
+
+    :param conditions: what has to be true of it.
+    :returns: whether it is locked now.
+    """
+    return session.execute(
+        sa.select(models.Request.id)
+        .where(models.Request.id == id_, *conditions)
+        .with_for_update(skip_locked=True)).first() is not None
 
 
 @transaction.retried
@@ -87,55 +154,90 @@ def prolong_requests(held: Iterable[tuple[str, int]],
                      lease: float) -> set[tuple[str, int]]:
     """Prolong the leases of open requests.
 
+    One that is locked keeps the lease that it has: somebody is about to
+    change it, and nobody can take it meanwhile.
+
     :param held: pairs of UUID and token.
     :param lease: seconds from now to their new end.
     :returns: those of the pairs that are last deliveries.
     """
-    key = sa.tuple_(models.Request.uuid, models.Request.token)
-    condition = sa.and_(db_request.OPEN, key.in_(list(held)))
+    row = models.Request
+    key = sa.tuple_(row.uuid, row.token)
     with transaction.writer() as session:
-        session.execute(sa.update(models.Request).where(condition)
-                        .values(due_at=clock.now() + lease)
-                        .execution_options(synchronize_session=False))
-        rows: Iterable[Any] = session.execute(
-            sa.select(models.Request.uuid, models.Request.token)
-            .where(condition))
-        return {(row.uuid, row.token) for row in rows}
+        rows: typing.Any = session.execute(
+            sa.select(row.id, row.uuid, row.token)
+            .where(db_request.OPEN, key.in_(list(held))))
+        found: dict[int, tuple[str, int]] = {
+            id_: (uuid, token) for id_, uuid, token in rows}
+    for id_, (_uuid, token) in found.items():
+        with transaction.writer() as session:
+            if lock(session, id_, row.token == token, db_request.OPEN):
+                session.execute(
+                    sa.update(row).where(row.id == id_)
+                    .values(due_at=clock.now() + lease)
+                    .execution_options(synchronize_session=False))
+    return set(found.values())
 
 
-@transaction.retried
-def expire_leases() -> list[models.Request]:
-    """Take back what workers hold beyond the end of their lease.
+def expire_leases(lease: float, states: Iterable[str]
+                  ) -> list[models.Request]:
+    """Take back what workers held beyond the end of their lease.
 
-    An open request becomes free, a done one is not looked at again.
-
+    :param states: those of the requests to look at.
     :returns: those requests as they were.
     """
-    with transaction.reader() as session:
-        lapsed = session.execute(
-            sa.select(models.Request)
-            .where(models.Request.due_at <= clock.now(),
-                   models.Request.worker.is_not(None))).scalars().all()
-    return [row for row in lapsed if _expire(row)]
+    return _take_lapsed(lease, states, {'worker': None},
+                        db_request.OPEN, models.Request.worker.is_not(None))
+
+
+def claim_unsettled(lease: float, states: Iterable[str]
+                    ) -> list[models.Request]:
+    """Lease the ended requests whose nodes may not be in a final state.
+
+    :param states: in which requests have ended.
+    :returns: as they were, but for the token.
+    """
+    return _take_lapsed(lease, states, {'due_at': clock.now() + lease},
+                        models.Request.open_node_uuid.is_(None))
+
+
+def _take_lapsed(lease: float, states: Iterable[str],
+                 values: Mapping[str, typing.Any],
+                 *conditions: sa.ColumnElement[bool]) -> list[models.Request]:
+    branches = [sa.and_(models.Request.state == state, when, *conditions)
+                for state in states for when in due(lease)]
+    taken = [_take(id_, values, sa.or_(*due(lease)), *conditions)
+             for id_ in _list_lapsed(branches)]
+    return [row for row in taken if row is not None]
 
 
 @transaction.retried
-def _expire(row: Any) -> bool:
-    if row.open_node_uuid is not None:
-        return db_request.change_request(row.uuid, row.token,
-                              {'worker': None, 'token': row.token + 1})
+def _list_lapsed(branches: list[sa.ColumnElement[bool]]) -> list[int]:
+    with transaction.reader() as session:
+        return list(session.execute(_limited(
+            [models.Request.id], branches, [models.Request.due_at], _LIMIT)
+        ).scalars())
+
+
+@transaction.retried
+def _take(id_: int, values: Mapping[str, typing.Any],
+          *conditions: sa.ColumnElement[bool]) -> models.Request | None:
+    row = models.Request
     with transaction.writer() as session:
-        return db_request.changed_one(session.execute(
-            sa.update(models.Request)
-            .where(models.Request.id == row.id,
-                   models.Request.due_at.is_not(None))
-            .values(due_at=None)
-            .execution_options(synchronize_session=False)))
+        if not lock(session, id_, *conditions):
+            return None
+        taken: typing.Any = session.get_one(row, id_)
+        session.expunge(taken)
+        session.execute(sa.update(row).where(row.id == id_)
+                        .values(token=row.token + 1, **values)
+                        .execution_options(synchronize_session=False))
+        taken.token += 1
+        return taken
 
 
 @transaction.retried
 def list_held_requests(node_uuid: str) -> list[models.Request]:
-    """Read the requests of a node that a worker holds.
+    """Read the requests of a node that somebody holds.
 
     That is an open one until it is delivered anew, and done ones until
     their leases end.
@@ -143,8 +245,8 @@ def list_held_requests(node_uuid: str) -> list[models.Request]:
     with transaction.reader() as session:
         return list(session.execute(
             sa.select(models.Request)
-            .where(models.Request.node_uuid == node_uuid,
-                   models.Request.worker.is_not(None),
-                   sa.or_(db_request.OPEN,
-                          models.Request.due_at > clock.now()))
+            .where(models.Request.node_uuid == node_uuid, sa.or_(
+                sa.and_(db_request.OPEN, models.Request.worker.is_not(None)),
+                sa.and_(models.Request.open_node_uuid.is_(None),
+                        models.Request.due_at > clock.now())))
         ).scalars())

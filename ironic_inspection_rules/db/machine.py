@@ -20,6 +20,7 @@ from ironic.db.sqlalchemy import models
 import sqlalchemy as sa
 
 from ironic_inspection_rules.db import models as own_models
+from ironic_inspection_rules.db import run
 from ironic_inspection_rules.db import transaction
 
 Row = dict[str, Any]
@@ -74,8 +75,12 @@ def measure_failed(node_uuids: Collection[str]) -> list[tuple[str, int]]:
         machine sent, as JSON.
     """
     runs = own_models.Run.__table__.c
-    return _pairs(sa.select(runs.node_uuid, _length(
-        runs.inventory, runs.plugin_data)).where(*_last_failed(node_uuids)))
+    contents = own_models.Content.__table__.c
+    return _pairs(sa.select(runs.node_uuid, sa.func.coalesce(
+        contents.size, _length(runs.inventory, runs.plugin_data)))
+        .select_from(own_models.Run.__table__.outerjoin(
+            own_models.Content.__table__, contents.digest == runs.content))
+        .where(_last_of(node_uuids), run.HAS_DATA))
 
 
 def _length(*columns: Any) -> Any:
@@ -85,24 +90,24 @@ def _length(*columns: Any) -> Any:
     return sum(lengths[1:], lengths[0]).label('length')
 
 
+@transaction.retried
 def list_failed(node_uuids: Collection[str]) -> list[Row]:
     """Read what machines sent in the last runs of nodes, where these failed.
 
     :returns: rows with ``node_uuid``, ``uuid``, ``created_at``,
         ``inventory`` and ``plugin_data``.
     """
-    runs = own_models.Run.__table__.c
-    return _rows(sa.select(
-        runs.node_uuid, runs.uuid, runs.created_at, runs.inventory,
-        runs.plugin_data).where(*_last_failed(node_uuids)))
+    with transaction.reader() as session:
+        return run.with_data(session, _last_of(node_uuids))
 
 
-def _last_failed(node_uuids: Collection[str]) -> list[sa.ColumnElement[Any]]:
-    """Return what holds of the last runs of nodes, where these failed."""
+def _last_of(node_uuids: Collection[str]) -> sa.ColumnElement[bool]:
+    """Return what holds of the last runs of nodes."""
     runs = own_models.Run.__table__.c
     last = sa.select(sa.func.max(runs.id)).where(
         runs.node_uuid.in_(node_uuids)).group_by(runs.node_uuid)
-    return [runs.id.in_(last), runs.inventory.is_not(None)]
+    found: sa.ColumnElement[bool] = runs.id.in_(last)
+    return found
 
 
 def _of_nodes(model: Any, node_ids: Iterable[int]) -> list[Row]:

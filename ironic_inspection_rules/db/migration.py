@@ -19,8 +19,10 @@ from alembic import script as alembic_script
 from alembic import util as alembic_util
 from oslo_db import exception as db_exc
 from oslo_db.sqlalchemy import enginefacade
+import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import models
 from ironic_inspection_rules.i18n import _
 
 VERSION_TABLE = 'ir_alembic_version'
@@ -94,6 +96,30 @@ def check() -> None:
             _('The tables of the inspection rules are too old (%(present)s), '
               'run "%(command)s upgrade".')
             % {'present': present, 'command': COMMAND})
+
+
+def tables() -> dict[str, int]:
+    """Return the names of the tables that are there, and their rows."""
+    engine = enginefacade.writer.get_engine()
+    there = set(sa.inspect(engine).get_table_names())
+    with engine.connect() as connection:
+        return {name: connection.execute(sa.select(
+            sa.func.count()).select_from(sa.table(name))).scalar_one()
+            for name in _names() if name in there}
+
+
+def drop() -> None:
+    """Remove all tables, that of the revision last."""
+    names = tables()
+    with enginefacade.writer.get_engine().begin() as connection:
+        for name in names:
+            sa.Table(name, sa.MetaData(), sa.Column('id')).drop(connection)
+
+
+def _names() -> list[str]:
+    metadata = models.Base.metadata
+    return [*(table.name for table in reversed(metadata.sorted_tables)),
+            VERSION_TABLE]
 
 
 def _run(command, revision: str | None) -> None:

@@ -19,6 +19,7 @@ from oslo_db.sqlalchemy import models
 from oslo_db.sqlalchemy import types as db_types
 import sqlalchemy as sa
 from sqlalchemy import orm
+from sqlalchemy.dialects import mysql
 
 from ironic_inspection_rules.engine import model
 
@@ -48,7 +49,24 @@ class _CompactDict(db_types.JsonEncodedDict):
         return _encode(value)
 
 
+class _Vars(db_types.JsonEncodedDict):
+    """A mapping, empty where a service of before has written none."""
+
+    cache_ok = True
+
+    def process_result_value(self, value: str | None, dialect: sa.Dialect
+                             ) -> dict[str, Any]:
+        return super().process_result_value(value, dialect) or {}
+
+
+_VARS: Any = _Vars(mysql_as_long=True)
 _COMPACT_DICT: Any = _CompactDict(mysql_as_long=True)
+
+DIGEST = sa.String(27)
+"""160 bits, as Base64 text that is safe in URLs."""
+
+_LONG_BINARY = sa.LargeBinary().with_variant(mysql.LONGBLOB(), 'mysql',
+                                             'mariadb')
 
 
 class Rule(models.TimestampMixin, Base):
@@ -87,6 +105,7 @@ class Rule(models.TimestampMixin, Base):
                            nullable=False)
     actions = sa.Column(db_types.JsonEncodedList(mysql_as_long=True),
                         nullable=False)
+    vars = sa.Column(_VARS, nullable=True)
     position = sa.Column(sa.Double, nullable=True)
 
 
@@ -159,7 +178,9 @@ class Request(models.TimestampMixin, Base):
     deliveries, ``lock_failures`` those since the last attempt that found the
     node locked. ``due_at`` is when the queue may act on the request, in
     seconds of the database's own clock: deliver it, or find its worker dead;
-    NULL is never. ``sender`` is the address that the data came from.
+    NULL is never; once it is done, to see that its node is in a final state.
+    ``sender`` is the address that the data came from, ``inspection_began_at``
+    when the inspection did that they belong to, as the node says.
     """
 
     __tablename__ = 'ir_requests'
@@ -169,6 +190,8 @@ class Request(models.TimestampMixin, Base):
                             name='uniq_ir_requests0open_node_uuid'),
         sa.Index('ir_requests_node_uuid_idx', 'node_uuid'),
         sa.Index('ir_requests_due_at_idx', 'due_at'),
+        sa.Index('ir_requests_state_due_at_idx', 'state', 'due_at'),
+        sa.Index('ir_requests_finished_at_idx', 'finished_at'),
         TABLE_ARGS,
     )
 
@@ -185,6 +208,7 @@ class Request(models.TimestampMixin, Base):
                               server_default='0')
     worker = sa.Column(sa.String(255), nullable=True)
     sender = sa.Column(sa.String(255), nullable=True)
+    inspection_began_at = sa.Column(sa.DateTime, nullable=True)
     due_at = sa.Column(sa.Double, nullable=True)
     started_at = sa.Column(sa.DateTime, nullable=True)
     finished_at = sa.Column(sa.DateTime, nullable=True)
@@ -221,14 +245,17 @@ class Run(models.TimestampMixin, Base):
     """What the rules did in one inspection of a node.
 
     ``created_at`` is when it ended, ``revision`` that of the rules it ran,
-    ``phases`` what they did. ``inventory`` and ``plugin_data`` are what the
-    machine sent, of a run that failed.
+    ``phases`` what they did. ``content`` is the digest of what the machine
+    sent, of a run that failed. Older releases have it in ``inventory`` and
+    ``plugin_data`` instead. ``hidden`` are the places where values of
+    sensitive rules are since.
     """
 
     __tablename__ = 'ir_runs'
     __table_args__ = (
         sa.UniqueConstraint('uuid', name='uniq_ir_runs0uuid'),
         sa.Index('ir_runs_node_uuid_idx', 'node_uuid'),
+        sa.Index('ir_runs_content_idx', 'content'),
         TABLE_ARGS,
     )
 
@@ -244,11 +271,15 @@ class Run(models.TimestampMixin, Base):
     started_at = sa.Column(sa.DateTime, nullable=True)
     phases = orm.deferred(
         sa.Column(_COMPACT_DICT, nullable=False))
+    content = sa.Column(DIGEST, nullable=True)
     inventory = orm.deferred(
         sa.Column(db_types.JsonEncodedDict(mysql_as_long=True),
                   nullable=True))
     plugin_data = orm.deferred(
         sa.Column(db_types.JsonEncodedDict(mysql_as_long=True),
+                  nullable=True))
+    hidden = orm.deferred(
+        sa.Column(db_types.JsonEncodedList(mysql_as_long=True),
                   nullable=True))
 
 
@@ -271,3 +302,105 @@ class RuleStatistics(Base):
     seconds = sa.Column(sa.Double, nullable=False)
     last_matched_at = sa.Column(sa.DateTime, nullable=True)
     last_matched_node = sa.Column(sa.String(36), nullable=True)
+
+
+class Content(Base):
+    """A JSON document, stored once however many rows name its digest.
+
+    ``frame`` is what is left of it without its sections, compressed,
+    ``size`` the characters of the whole as JSON. ``used_at`` is when somebody
+    last made sure that it is there, in seconds of the database's own clock:
+    what nobody names is removed some time after that.
+    """
+
+    __tablename__ = 'ir_contents'
+    __table_args__ = (
+        sa.Index('ir_contents_used_at_idx', 'used_at'),
+        TABLE_ARGS,
+    )
+
+    digest = sa.Column(DIGEST, primary_key=True)
+    used_at = sa.Column(sa.Double, nullable=False)
+    size = sa.Column(sa.Integer, nullable=False)
+    frame = sa.Column(_LONG_BINARY, nullable=False)
+
+
+class ContentSection(Base):
+    """Which sections a document has, in the order of their places."""
+
+    __tablename__ = 'ir_content_sections'
+    __table_args__ = (
+        sa.Index('ir_content_sections_section_idx', 'section'),
+        TABLE_ARGS,
+    )
+
+    content = sa.Column(DIGEST, primary_key=True)
+    position = sa.Column(sa.Integer, primary_key=True, autoincrement=False)
+    section = sa.Column(DIGEST, nullable=False)
+
+
+class Section(Base):
+    """A part of documents: ``data`` is its JSON text, compressed."""
+
+    __tablename__ = 'ir_sections'
+    __table_args__ = (
+        sa.Index('ir_sections_used_at_idx', 'used_at'),
+        TABLE_ARGS,
+    )
+
+    digest = sa.Column(DIGEST, primary_key=True)
+    used_at = sa.Column(sa.Double, nullable=False)
+    data = sa.Column(_LONG_BINARY, nullable=False)
+
+
+class KeptInventory(Base):
+    """What one inspection found, and what the rules made of it.
+
+    ``content`` is the digest of a document, and ``patch`` makes of it what
+    this inspection's is: what changes each time is small. ``parts`` is the
+    digest of what was known of the machine's parts then. ``changed`` says
+    that they were others than the time before.
+    """
+
+    __tablename__ = 'ir_inventories'
+    __table_args__ = (
+        sa.UniqueConstraint('uuid', name='uniq_ir_inventories0uuid'),
+        sa.Index('ir_inventories_node_uuid_idx', 'node_uuid'),
+        sa.Index('ir_inventories_created_at_idx', 'created_at'),
+        sa.Index('ir_inventories_content_idx', 'content'),
+        sa.Index('ir_inventories_parts_idx', 'parts'),
+        TABLE_ARGS,
+    )
+
+    id = sa.Column(sa.Integer, primary_key=True, autoincrement=True)
+    uuid = sa.Column(sa.String(36), nullable=False)
+    node_uuid = sa.Column(sa.String(36), nullable=False)
+    created_at = sa.Column(sa.DateTime, nullable=False)
+    interface = sa.Column(sa.String(255), nullable=True)
+    changed = sa.Column(sa.Boolean, nullable=False)
+    content = sa.Column(DIGEST, nullable=False)
+    parts = sa.Column(DIGEST, nullable=False)
+    patch = orm.deferred(sa.Column(_LONG_BINARY, nullable=True))
+
+
+class PartStay(Base):
+    """That a part was in a machine: from when, and until when.
+
+    A part has a row for each of its identities. ``ended_at`` is when it was
+    last found there, NULL as long as it is.
+    """
+
+    __tablename__ = 'ir_parts'
+    __table_args__ = (
+        sa.Index('ir_parts_identity_idx', 'identity'),
+        sa.Index('ir_parts_node_uuid_idx', 'node_uuid'),
+        TABLE_ARGS,
+    )
+
+    id = sa.Column(sa.Integer, primary_key=True, autoincrement=True)
+    identity = sa.Column(sa.String(255), nullable=False)
+    kind = sa.Column(sa.String(16), nullable=False)
+    label = sa.Column(sa.String(255), nullable=False)
+    node_uuid = sa.Column(sa.String(36), nullable=False)
+    began_at = sa.Column(sa.DateTime, nullable=False)
+    ended_at = sa.Column(sa.DateTime, nullable=True)

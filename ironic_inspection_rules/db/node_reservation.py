@@ -10,16 +10,22 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Ironic's lock of a node, by one statement each way.
+"""What the queue asks of Ironic's table of nodes, by one statement each.
 
-It is the column that Ironic's own tasks lock nodes by. Ironic's objects read
-the node before and after, and need a transaction each time.
+The lock of a node is the column that Ironic's own tasks lock nodes by. Its
+objects read the node before and after, and need a transaction each time.
 """
 
+from collections.abc import Collection
+import datetime
+
+from ironic.common import states
 from ironic.db.sqlalchemy import models
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import models as own_models
 from ironic_inspection_rules.db import request as db_request
 from ironic_inspection_rules.db import transaction
 
@@ -40,6 +46,85 @@ def release(session: orm.Session, node_uuid: str, holder: str) -> bool:
     :returns: whether it was locked by this holder.
     """
     return _replace(session, node_uuid, holder, None)
+
+
+@transaction.retried
+def list_reserved(prefix: str, limit: int) -> list[tuple[str, str]]:
+    """List nodes that are locked in a name with this beginning.
+
+    :returns: their UUIDs, and in which name.
+    """
+    column = models.Node.reservation
+    with transaction.reader() as session:
+        # A range of the index; the last character is one that no name has.
+        return [(uuid, holder) for uuid, holder in session.execute(
+            sa.select(models.Node.uuid, column)
+            .where(column >= prefix, column < prefix + '~')
+            .limit(limit))]
+
+
+def stop_clock(session: orm.Session, node_uuid: str,
+               starting: bool = False) -> datetime.datetime | None:
+    """Stop the timeout of an inspection whose data are accepted.
+
+    It is counted from a time in the node's row, by conductors too, and that
+    is removed. Ironic sets it anew when the data are processed. The node is
+    the first row that the transaction locks, as in all that lock both.
+
+    :param starting: whether its machine is still to be powered on.
+    :returns: when the inspection began; None if the node has been here
+        before, or is new.
+    :raises: NotInInspection if the node waits for no data any more: to accept
+        them would be a promise that nobody can keep.
+    """
+    column = models.Node.inspection_started_at
+    began: datetime.datetime | None = session.execute(
+        sa.select(column)
+        .where(models.Node.uuid == node_uuid, column.is_not(None),
+               models.Node.provision_state == (
+                   states.INSPECTING if starting else states.INSPECTWAIT))
+        .with_for_update()).scalar_one_or_none()
+    if began is not None:
+        set_clock(session, node_uuid, None)
+    elif not starting:
+        present = session.execute(
+            sa.select(models.Node.provision_state)
+            .where(models.Node.uuid == node_uuid)).scalar_one_or_none()
+        if present not in (None, states.INSPECTWAIT, states.ENROLL):
+            raise exceptions.NotInInspection(node_uuid, present)
+    return began
+
+
+def set_clock(session: orm.Session, node_uuid: str,
+              began: datetime.datetime | None) -> None:
+    """Have the timeout of an inspection count from a time.
+
+    :param began: in UTC; None to have it stand still.
+    """
+    session.execute(
+        sa.update(models.Node)
+        .where(models.Node.uuid == node_uuid,
+               models.Node.provision_state.in_(
+                   (states.INSPECTING, states.INSPECTWAIT)))
+        .values(inspection_started_at=began)
+        .execution_options(synchronize_session=False))
+
+
+def served_by(drivers: Collection[str], conductor_groups: Collection[str]
+              ) -> sa.ColumnElement[bool]:
+    """Describe the requests whose nodes a worker can reach.
+
+    :param drivers: hardware types.
+    :param conductor_groups: empty for all.
+    :returns: a condition on requests; one of a deleted node meets it too.
+    """
+    node = models.Node
+    of_others = [node.driver.not_in(drivers)]
+    if conductor_groups:
+        of_others.append(node.conductor_group.not_in(
+            [group.lower() for group in conductor_groups]))
+    return ~sa.exists().where(
+        node.uuid == own_models.Request.node_uuid, sa.or_(*of_others))
 
 
 def _replace(session: orm.Session, node_uuid: str, present: str | None,

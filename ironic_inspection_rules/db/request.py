@@ -16,6 +16,7 @@ Whoever changes an open request names the token of a delivery; the change
 happens only if that is still the last one.
 """
 
+from collections.abc import Callable
 from collections.abc import Mapping
 import datetime
 from typing import Any
@@ -38,7 +39,10 @@ OPEN: sa.ColumnElement[bool] = models.Request.open_node_uuid.is_not(None)
 
 @transaction.retried
 def find_or_create_request(
-        values: Mapping[str, Any], data: Mapping[str, Any] | None
+        values: Mapping[str, Any], data: Mapping[str, Any] | None,
+        accept: Callable[[orm.Session], datetime.datetime | None],
+        why_over: Callable[[models.Request, datetime.datetime | None],
+                           str | None], over: str
 ) -> tuple[models.Request, bool]:
     """Store a request, due at once, of a node that has no open one.
 
@@ -46,22 +50,43 @@ def find_or_create_request(
         ``state``, and ``version``, that of the versioned object which can
         show the row, are required.
     :param data: as for :func:`unprocessed.put`.
+    :param accept: called within the transaction; returns when the node's
+        inspection began, if this is the first of it that is accepted.
+    :param why_over: called with the open request that there is, and what
+        ``accept`` returned; returns why that one ends, None if it does not.
+    :param over: the state that it ends in.
     :returns: the open request of the node, and whether it is the new one.
     :raises: RequestPending if somebody else stores one meanwhile.
     """
     node_uuid = values['node_uuid']
     try:
         with transaction.writer() as session:
+            began = accept(session)
             if present := _open_request(session, node_uuid):
-                return present, False
+                reason = why_over(present, began)
+                if reason is None:
+                    return present, False
+                _supersede(session, present.id, over, reason)
+                began = began or present.inspection_began_at
             row = models.Request(
                 **values, open_node_uuid=node_uuid,
-                due_at=clock.now(),
+                inspection_began_at=began, due_at=clock.now(),
                 unprocessed_id=unprocessed.put(session, node_uuid, data))
             session.add(row)
             return row, True
     except db_exc.DBDuplicateEntry as exc:
         raise exceptions.RequestPending(node_uuid) from exc
+
+
+def _supersede(session: orm.Session, id_: Any, state: str,
+               reason: str) -> None:
+    """End a request; whoever processes it commits nothing any more."""
+    session.execute(
+        sa.update(models.Request).where(models.Request.id == id_)
+        .values(state=state, last_error=reason, open_node_uuid=None,
+                checkpoints={}, due_at=None, finished_at=timeutils.utcnow(),
+                token=models.Request.token + 1)
+        .execution_options(synchronize_session=False))
 
 
 @transaction.retried
@@ -127,8 +152,9 @@ def finish_request(uuid: str, token: int, state: str, error: str | None,
 
     :param state: the state that it is in from now on.
     :param present_state: the state that it has to be in, None for any.
-    :param session: a transaction to be part of, which unlocks the node too:
-        nobody has to look after the lock then. None for one of its own.
+    :param session: a transaction to be part of, which leaves the node in a
+        final state and unlocked. None for one of its own: the node is seen
+        to later.
     :returns: whether it was, and the delivery is the last one.
     """
     return change_request(uuid, token, {
@@ -136,6 +162,27 @@ def finish_request(uuid: str, token: int, state: str, error: str | None,
         'checkpoints': {}, 'finished_at': timeutils.utcnow(),
         **({} if session is None else {'due_at': None})},
         present_state=present_state, session=session)
+
+
+@transaction.retried
+def settle_request(uuid: str, token: int,
+                   session: orm.Session | None = None) -> None:
+    """Note that the node of an ended request is in a final state.
+
+    :param token: that of the delivery that has seen to it.
+    :param session: a transaction to be part of, None for one of its own.
+    """
+    statement = (sa.update(models.Request)
+                 .where(models.Request.uuid == uuid,
+                        models.Request.token == token,
+                        models.Request.open_node_uuid.is_(None))
+                 .values(due_at=None)
+                 .execution_options(synchronize_session=False))
+    if session is not None:
+        session.execute(statement)
+        return
+    with transaction.writer() as own:
+        own.execute(statement)
 
 
 @transaction.retried
@@ -177,17 +224,31 @@ def list_requests(filters: Mapping[str, Any], limit: int | None = None,
             query.order_by(models.Request.id).limit(limit)).scalars())
 
 
-@transaction.retried
-def destroy_done_requests(before: datetime.datetime) -> int:
+def destroy_done_requests(before: datetime.datetime, limit: int) -> int:
     """Remove requests that were done before a point in time, in UTC.
 
+    Those whose nodes are still to be seen to stay.
+
+    :param limit: how many to remove at most, the oldest first.
     :returns: how many there were.
     """
-    with transaction.writer() as session:
-        return session.execute(
-            sa.delete(models.Request)
-            .where(models.Request.finished_at < before)
-            .execution_options(synchronize_session=False)).rowcount
+    destroyed = 0
+    while destroyed < limit and (count := _destroy_chunk(
+            min(unprocessed.CHUNK, limit - destroyed),
+            sa.and_(models.Request.finished_at < before,
+                    models.Request.due_at.is_(None)))):
+        destroyed += count
+    return destroyed
+
+
+@transaction.retried
+def _destroy_chunk(limit: int, condition: sa.ColumnElement[bool]) -> int:
+    row = models.Request
+    with transaction.reader() as session:
+        ids = list(session.execute(
+            sa.select(row.id).where(condition)
+            .order_by(row.finished_at).limit(limit)).scalars())
+    return unprocessed.destroy(row, ids)
 
 
 def change(session: orm.Session, uuid: str, token: int,

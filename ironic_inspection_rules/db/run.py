@@ -21,6 +21,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import content
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import text
 from ironic_inspection_rules.db import transaction
@@ -34,6 +35,10 @@ _KEPT = (sa.select(_RUNS.c.id, _RUNS.c.uuid)
          .where(_RUNS.c.node_uuid == sa.bindparam('node_uuid'))
          .order_by(_RUNS.c.id.desc()))
 _INSERT = sa.insert(_RUNS)
+
+HAS_DATA = sa.or_(_RUNS.c.content.is_not(None),
+                  # A service that is still to be upgraded has them there.
+                  _RUNS.c.inventory.is_not(None))
 _DELETE = sa.delete(_RUNS).where(
     _RUNS.c.id.in_(sa.bindparam('ids', expanding=True)))
 
@@ -113,19 +118,49 @@ def get_run(node_uuid: str, uuid: str) -> models.Run:
 
 
 @transaction.retried
-def get_data(node_uuid: str) -> models.Run | None:
+def get_data(node_uuid: str) -> dict[str, Any] | None:
     """Read what the machine sent in the node's last run, if it failed.
 
-    :returns: the run with its data, None if the last one has none.
+    :returns: ``uuid`` and ``created_at`` of the run, ``inventory`` and
+        ``plugin_data``; None if there are no data of the last one.
     """
     with transaction.reader() as session:
-        row = session.execute(
-            sa.select(models.Run)
-            .options(orm.undefer(models.Run.inventory),
-                     orm.undefer(models.Run.plugin_data))
-            .where(models.Run.node_uuid == node_uuid)
-            .order_by(models.Run.id.desc()).limit(1)).scalar_one_or_none()
-    return row if row is not None and row.inventory is not None else None
+        last = session.execute(
+            sa.select(sa.func.max(_RUNS.c.id))
+            .where(_RUNS.c.node_uuid == node_uuid)).scalar()
+        return next(iter(with_data(session, _RUNS.c.id == last)), None)
+
+
+def with_data(session: orm.Session, *conditions: Any
+              ) -> list[dict[str, Any]]:
+    """Read runs with what the machines sent, where that is kept.
+
+    :returns: with the keys of :func:`get_data` and ``node_uuid``.
+    """
+    rows = [dict(row._mapping) for row in session.execute(sa.select(
+        _RUNS.c.node_uuid, _RUNS.c.uuid, _RUNS.c.created_at,
+        _RUNS.c.inventory, _RUNS.c.plugin_data, _RUNS.c.content)
+        .where(*conditions, HAS_DATA))]
+    documents = content.get(session.connection(), [
+        row['content'] for row in rows if row['content']])
+    for row in rows:
+        row.update(documents.get(row.pop('content'), {}))
+    return [row for row in rows if row['inventory'] is not None]
+
+
+@transaction.retried
+def get_hidden(node_uuids: Collection[str]) -> dict[str, Any]:
+    """Read where the last runs of nodes left values of sensitive rules.
+
+    :returns: the places by UUID of the node; none of nodes without any.
+    """
+    newest = (sa.select(sa.func.max(_RUNS.c.id))
+              .where(_RUNS.c.node_uuid.in_(node_uuids))
+              .group_by(_RUNS.c.node_uuid))
+    with transaction.reader() as session:
+        return {row.node_uuid: row.hidden for row in session.execute(
+            sa.select(_RUNS.c.node_uuid, _RUNS.c.hidden)
+            .where(_RUNS.c.id.in_(newest))) if row.hidden}
 
 
 @transaction.retried

@@ -13,6 +13,7 @@
 """Transactions on the database that Ironic is configured with."""
 
 from collections.abc import Callable
+from collections.abc import Iterator
 import contextlib
 import threading
 from typing import Any
@@ -35,9 +36,77 @@ def writer() -> contextlib.AbstractContextManager[orm.Session]:
     return enginefacade.writer.using(_CONTEXT)
 
 
+@contextlib.contextmanager
+def writer_without_gaps() -> Iterator[orm.Session]:
+    """Open a transaction that locks rows only.
+
+    MySQL by default locks what lies between the rows of a range as well, and
+    rows that it looked at and found to be others. It takes two statements
+    more, which is why not all transactions are like this.
+    """
+    with writer() as session:
+        if session.get_bind().dialect.name != 'sqlite':
+            session.connection(execution_options={
+                'isolation_level': 'READ COMMITTED'})
+        yield session
+
+
 def plain_writer() -> contextlib.AbstractContextManager[sa.Connection]:
     """Open a transaction without a session, which takes less time."""
     return enginefacade.writer.connection.using(_CONTEXT)
+
+
+def bound(engine: sa.Engine, seconds: float) -> None:
+    """Have neither side of a connection wait for ever.
+
+    A process that stops in the middle of a transaction loses its locks: the
+    database ends the transaction. An answer that does not come is an error.
+
+    :param engine: what makes the connections from now on.
+    :param seconds: how long a transaction may do nothing; twice as long an
+        answer may take.
+    """
+    family = engine.dialect.name
+    if family == 'sqlite' or getattr(engine, _BOUND, False):
+        return
+    setattr(engine, _BOUND, True)
+    parameters: dict[str, Any] = {}
+    if engine.dialect.driver == 'pymysql':
+        parameters = {'read_timeout': 2 * seconds,
+                      'write_timeout': 2 * seconds}
+    elif engine.dialect.driver == 'psycopg2':
+        parameters = {'tcp_user_timeout': int(2000 * seconds),
+                      'keepalives_idle': max(int(seconds), 1),
+                      'keepalives_interval': max(int(seconds / 3), 1)}
+
+    def add_timeouts(dialect: Any, record: Any, args: Any,
+                     given: dict[str, Any]) -> None:
+        for name, value in parameters.items():
+            given.setdefault(name, value)
+
+    def end_idle_transactions(connection: Any, record: Any) -> None:
+        with contextlib.closing(connection.cursor()) as cursor:
+            if family == 'postgresql':
+                cursor.execute('SET SESSION idle_in_transaction_session_'
+                               f'timeout = {int(1000 * seconds)}')
+                connection.commit()
+            elif _is_mariadb(connection):
+                cursor.execute('SET SESSION idle_transaction_timeout = '
+                               f'{max(int(seconds), 1)}')
+    sa.event.listen(engine, 'do_connect', add_timeouts)
+    sa.event.listen(engine, 'connect', end_idle_transactions)
+    # Connections that there are have not been told.
+    engine.dispose()
+
+
+_BOUND = '_ir_is_bound'
+
+
+def _is_mariadb(connection: Any) -> bool:
+    """Whether it is MariaDB; MySQL has no such limit."""
+    with contextlib.closing(connection.cursor()) as cursor:
+        cursor.execute('SELECT VERSION()')
+        return 'mariadb' in cursor.fetchone()[0].lower()
 
 
 def _is_sqlite_lock(exc: Exception) -> bool:

@@ -23,7 +23,7 @@ from sqlalchemy import orm
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import transaction
 
-_CHUNK = 500
+CHUNK = 500
 """How many values a statement is given at most."""
 
 
@@ -67,26 +67,62 @@ def list_nodes(after: str, limit: int) -> list[str]:
     :param after: the UUID before the first one, '' to begin.
     :param limit: how many to read at most.
     """
-    queries: list[Any] = [
-        sa.select(table.node_uuid).where(table.node_uuid > after)
+    # Each branch reads its index from where it begins, and no further.
+    branches = [
+        sa.select(sa.select(table.node_uuid).where(table.node_uuid > after)
+                  .distinct().order_by(table.node_uuid).limit(limit)
+                  .subquery())
         for table in (models.Request.__table__.c,
                       models.InspectionData.__table__.c)]
     with transaction.reader() as session:
         return list(session.execute(
-            sa.union(*queries).order_by('node_uuid').limit(limit)).scalars())
+            sa.union(*branches).order_by('node_uuid').limit(limit)).scalars())
+
+
+def destroy_nodes(node_uuids: Collection[str]) -> None:
+    """Remove all requests and data of nodes.
+
+    What somebody has locked stays until the next time.
+    """
+    remaining = sorted(node_uuids)
+    while remaining:
+        chunk, remaining = remaining[:CHUNK], remaining[CHUNK:]
+        for table in (models.Request, models.InspectionData):
+            _destroy_of_nodes(table, chunk)
 
 
 @transaction.retried
-def destroy_nodes(node_uuids: Collection[str]) -> None:
-    """Remove all requests and data of nodes."""
-    remaining = sorted(node_uuids)
-    while remaining:
-        chunk, remaining = remaining[:_CHUNK], remaining[_CHUNK:]
-        with transaction.writer() as session:
-            for table in (models.Request, models.InspectionData):
-                session.execute(sa.delete(table)
-                                .where(table.node_uuid.in_(chunk))
+def _destroy_of_nodes(table: Any, node_uuids: Sequence[str]) -> None:
+    with transaction.reader() as session:
+        ids = list(session.execute(
+            sa.select(table.id).where(table.node_uuid.in_(node_uuids))
+        ).scalars())
+    while ids:
+        chunk, ids = ids[:CHUNK], ids[CHUNK:]
+        destroy(table, chunk)
+
+
+def destroy(table: Any, ids: Sequence[int]) -> int:
+    """Remove rows that nobody has locked.
+
+    :returns: how many there were.
+    """
+    if not ids:
+        return 0
+    with transaction.writer_without_gaps() as session:
+        unlocked = list(session.execute(
+            sa.select(table.id).where(table.id.in_(ids))
+            .with_for_update(skip_locked=True)).scalars())
+        if len(unlocked) < len(ids):
+            # One by one: MySQL looks at all rows of a small table if it is
+            # asked for several, and waits for each.
+            for id_ in unlocked:
+                session.execute(sa.delete(table).where(table.id == id_)
                                 .execution_options(synchronize_session=False))
+        elif unlocked:
+            session.execute(sa.delete(table).where(table.id.in_(unlocked))
+                            .execution_options(synchronize_session=False))
+        return len(unlocked)
 
 
 def _last(session: orm.Session,

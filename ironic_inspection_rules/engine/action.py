@@ -19,54 +19,109 @@ from oslo_utils import strutils
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import arguments
 from ironic_inspection_rules.engine import call as engine_call
+from ironic_inspection_rules.engine import condition as engine_condition
+from ironic_inspection_rules.engine import field_template
+from ironic_inspection_rules.engine import hiding
+from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import loop as engine_loop
+from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.i18n import _
 
 Operation = typing.Mapping[str, typing.Any]
 Roots = dict[str, typing.Any]
 WorkingCopy = working_copy.WorkingCopy
 
+Asked = typing.Callable[[int, bool, Roots], None]
+"""Takes the number of a condition of an action, its result, and the data."""
+
 CLEANUP = 'cleanup'
 """The argument with the value that undoing an action sets."""
+
+_WRITTEN = frozenset(('value', 'names', CLEANUP))
+"""Arguments that say what is written, not where."""
 
 
 class Action:
     """An action of a rule.
 
     ``name`` is its op, ``reverts`` tells whether it is undone where its rule
-    does not match (blueprint 000 "Plugins").
+    does not match (blueprint 000 "Plugins"). ``when`` has its conditions,
+    ``loop`` the loop around it and them.
 
     :param operation: an action that passed validation.
     :param ops: the actions there are.
     """
 
-    __slots__ = ('_call', '_items', '_plugin', '_undo', 'name', 'reverts')
+    __slots__ = ('_call', '_fields', '_items', '_operation', '_plugin',
+                 '_reads', '_undo', 'loop', 'name', 'reverts', 'when')
 
-    def __init__(self, operation: Operation,
-                 ops: registry.Registry) -> None:
+    def __init__(self, operation: Operation, ops: registry.Registry,
+                 when: tuple[engine_condition.Condition, ...] = ()) -> None:
         self.name = operation['op']
+        self.when = when
+        self._operation = operation
+        self._reads: tuple[hiding.Place, ...] | None = None
+        self._fields: list[interpolation.Field] | None = None
         op = ops.actions[self.name.strip()]
         self.reverts = reverts(operation, op)
         self._plugin = op.plugin
-        loop = engine_loop.Loop.of(operation.get('loop'))
+        self.loop = loop = engine_loop.Loop.of(operation.get('loop'))
         self._call = engine_call.Call(op, operation.get('args'), loop=loop)
         self._undo = (_undo(op, operation.get('args'), loop)
                       if self.reverts else self._call)
         self._items = None if loop is None else (
             engine_loop.compile_items(operation['loop']))
 
-    def apply(self, target: WorkingCopy, roots: Roots) -> None:
-        """Carry the action out on the target.
+    @property
+    def reads(self) -> tuple[hiding.Place, ...]:
+        """The places that it is carried out on, found when first asked for."""
+        if self._reads is None:
+            self._reads = hiding.reads(self._operation)
+            if self._plugin.NEEDS_VIEW:
+                self._reads = ((hiding.EVERYTHING, ()),)
+        return self._reads
+
+    def hides_path(self, hidden: hiding.Hidden) -> bool:
+        """Tell whether the place that it writes to may be a hidden value."""
+        bound, _problems = self._call.op.signature.bind(
+            self._operation.get('args'))
+        places = hiding.reads([value for name, value in bound.items()
+                               if name not in _WRITTEN])
+        if any(root == interpolation.ITEM for root, _path in places):
+            places += hiding.reads(self._operation.get('loop'))
+        return self._plugin.NEEDS_VIEW or hidden.shows_any(places)
+
+    def apply(self, target: WorkingCopy, roots: Roots,
+              asked: Asked = lambda number, holds, roots: None) -> bool:
+        """Carry the action out on the target where its conditions hold.
 
         :param roots: the data by root name.
+        :param asked: is told of each of its conditions that is checked.
+        :returns: whether it was carried out at all.
         :raises: :class:`.exceptions.OperationError` where it cannot be.
         """
+        ran = not self.when
+
+        def step(target: WorkingCopy, roots: Roots) -> None:
+            nonlocal ran
+            for number, condition in enumerate(self.when):
+                holds = engine_condition.check_part(condition, roots)
+                asked(number, holds, roots)
+                if not holds:
+                    return
+            ran = True
+            self._apply_once(target, roots)
+
         items = self._items and self._items(roots)
         if isinstance(items, template.Missing):
             raise exceptions.MissingField(items.field)
-        self._for_each(items, self._apply_once, target, roots)
+        self._for_each(items, step if self.when else self._apply_once,
+                       target, roots)
+        return ran
 
     def revert(self, target: WorkingCopy, roots: Roots) -> None:
         """Undo the action on the target; what is missing is fine."""
@@ -91,15 +146,58 @@ class Action:
         rendered = self._call.render(roots)
         if isinstance(rendered, template.Missing):
             raise exceptions.MissingField(rendered.field)
+        if not self._plugin.TELLS:
+            self._refuse_masked(target, roots)
+        elif target.journal.copies:
+            rendered.update({name: self._shown(name, target, roots)
+                             for name in self._plugin.TELLS
+                             if name in rendered})
         view = [roots] if self._plugin.NEEDS_VIEW else []
         self._plugin(target, *view, **self._call.literals, **rendered)
+
+    def _refuse_masked(self, target: WorkingCopy, roots: Roots) -> None:
+        """Refuse to write ``******`` in the place of a secret.
+
+        :raises: :class:`.exceptions.OperationError` that names the field.
+        """
+        if roots is target.roots:
+            return
+        if self._fields is None:
+            self._fields = hiding.fields(self._operation.get('args'))
+        for field in self._fields:
+            if field.root and masking.is_masked(field.root, _steps(
+                    field, roots), roots, target.roots):
+                raise exceptions.OperationError(
+                    _('field {%s} is or has a secret that is hidden from the '
+                      'rule') % field.text)
+
+    def _shown(self, name: str, target: WorkingCopy,
+               roots: Roots) -> typing.Any:
+        """Return an argument as people may read it."""
+        if self._items is not None:
+            return masking.MASK
+        view = hiding.shown(roots, self.reads, target.journal.hidden)
+        try:
+            value = self._call.varying[name].render(view)
+        except Exception:
+            return masking.MASK
+        return masking.MASK if isinstance(value, template.Missing) else value
 
     def _revert_once(self, target: WorkingCopy, roots: Roots) -> None:
         rendered = self._undo.render(roots)
         if not isinstance(rendered, template.Missing):
+            self._refuse_masked(target, roots)
             view = [roots] if self._plugin.NEEDS_VIEW else []
             self._plugin.revert(target, *view, **self._undo.literals,
                                 **rendered)
+
+
+def _steps(field: interpolation.Field, roots: Roots) -> data_path.Path:
+    """Return the path of a field in the data of its root."""
+    if field.root in field_template.PORT_ROOTS and field.steps:
+        index = field_template.find_port(roots[field.root], field.steps[0])
+        return (str(index), *field.steps[1:])
+    return field.steps
 
 
 def reverts(operation: Operation, op: registry.Op) -> bool:

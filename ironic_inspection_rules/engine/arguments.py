@@ -18,6 +18,7 @@ defaults and, by annotation, types (spec 003 "Developer impact").
 
 import dataclasses
 import inspect
+import math
 import typing
 
 from oslo_utils import strutils
@@ -196,7 +197,10 @@ def _read_number(kind: type) -> typing.Callable[[typing.Any], typing.Any]:
     def read(value: typing.Any) -> typing.Any:
         if isinstance(value, bool):
             raise TypeError
-        return kind(value)
+        number = kind(value)
+        if not -math.inf < number < math.inf:
+            raise ValueError
+        return number
     return read
 
 

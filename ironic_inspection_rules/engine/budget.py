@@ -68,7 +68,7 @@ class Budget:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self._left = limits.operations
-        self._look_below = self._left - _LOOK_EVERY
+        self._look_below = max(self._left - _LOOK_EVERY, 0)
         self._room = limits.size
         self._deadline = time.monotonic() + limits.time
 
@@ -86,8 +86,7 @@ class Budget:
             raise exceptions.BudgetExceeded(
                 _('the phase does more than %d operations')
                 % self.limits.operations)
-        self._look_below = (self._left - _LOOK_EVERY
-                            if self._left > _LOOK_EVERY else 0)
+        self._look_below = max(self._left - _LOOK_EVERY, 0)
         self.check_time()
 
     def check_time(self) -> None:
@@ -128,6 +127,17 @@ class Budget:
             raise exceptions.BudgetExceeded(
                 _('the text is longer than %d characters') % self.limits.size)
         self.spend(length >> 8)
+
+    def make_value(self, value: typing.Any) -> None:
+        """Pay for a value that is made of others, and may repeat them.
+
+        :raises: :class:`.exceptions.BudgetExceeded` where it is too large, or
+            nested too deep.
+        """
+        if self._measure(value, 0) > self.limits.size:
+            raise exceptions.BudgetExceeded(
+                _('the value is larger than %d characters')
+                % self.limits.size)
 
     def write(self, value: typing.Any, depth: int,
               before: typing.Any = None) -> None:

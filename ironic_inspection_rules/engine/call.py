@@ -22,6 +22,7 @@ from ironic_inspection_rules.engine import path_template
 from ironic_inspection_rules.engine import pattern
 from ironic_inspection_rules.engine import pattern_template
 from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import template
 
 Missing = template.Missing
@@ -56,7 +57,7 @@ class Call:
                 self.literals[name] = arguments.convert(compiled, argument)
                 continue
             if missing is not ...:
-                compiled = _OrElse(compiled, missing)
+                compiled = rendering.OrElse(compiled, missing)
             if argument.converts and argument.type not in _COMPILERS and not (
                     argument.type is value.__class__ is list):
                 compiled = _Converted(compiled, argument)
@@ -90,12 +91,15 @@ def compile_argument(op: registry.Op, name: str, value: typing.Any,
     kind = op.signature.by_name[name].type
     if kind in _COMPILERS and value is not None:
         return _COMPILERS[kind](value, loop)
-    return template.compile_value(value)
+    compiled = template.compile_value(value)
+    return template.telling(compiled) if name in getattr(
+        op.plugin, 'TELLS', ()) else compiled
 
 
 def is_as_written(value: template.Template) -> bool:
     """Tell whether an argument is what its rule says, in no other form."""
-    return not isinstance(value, _Converted | _OrElse)
+    return not isinstance(
+        value, _Converted | rendering.OrElse)
 
 
 class _Converted(template.Template):
@@ -117,21 +121,3 @@ class _Converted(template.Template):
         if isinstance(value, Missing):
             return value
         return arguments.convert(value, self._argument)
-
-
-class _OrElse(template.Template):
-    """A value that is another one where a field is missing."""
-
-    __slots__ = ('_other', '_template')
-
-    def __init__(self, value: template.Template, other: typing.Any) -> None:
-        self._template = value
-        self._other = other
-
-    @property
-    def parts(self) -> typing.Iterable[typing.Any]:
-        return (self._template,)
-
-    def render(self, roots: template.Roots) -> typing.Any:
-        value = self._template.render(roots)
-        return self._other if isinstance(value, Missing) else value

@@ -17,6 +17,7 @@ once; applying a plan to a machine parses nothing.
 """
 
 import dataclasses
+import typing
 
 from ironic_inspection_rules.engine import action as engine_action
 from ironic_inspection_rules.engine import condition as engine_condition
@@ -25,6 +26,7 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import single_condition
+from ironic_inspection_rules.engine import template
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +35,9 @@ class CompiledRule:
 
     ``masked`` tells whether secrets are hidden from it, ``unexplained``
     whether nobody is told why it matches, ``decides_first`` whether it is
-    decided before the first action of any rule.
+    decided before the first action of any rule, ``reads_previous`` whether it
+    may ask for what the inspection before has stored. ``vars`` are names with
+    the values or, where these depend on the data, templates of them.
     """
 
     rule: model.Rule
@@ -42,6 +46,8 @@ class CompiledRule:
     conditions: tuple[engine_condition.Condition, ...]
     actions: tuple[engine_action.Action, ...]
     decides_first: bool
+    reads_previous: bool
+    vars: tuple[tuple[str, typing.Any], ...] = ()
 
 
 def compile_rule(rule: model.Rule, ops: registry.Registry,
@@ -61,12 +67,29 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
         mask_secrets == 'sensitive' and not rule.sensitive)
     conditions = tuple(_compile_condition(each, ops)
                        for each in rule.conditions)
-    actions = tuple(engine_action.Action(each, ops)
-                    for each in rule.actions)
+    actions = tuple(
+        engine_action.Action(each, ops, tuple(
+            _compile_condition(condition, ops,
+                               engine_loop.Loop.of(each.get('loop')))
+            for condition in each.get('when') or ()))
+        for each in rule.actions)
     unexplained = rule.sensitive if explained is None else not explained
     return CompiledRule(rule, masked, unexplained, conditions, actions, any(
         [*(each.decides_first for each in conditions),
-         *(each.reverts for each in actions)]))
+         *(each.reverts for each in actions)]),
+        any(map(_reads_previous, (rule.conditions, rule.actions,
+                                  rule.vars))),
+        tuple((name, template.compile_value(value))
+              for name, value in rule.vars.items()))
+
+
+def _reads_previous(value: typing.Any) -> bool:
+    """Tell whether the text anywhere in a value may be of such a field."""
+    if isinstance(value, typing.Mapping):
+        value = [*value, *value.values()]
+    if isinstance(value, list | tuple):
+        return any(map(_reads_previous, value))
+    return isinstance(value, str) and '{' in value and 'previous' in value
 
 
 def _compile_condition(operation: engine_condition.Operation,
@@ -75,7 +98,7 @@ def _compile_condition(operation: engine_condition.Operation,
                        ) -> engine_condition.Condition:
     """Compile a condition.
 
-    :param outer: the loop of the group it is in.
+    :param outer: the loop of the group or action it is in.
     """
     name, inverted = model.split_op(operation['op'])
     op = ops.conditions[name]

@@ -17,6 +17,7 @@ import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import sentence
@@ -36,7 +37,7 @@ class Condition(abc.ABC):
     name in there. ``is_simple`` tells that it has no loop and no parts.
     """
 
-    __slots__ = ('_sentence', 'op', 'operation', 'written_op')
+    __slots__ = ('_reads', '_sentence', 'op', 'operation', 'written_op')
 
     is_simple: typing.ClassVar[bool] = True
 
@@ -45,6 +46,21 @@ class Condition(abc.ABC):
         self.operation = operation
         self.written_op: str = operation['op']
         self._sentence: sentence.Sentence | None = None
+        self._reads: tuple[hiding.Place, ...] | None = None
+
+    @property
+    def reads(self) -> tuple[hiding.Place, ...]:
+        """The places that it is decided on, found when first asked for."""
+        if self._reads is None:
+            self._reads = hiding.reads(self.operation)
+            if self.needs_view:
+                self._reads = ((hiding.EVERYTHING, ()),)
+        return self._reads
+
+    @property
+    def needs_view(self) -> bool:
+        """Whether it may look at anything."""
+        return bool(self.op.plugin.NEEDS_VIEW)
 
     def sentence(self, loop: engine_loop.Loop | None) -> sentence.Sentence:
         """Return what says why it holds or does not.
@@ -93,14 +109,40 @@ class Group(Condition):
     def decides_first(self) -> bool:
         return any(part.decides_first for part in self.parts)
 
+    @property
+    def needs_view(self) -> bool:
+        return any(part.needs_view for part in self.parts)
+
     def check(self, roots: Roots) -> bool:
-        if self.op.plugin(_check(part, roots) for part in self.parts):
+        if self.op.plugin(check_part(part, roots) for part in self.parts):
             return not self._inverted
         return self._inverted
 
+    def deciding(self, roots: Roots) -> dict[int, bool]:
+        """Return the results of the parts that decide, by their numbers.
 
-def _check(part: Condition, roots: Roots) -> bool:
-    """Check a part of a group; an error names it."""
+        Where the last one that was asked leaves no need to ask another, as
+        the first that holds of ``any-of``, it alone decides.
+        """
+        results: list[bool] = []
+
+        def ask() -> typing.Iterator[bool]:
+            for part in self.parts:
+                results.append(check_part(part, roots))
+                yield results[-1]
+
+        self.op.plugin(ask())
+        if len(results) == len(self.parts):
+            # Is there a need for one more than there are?
+            more = iter([*results, False])
+            self.op.plugin(more)
+            if next(more, None) is None:
+                return dict(enumerate(results))
+        return {len(results) - 1: results[-1]}
+
+
+def check_part(part: Condition, roots: Roots) -> bool:
+    """Check a condition that is part of something; an error names it."""
     budget.current().spend()
     try:
         return part.check(roots)
@@ -117,14 +159,14 @@ def _check(part: Condition, roots: Roots) -> bool:
 class Looped(Condition):
     """A condition that is checked for each item of a loop."""
 
-    __slots__ = ('_items', '_multiple', 'condition')
+    __slots__ = ('_multiple', 'condition', 'items')
 
     is_simple = False
 
     def __init__(self, condition: Condition) -> None:
         super().__init__(condition.op, condition.operation)
         self.condition = condition
-        self._items = engine_loop.compile_items(condition.operation['loop'])
+        self.items = engine_loop.compile_items(condition.operation['loop'])
         self._multiple = condition.operation.get('multiple') or 'any'
 
     @property
@@ -132,17 +174,34 @@ class Looped(Condition):
         return self.condition.decides_first
 
     def check(self, roots: Roots) -> bool:
-        items = self._items(roots)
+        return self.find(roots).result
+
+    def find(self, roots: Roots) -> 'Found':
+        """Check the items, and find the one that decides."""
+        items = self.items(roots)
         if isinstance(items, Missing) or not items:
-            return False
-        first = 0
+            return Found(False, items)
+        first, asked = 0, items
         if self._multiple == 'first':
-            items = items[:1]
+            asked = items[:1]
         elif self._multiple == 'last':
-            first, items = len(items) - 1, items[-1:]
+            first, asked = len(items) - 1, items[-1:]
         decisive = self._multiple != 'all'
-        with engine_loop.iterate(items, roots, first) as each:
-            for _item in each:
+        with engine_loop.iterate(asked, roots, first) as each:
+            for number, _item in enumerate(each, first):
                 if self.condition.check(roots) is decisive:
-                    return decisive
-        return not decisive
+                    return Found(decisive, items, number)
+        return Found(not decisive, items,
+                     first if len(asked) < len(items) else None)
+
+
+class Found(typing.NamedTuple):
+    """What a loop was decided by.
+
+    ``decisive`` is the number of the item that did it, None where all of
+    them together did.
+    """
+
+    result: bool
+    items: list[typing.Any] | Missing
+    decisive: int | None = None

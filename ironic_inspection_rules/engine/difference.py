@@ -21,7 +21,7 @@ from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
 
-Hidden = typing.Collection[hiding.Place]
+Hidden = hiding.Hidden
 _Values = tuple[data_path.Path, typing.Any, typing.Any]
 
 
@@ -63,8 +63,8 @@ def _compare_traits(one: working_copy.Facts, other: working_copy.Facts,
     for op, some, others in (('remove', before, after),
                              ('add', after, before)):
         for name in sorted(set(some).difference(others)):
-            place = (working_copy.TRAITS, name)
-            if hiding.is_hidden(hidden, working_copy.NODE, place):
+            if hidden.covers(working_copy.NODE,
+                             (working_copy.TRAITS, name)):
                 name = masking.MASK
             changes.append(journal.Change(
                 working_copy.TRAITS, op, data_path.pointer([name]),
@@ -82,14 +82,21 @@ def _compare(root: str, one: dict[str, typing.Any],
     :param start: where they are in the root.
     :param name: what a change calls the root, if it is another name.
     """
-    changes = []
+    changes, hidden_ops = [], set()
     for path, before, after in _different(root, one, other, start, hidden):
         op = ('add' if before is data_path.ABSENT
               else 'remove' if after is data_path.ABSENT else 'replace')
         shown = [_shown(root, path, value, hidden)
                  for value in (after, before)]
+        told = path[len(start):]
+        if (root, path) in hidden:
+            if op in hidden_ops:
+                # It would look like the one before.
+                continue
+            hidden_ops.add(op)
+            told = (masking.MASK,)
         changes.append(journal.Change(
-            name or root, op, data_path.pointer(path[len(start):]), *shown))
+            name or root, op, data_path.pointer(told), *shown))
     return changes
 
 
@@ -116,6 +123,6 @@ def _shown(root: str, path: data_path.Path, value: typing.Any,
            hidden: Hidden) -> typing.Any:
     if value is data_path.ABSENT:
         return None
-    if hiding.is_hidden(hidden, root, path):
+    if hidden.covers(root, path):
         return masking.MASK
     return masking.mask_along(path, value)[1]

@@ -43,7 +43,7 @@ class Evaluation:
     facts: working_copy.Facts
     error: exceptions.RuleError | None = None
     audited: tuple[trace.RuleTrace, ...] = ()
-    hidden: frozenset[hiding.Place] = frozenset()
+    hidden: hiding.Hidden = dataclasses.field(default_factory=hiding.Hidden)
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return the full explanation as plain JSON data."""
@@ -61,8 +61,8 @@ def evaluate(
         facts: working_copy.Facts,
         phases: typing.Iterable[str] = model.PHASES,
         explain: bool = True,
-        limits: typing.Mapping[str, budget.Limits] = budget.BY_PHASE
-        ) -> Evaluation:
+        limits: typing.Mapping[str, budget.Limits] = budget.BY_PHASE,
+        hidden: hiding.Hidden | None = None) -> Evaluation:
     """Run phases one after another; nothing is saved, logged or called.
 
     Each phase finds the data as the one before it left them.
@@ -73,11 +73,12 @@ def evaluate(
     :param explain: trace also rules that do not match, with a reason for
         each condition.
     :param limits: what each phase may take.
+    :param hidden: places that sensitive rules have set before.
     """
     traces: list[trace.RuleTrace] = []
     changes: list[journal.Change] = []
     audited: list[trace.RuleTrace] = []
-    hidden: frozenset[hiding.Place] = frozenset()
+    hidden = hidden or hiding.Hidden()
     error = None
     for phase in filter(plans.get, phases):
         target = working_copy.WorkingCopy(
@@ -89,7 +90,7 @@ def evaluate(
         audited += outcome.audited
         if outcome.keeps_changes:
             changes += target.journal.changes
-            hidden |= target.journal.hidden
+            hidden = target.journal.hidden
             facts = _after(facts, target, outcome, phase)
         error = outcome.error
         if error:

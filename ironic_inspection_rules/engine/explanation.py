@@ -10,19 +10,26 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-"""Why a rule matches a machine or does not, condition by condition."""
+"""Why a rule matches a machine or does not, condition by condition.
+
+A reason tells of what decided: of the item or the part that did it by itself,
+with its number, or of the first of all of them.
+"""
 
 import typing
 
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import condition as engine_condition
+from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import loop as engine_loop
+from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.i18n import _
 
 Roots = dict[str, typing.Any]
 
+_MOST_ITEMS = 3
 
 Traces = tuple[trace.ConditionTrace, ...]
 
@@ -56,67 +63,111 @@ def explain(plan: compiler.CompiledRule, view: Roots,
         return tuple(each._replace(reason=None) for each in told)
     for index, (_op, result, reason) in enumerate(told):
         if reason is None:
-            told[index] = _explain(plan.conditions[index], result, view)
+            told[index] = _explain(plan.conditions[index], result, view, view)
     return tuple(told)
 
 
-def explain_match(plan: compiler.CompiledRule, view: Roots) -> Traces:
+def hide(condition: engine_condition.Condition, told: trace.ConditionTrace,
+         hidden: hiding.Hidden, view: Roots | None = None,
+         shown: Roots | None = None) -> trace.ConditionTrace:
+    """Mask the values in a reason that sensitive rules wrote.
+
+    :param told: how the condition was decided, with these values.
+    :param view: the data by root name, as the rule sees it; None where they
+        have changed since.
+    :param shown: the same without secrets.
+    """
+    if told.reason is None or not hidden.shows_any(condition.reads):
+        return told
+    reason = masking.MASK
+    if not (view is None or shown is None or told.result is None
+            or condition.needs_view):
+        try:
+            reason = _reason(condition, view, hiding.shown(
+                shown, condition.reads, hidden), None)
+        except Exception:
+            reason = masking.MASK
+    return told._replace(reason=reason)
+
+
+def explain_match(plan: compiler.CompiledRule, view: Roots,
+                  shown: Roots) -> Traces:
     """Tell why a rule matches, whose conditions all hold.
 
-    :param view: may hide secrets that the rule has seen.
+    :param view: the data by root name, as the rule sees it.
+    :param shown: the same; secrets that the rule has seen are hidden.
     """
     if plan.masked:
         return explain(plan, view)
-    return tuple([_explain(condition, True, view)
+    return tuple([_explain(condition, True, view, shown)
                   for condition in plan.conditions])
 
 
-def _explain(condition: engine_condition.Condition, result: bool | None,
-             view: Roots) -> trace.ConditionTrace:
+def reason(condition: engine_condition.Condition, view: Roots,
+           outer: engine_loop.Loop | None) -> str:
+    """Say what a condition of an action was decided on.
+
+    :param outer: the loop of the action.
+    """
     try:
-        reason = _reason(condition, view, None)
+        return _reason(condition, view, view, outer)
     except Exception as exc:
-        result, reason = None, str(exc)
+        return str(exc)
+
+
+def _explain(condition: engine_condition.Condition, result: bool | None,
+             view: Roots, shown: Roots) -> trace.ConditionTrace:
+    try:
+        reason = _reason(condition, view, shown, None)
+    except Exception as exc:
+        reason = str(exc)
     return trace.ConditionTrace(condition.written_op, result, reason)
 
 
 def _reason(condition: engine_condition.Condition, view: Roots,
-            outer: engine_loop.Loop | None) -> str:
+            shown: Roots, outer: engine_loop.Loop | None) -> str:
     if condition.is_simple:
-        return condition.sentence(outer).tell(view)
-    written = condition.operation.get('loop')
-    loop = engine_loop.Loop.of(written, outer)
+        return condition.sentence(outer).tell(shown)
+    loop = engine_loop.Loop.of(condition.operation.get('loop'), outer)
     if not isinstance(condition, engine_condition.Looped):
-        return _sentence(condition, view, loop)
-    items = engine_loop.compile_items(written)(view)
-    if isinstance(items, template.Missing):
-        return _('field {%s} does not exist') % items.field
-    if not items:
+        return _sentence(condition, view, shown, loop)
+    found = condition.find(view)
+    if isinstance(found.items, template.Missing):
+        return _('field {%s} does not exist') % found.items.field
+    if not found.items:
         return _('the loop has no items')
+    count = len(found.items)
+    numbers = range(min(count, _MOST_ITEMS))
+    if found.decisive is not None:
+        numbers = range(found.decisive, found.decisive + 1)
+    items = found.items if shown is view else condition.items(shown)
+    if isinstance(items, template.Missing) or len(items) != count:
+        return _('the items are hidden')
     sentences = []
-    with engine_loop.iterate(items[:3], view) as each:
-        sentences += [_sentence(condition.condition, view, loop)
-                      for _item in each]
-    if len(items) > 3:
-        sentences.append(_('%d more') % (len(items) - 3))
+    for number in numbers:
+        each = slice(number, number + 1)
+        with (engine_loop.iterate(found.items[each], view, number) as seen,
+              engine_loop.iterate(items[each], shown, number) as told):
+            next(seen)
+            next(told)
+            sentences.append(_('item %(number)d of %(count)d: %(reason)s') % {
+                'number': number + 1, 'count': count,
+                'reason': _sentence(condition.condition, view, shown, loop)})
+    if found.decisive is None and count > _MOST_ITEMS:
+        sentences.append(_('%d more') % (count - _MOST_ITEMS))
     return '; '.join(sentences)
 
 
 def _sentence(condition: engine_condition.Condition, view: Roots,
-              loop: engine_loop.Loop | None) -> str:
+              shown: Roots, loop: engine_loop.Loop | None) -> str:
     """Say what the condition was decided on."""
-    if isinstance(condition, engine_condition.Group):
-        return '; '.join(_part(part, view, loop) for part in condition.parts)
-    return condition.sentence(loop).tell(view)
-
-
-def _part(part: engine_condition.Condition, view: Roots,
-          loop: engine_loop.Loop | None) -> str:
-    """Say how a part of a group was decided, and on what."""
-    try:
-        result = _('holds') if part.check(view) else _('does not hold')
-        reason = _reason(part, view, loop)
-    except Exception as exc:
-        result, reason = _('fails'), str(exc)
-    return _('%(op)s %(result)s (%(reason)s)') % {
-        'op': part.written_op, 'result': result, 'reason': reason}
+    if not isinstance(condition, engine_condition.Group):
+        return condition.sentence(loop).tell(shown)
+    return '; '.join(
+        _('condition %(number)d of %(count)d: %(op)s %(result)s '
+          '(%(reason)s)') % {
+            'number': number + 1, 'count': len(condition.parts),
+            'op': condition.parts[number].written_op,
+            'result': _('holds') if result else _('does not hold'),
+            'reason': _reason(condition.parts[number], view, shown, loop)}
+        for number, result in condition.deciding(view).items())

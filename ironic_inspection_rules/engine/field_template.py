@@ -27,6 +27,15 @@ Template = rendering.Template
 
 PORT_ROOTS = ('ports', 'port_groups')
 
+SECOND_NAMES: typing.Mapping[str, tuple[data_path.Path, ...]] = {
+    'bmc_address': (('inventory', 'bmc_address'),
+                    ('inventory', 'bmc_v6address'))}
+"""Where else a field of plugin data is looked for, by its first step.
+
+ironic-inspector's hook ``validate_interfaces`` put the address of the BMC
+there, and spec 003 "Rules examples" relies on it; Ironic's hook does not.
+"""
+
 
 class Path(Template):
     """What is at a path in plain data; rules spend their time here."""
@@ -63,6 +72,30 @@ def _item(value: typing.Any, step: str) -> typing.Any:
 def costs_nothing(value: Template) -> bool:
     """Tell whether rendering a template spends nothing and cannot fail."""
     return isinstance(value, Path)
+
+
+class SecondName(Template):
+    """What is at a path of plugin data, or else where it has come from."""
+
+    __slots__ = ('_others', '_path')
+
+    def __init__(self, path: Template, steps: data_path.Path,
+                 missing: Missing) -> None:
+        self._path = path
+        self._others = [Path(other[0], (*other[1:], *steps[1:]), missing)
+                        for other in SECOND_NAMES[steps[0]]]
+
+    @property
+    def parts(self) -> typing.Iterable[typing.Any]:
+        return (self._path, *self._others)
+
+    def render(self, roots: Roots) -> typing.Any:
+        value = self._path.render(roots)
+        for other in self._others if isinstance(value, Missing) else ():
+            found = other.render(roots)
+            if found and not isinstance(found, Missing):
+                return found
+        return value
 
 
 class PortPath(Template):

@@ -29,6 +29,7 @@ most 8 deep. Null is also written none, and all three words also begin with
 a capital letter.
 """
 
+import math
 import re
 import typing
 
@@ -125,9 +126,17 @@ class Reader:
             return _unescape(string)
         number = self._match(_NUMBER)
         if number is not None:
-            text = number[0]
-            return int(text) if re.fullmatch('-?[0-9]+', text) else float(text)
+            return self._number(number[0])
         return self._word_or_path()
+
+    @staticmethod
+    def _number(text: str) -> int | float:
+        if re.fullmatch('-?[0-9]+', text):
+            return int(text)
+        number = float(text)
+        if not math.isfinite(number):
+            raise SyntaxProblem(_('%s is no number') % text)
+        return number
 
     def _mapping(self, depth: int) -> dict[str, typing.Any]:
         mapping: dict[str, typing.Any] = {}

@@ -18,6 +18,7 @@ exist passes a filter as it is, unless the filter takes it.
 """
 
 import functools
+import math
 import typing
 
 from ironic_inspection_rules import exceptions
@@ -35,6 +36,7 @@ Missing = rendering.Missing
 Template = rendering.Template
 
 _SIZED = frozenset((str, list, dict))
+_NOTHING = frozenset((Missing, data_path.Absent))
 
 _SHORT = 63
 """Characters or items up to which a value costs no more than its filter."""
@@ -81,9 +83,14 @@ def _compile_step(call: filter_syntax.Call,
     if op is None:
         raise exceptions.OperationError(
             suggestion.unknown(_('filter'), call.name, known))
-    given = _bind(op, call)
     literals: dict[str, typing.Any] = {}
     varying: dict[str, Template] = {}
+    if op.plugin.TAKES_FILTER and call.arguments and (
+            call.arguments[0][0] is None):
+        parameter = op.signature.arguments[0].name
+        varying[parameter] = _applied(op, call, compile_path)
+        call = filter_syntax.Call(call.name)
+    given = bind(op, call)
     for name, written in given.items():
         compiled = _compile(written, compile_path)
         if isinstance(compiled, Template):
@@ -94,11 +101,28 @@ def _compile_step(call: filter_syntax.Call,
             varying[name] = compiled
         else:
             literals[name] = _convert(op, name, compiled)
-    for name, problem in op.plugin.problems(literals):
+    for name, problem in op.plugin.problems({**varying, **literals} if (
+            op.plugin.TAKES_FILTER) else literals):
         raise _error(op, f'{name} {problem}')
-    apply = functools.partial(op.plugin, **literals) if varying else (
-        op.plugin.bind(literals))
+    try:
+        apply = functools.partial(op.plugin, **literals) if varying else (
+            op.plugin.bind(literals))
+    except exceptions.OperationError as exc:
+        raise _error(op, str(exc)) from exc
     return _Step(op, op.plugin.ACCEPTS_MISSING, apply, varying)
+
+
+def _applied(op: registry.Op, call: filter_syntax.Call,
+             compile_path: CompilePath) -> 'Applied':
+    """Make a template of a filter that another one applies."""
+    (_name, name), *others = call.arguments
+    known = registry.filters()
+    if not isinstance(name, str) or name not in known:
+        raise _error(op, _('there is no filter "%(name)s"; an attribute is '
+                           "given as attribute='%(name)s'")
+                     % {'name': suggestion.shown(name)})
+    return Applied(_compile_step(filter_syntax.Call(name, tuple(others)),
+                                 compile_path))
 
 
 def find(value: typing.Any) -> list['Filtered']:
@@ -109,8 +133,9 @@ def find(value: typing.Any) -> list['Filtered']:
     return [each for part in parts for each in find(part)]
 
 
-def _bind(op: registry.Op, call: filter_syntax.Call
-          ) -> dict[str, typing.Any]:
+def bind(op: registry.Op, call: filter_syntax.Call
+         ) -> dict[str, typing.Any]:
+    """Give each argument of a filter its name."""
     by_name = {name: value for name, value in call.arguments if name}
     by_place = [value for name, value in call.arguments if not name]
     if len(by_name) + len(by_place) < len(call.arguments):
@@ -200,34 +225,50 @@ class Filtered(Template):
         self.field = missing.field
 
     def render(self, roots: rendering.Roots) -> typing.Any:
-        value = self.source.render(roots)
-        allowance = budget.current()
-        allowance.spend(len(self._steps))
-        for op, accepts_missing, apply, varying in self._steps:
-            if value.__class__ is Missing:
-                if not accepts_missing:
-                    continue
-                value = data_path.ABSENT
-            elif value.__class__ in _SIZED and len(value) > _SHORT:
-                allowance.spend(len(value) >> 6)
-            if varying:
-                given = _arguments(op, varying, roots)
-                if isinstance(given, Missing):
-                    value = given
-                    continue
-                apply = functools.partial(apply, **given)
-            try:
-                value = apply(value)
-            except exceptions.BudgetExceeded:
-                raise
-            except (exceptions.OperationError, TypeError, ValueError,
-                    ArithmeticError, LookupError) as exc:
-                raise _error(op, str(exc)) from exc
-            if value.__class__ is not str or len(value) > _SHORT:
-                _check(op, value)
-                if value is data_path.ABSENT:
-                    value = self._missing
-        return value
+        value = _apply(self._steps, self.source.render(roots), roots)
+        return self._missing if value is data_path.ABSENT else value
+
+
+class Applied(Template):
+    """A filter as a function of what it is applied to."""
+
+    __slots__ = ('_steps',)
+
+    def __init__(self, step: _Step) -> None:
+        self._steps = (step,)
+
+    def render(self, roots: rendering.Roots) -> typing.Any:
+        return functools.partial(_apply, self._steps, roots=roots)
+
+
+def _apply(steps: tuple[_Step, ...], value: typing.Any,
+           roots: rendering.Roots) -> typing.Any:
+    """Return what filters make of a value; ABSENT where one finds nothing."""
+    allowance = budget.current()
+    allowance.spend(len(steps))
+    for op, accepts_missing, apply, varying in steps:
+        if value.__class__ in _NOTHING:
+            if not accepts_missing:
+                continue
+            value = data_path.ABSENT
+        elif value.__class__ in _SIZED and len(value) > _SHORT:
+            allowance.spend(len(value) >> 6)
+        if varying:
+            given = _arguments(op, varying, roots)
+            if isinstance(given, Missing):
+                value = given
+                continue
+            apply = functools.partial(apply, **given)
+        try:
+            value = apply(value)
+        except exceptions.BudgetExceeded:
+            raise
+        except (exceptions.OperationError, TypeError, ValueError,
+                ArithmeticError, LookupError) as exc:
+            raise _error(op, str(exc)) from exc
+        if value.__class__ is not str or len(value) > _SHORT:
+            _check(op, value)
+    return value
 
 
 def _check(op: registry.Op, made: typing.Any) -> None:
@@ -236,6 +277,8 @@ def _check(op: registry.Op, made: typing.Any) -> None:
         budget.current().make_text(len(made))
     elif made.__class__ is int and not -_TOO_LARGE < made < _TOO_LARGE:
         raise _error(op, _('the number has too many digits'))
+    elif made.__class__ is float and not math.isfinite(made):
+        raise _error(op, _('the number is not finite'))
 
 
 def _arguments(op: registry.Op, varying: dict[str, Template],
@@ -246,6 +289,10 @@ def _arguments(op: registry.Op, varying: dict[str, Template],
         argument = template.render(roots)
         if isinstance(argument, Missing):
             return argument
+        if op.signature.by_name[name].type is data_path.Path:
+            # What a machine sends is one step, whatever is in it.
+            given[name] = (str(argument),)
+            continue
         read = _convert(op, name, argument)
         if isinstance(read, pattern.Replacement):
             read = read._replace(expands=False)

@@ -10,16 +10,28 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
+
 """Places in a machine's data whose values must not show.
 
-They are those that sensitive rules have written to.
+They are those that sensitive rules have written to or found written, and
+those that other rules copied such values to.
 """
 
+import contextlib
 import typing
 
+from ironic_inspection_rules.engine import filter_syntax
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import tree
 
+NODE = 'node'
 PORTS = 'ports'
+PLUGIN_DATA = 'plugin_data'
+PREVIOUS = 'previous'
+VARS = model.VARS
 
 Place = tuple[str, data_path.Path]
 """Name of a root, and where in it."""
@@ -27,6 +39,151 @@ Place = tuple[str, data_path.Path]
 Ports = typing.Sequence[typing.Mapping[str, typing.Any]]
 Lasting = list[typing.Any]
 """A place as JSON data, in which a port is known by its UUID."""
+
+_MOST_LASTING = 1000
+"""How many places below another last on their own; else all of it is hidden
+later."""
+
+_Node = dict[str, typing.Any]
+"""Tokens below a place, each with a node or, where all is hidden, None."""
+
+
+class Hidden:
+    """A set of places, in which a place is found by the length of its path.
+
+    What is below a place that is hidden is hidden with it.
+    """
+
+    __slots__ = ('_roots',)
+
+    def __init__(self, places: typing.Iterable[Place] = ()) -> None:
+        self._roots: _Node = {}
+        for root, path in places:
+            self.add(root, path)
+
+    def __bool__(self) -> bool:
+        return bool(self._roots)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Hidden) and self._roots == other._roots
+
+    def __or__(self, other: 'Hidden') -> 'Hidden':
+        return Hidden([*self, *other])
+
+    def __contains__(self, place: Place) -> bool:
+        """Tell whether a value is one that must not show, or part of one."""
+        return self._find(*place) is None
+
+    def __iter__(self) -> typing.Iterator[Place]:
+        return self._places()
+
+    def add(self, root: str, path: data_path.Path) -> None:
+        """Hide what is at a place."""
+        *parents, last = (root, *path)
+        node = self._roots
+        for token in parents:
+            below = node.setdefault(token, {})
+            if below is None:
+                return
+            node = below
+        node[last] = None
+
+    def remove(self, root: str, path: data_path.Path) -> None:
+        """Show what is at a place, unless it is part of a hidden value."""
+        *parents, last = (root, *path)
+        node, above = self._roots, []
+        for token in parents:
+            above.append((node, token))
+            below: _Node | None = node.get(token)
+            if not below:
+                return
+            node = below
+        node.pop(last, None)
+        for parent, token in reversed(above):
+            if parent[token]:
+                return
+            del parent[token]
+
+    def add_vars(self, values: typing.Mapping[str, typing.Any]) -> None:
+        """Hide those values of a rule that are made of what is hidden.
+
+        :param values: them by name, as the rule has them.
+        """
+        if not self._roots:
+            return
+        for name, value in values.items():
+            # It may be made of one before it.
+            if self.shows_any(reads(value)):
+                self.add(VARS, (name,))
+
+    @contextlib.contextmanager
+    def with_vars(self, values: typing.Mapping[str, typing.Any]
+                  ) -> typing.Iterator[None]:
+        """Do the same while the context lasts."""
+        if not values:
+            yield
+            return
+        self.add_vars(values)
+        try:
+            yield
+        finally:
+            self.remove(VARS, ())
+
+    def covers(self, root: str, path: data_path.Path) -> bool:
+        """Tell whether a value is, has, or is part of one not to show."""
+        return self._find(root, path) is not _NOTHING
+
+    def shows_any(self, reads: typing.Iterable[Place]) -> bool:
+        """Tell whether some of the places must not show.
+
+        :param reads: of an operation; see :func:`reads`.
+        """
+        return bool(self._roots) and any(
+            root == EVERYTHING or self.covers(root, path)
+            for root, path in reads)
+
+    def _find(self, root: str, path: data_path.Path) -> _Node | None:
+        node = self._roots
+        for token in (root, *path):
+            below: _Node | None = node.get(token, _NOTHING)
+            if not below:
+                return below
+            node = below
+        return node
+
+    def _places(self, most: float = float('inf')) -> typing.Iterator[Place]:
+        """Return the places; one in the place of more than some below it."""
+        ahead: list[tuple[tuple[str, ...], _Node | None]] = [
+            ((root,), node) for root, node in self._roots.items()]
+        while ahead:
+            tokens, node = ahead.pop()
+            if node is None or (len(node) > most and tokens != (PORTS,)):
+                yield tokens[0], tokens[1:]
+            else:
+                ahead += [((*tokens, token), below)
+                          for token, below in node.items()]
+
+    def lasting(self, ports: Ports) -> list[Lasting]:
+        """Return the places in a form that holds when ports come and go."""
+        return [[root, [ports[int(path[0])].get('uuid'), *path[1:]]
+                 if root == PORTS and path else list(path)]
+                for root, path in sorted(self._places(_MOST_LASTING))]
+
+
+_NOTHING: _Node = {}
+
+
+def located(places: typing.Iterable[Lasting], ports: Ports) -> Hidden:
+    """Return the places of :meth:`Hidden.lasting`, among these ports."""
+    numbers = {port['uuid']: str(number)
+               for number, port in enumerate(ports) if port.get('uuid')}
+    found = Hidden()
+    for root, path in places:
+        if root != PORTS or not path:
+            found.add(root, tuple(path))
+        elif path[0] in numbers:
+            found.add(root, (numbers[path[0]], *path[1:]))
+    return found
 
 
 def of_change(data: typing.Any, root: str, path: data_path.Path) -> Place:
@@ -45,29 +202,59 @@ def of_change(data: typing.Any, root: str, path: data_path.Path) -> Place:
     return root, path
 
 
-def is_hidden(hidden: typing.Iterable[Place], root: str,
-              path: data_path.Path) -> bool:
-    """Whether a value is, has, or is part of one that must not show."""
-    return any(where == root and (path[:len(place)] == place
-                                  or place[:len(path)] == path)
-               for where, place in hidden)
+EVERYTHING = '*'
+"""A root that stands for all of them."""
 
 
-def lasting(hidden: typing.Iterable[Place], ports: Ports) -> list[Lasting]:
-    """Return places in a form that holds when ports come and go."""
-    return [[root, [ports[int(path[0])]['uuid'], *path[1:]]
-             if root == PORTS else list(path)]
-            for root, path in sorted(hidden)]
+def fields(written: typing.Any) -> list[interpolation.Field]:
+    """Return all fields anywhere in a value, and those in their filters.
 
-
-def located(places: typing.Iterable[Lasting], ports: Ports) -> set[Place]:
-    """Return the places that :func:`lasting` gave, among these ports."""
-    numbers = {port['uuid']: str(number)
-               for number, port in enumerate(ports) if port.get('uuid')}
-    found = set()
-    for root, path in places:
-        if root != PORTS:
-            found.add((root, tuple(path)))
-        elif path[0] in numbers:
-            found.add((root, (numbers[path[0]], *path[1:])))
+    :param written: an operation, or part of one, as its rule has it.
+    """
+    found = []
+    ahead: list[typing.Any] = list(interpolation.fields(written))
+    while ahead:
+        each = ahead.pop()
+        if isinstance(each, interpolation.Field):
+            found.append(each)
+            ahead += each.filters
+        elif isinstance(each, filter_syntax.Call):
+            ahead += [value for _name, value in each.arguments]
+        elif isinstance(each, list | dict):
+            ahead += each.values() if isinstance(each, dict) else each
     return found
+
+
+def reads(written: typing.Any) -> tuple[Place, ...]:
+    """Return the places that are read by fields anywhere in a value."""
+    return tuple({_place(each.root, each.steps): None
+                  for each in fields(written) if each.root})
+
+
+def _place(root: str, steps: data_path.Path) -> Place:
+    if root == PORTS and steps[:1] and data_path.index(steps[0]) is None:
+        # A port by its address, which may be any.
+        return root, ()
+    return root, steps
+
+
+def shown(view: typing.Mapping[str, typing.Any],
+          places: typing.Iterable[Place], hidden: Hidden
+          ) -> dict[str, typing.Any]:
+    """Return the data by root name as they may be told of.
+
+    :param places: those of them that are looked at.
+    """
+    roots: dict[str, typing.Any] = {}
+    for root, path in places:
+        if root not in roots:
+            try:
+                roots[root] = view[root]
+            except KeyError:
+                if root == VARS:
+                    raise
+                continue
+        if hidden.covers(root, path) and data_path.get(
+                roots[root], path) is not data_path.ABSENT:
+            roots[root] = tree.Tree().assign(roots[root], path, masking.MASK)
+    return roots

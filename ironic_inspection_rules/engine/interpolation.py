@@ -35,7 +35,10 @@ from ironic_inspection_rules.engine import filter_syntax
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
 
-ROOTS = ('node', 'ports', 'port_groups', 'inventory', 'plugin_data')
+OF_NODE = ('node', 'ports', 'port_groups', 'previous')
+"""What there is not in the early phase."""
+
+ROOTS = (*OF_NODE, 'inventory', 'plugin_data', 'vars')
 ITEM = 'item'
 
 _PATH = re.compile(

@@ -19,7 +19,7 @@ from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import path as data_path
 
-NODE = 'node'
+NODE = hiding.NODE
 TRAITS = 'traits'
 
 # Loops over a machine's data may set one value again and again.
@@ -33,7 +33,8 @@ class Change:
     ``object`` is ``node``, ``port <MAC>``, ``plugin_data`` or ``traits``;
     ``op`` is ``add``, ``replace`` or ``remove`` with ``path`` and ``value``
     as in RFC 6902. ``before`` is what was there, None if nothing was.
-    Secrets and the values of sensitive rules are masked.
+    Secrets, and the places and values of sensitive rules, are masked.
+    ``place`` is where the change was, for those who show it to nobody.
     """
 
     object: str
@@ -41,6 +42,8 @@ class Change:
     path: str
     value: typing.Any = None
     before: typing.Any = None
+    place: data_path.Path = dataclasses.field(default=(), compare=False,
+                                              repr=False)
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return plain JSON data, as RFC 6902 has it."""
@@ -48,12 +51,17 @@ class Change:
                 'value': self.value}
 
 
+_HIDDEN = data_path.pointer([masking.MASK])
+
+
 class Journal:
     """What a phase did so far.
 
     ``changes`` are those of the data, ``confirmed`` what was set to the value
     that was there already, ``notes`` the lines that were logged and the
-    requests that were sent.
+    requests that were sent. ``hidden`` are the places that hold values of
+    sensitive rules now, ``found`` those of them where such a value was before
+    a sensitive rule set it.
 
     :param port_names: what changes call the ports, by index.
     :param hidden: places that sensitive rules of earlier phases have
@@ -65,27 +73,44 @@ class Journal:
         self.changes: list[Change] = []
         self.confirmed: list[Change] = []
         self.notes: list[str] = []
+        self.hidden = hiding.Hidden(hidden)
+        self.found = hiding.Hidden()
         self._port_names = port_names
-        self._hidden: set[hiding.Place] = set(hidden)
         self._secretive = False
         self._sensitive = False
+        self._copies = self._hides_path = False
 
-    def enter(self, masked: bool, sensitive: bool) -> None:
+    def enter(self, masked: bool, sensitive: bool, copies: bool = False,
+              hides_path: bool = False) -> None:
         """Take note of whose changes follow.
 
         :param masked: whether secrets are hidden from the rule.
         :param sensitive: whether the values it sets are to be hidden.
+        :param copies: whether they may be made of values that are hidden.
+        :param hides_path: whether the places may be.
         """
         self._secretive, self._sensitive = masked, sensitive
+        self._copies = copies
+        self._hides_path = sensitive or hides_path
+
+    def read(self, root: str, path: data_path.Path) -> None:
+        """Take note that what follows may be made of what is at a place."""
+        if not self._copies and self.hidden.covers(root, path):
+            self._copies = True
 
     @property
-    def hidden(self) -> frozenset[hiding.Place]:
-        """The places that sensitive rules have written to."""
-        return frozenset(self._hidden)
+    def copies(self) -> bool:
+        """Whether what follows may be made of values of sensitive rules."""
+        return self._copies and not self._sensitive
+
+    @property
+    def hides(self) -> bool:
+        """Whether what is written now must not show."""
+        return self._sensitive or self._copies
 
     def fork(self) -> 'Journal':
         """Return an empty journal of the same machine."""
-        return Journal(self._port_names, self._hidden)
+        return Journal(self._port_names, self.hidden)
 
     def note(self, text: str) -> None:
         """Take note of a line that is logged or a request that is sent."""
@@ -94,67 +119,115 @@ class Journal:
 
     def confirm(self, root: str, path: data_path.Path,
                 value: typing.Any) -> None:
-        """Take note that a value was set which was there already.
-
-        Not where a sensitive rule has set it: that would show the value.
-        """
-        if (len(self.confirmed) < _MOST_CONFIRMED and not self._sensitive
-                and not hiding.is_hidden(self._hidden, root, path)):
+        """Take note that a value was set which was there already."""
+        if self.hides:
+            self._hide_found(root, path)
+        if len(self.confirmed) < _MOST_CONFIRMED and (
+                self._sensitive or not self.hidden.covers(root, path)):
             self.confirmed.append(
                 self._change('replace', root, path, value, value))
 
     def confirm_traits(self, names: typing.Iterable[str]) -> None:
         """Take note that traits were set which the node has already."""
-        if not self._sensitive and len(self.confirmed) < _MOST_CONFIRMED:
-            self.confirmed += [
-                Change(TRAITS, 'add', data_path.pointer([name]), name, name)
-                for name in names
-                if not hiding.is_hidden(self._hidden, NODE, (TRAITS, name))]
+        for name in names:
+            place = (TRAITS, name)
+            if self.hides:
+                self._hide_found(NODE, place)
+            if len(self.confirmed) < _MOST_CONFIRMED and (
+                    self._sensitive or not self.hidden.covers(NODE, place)):
+                change = self._trait('add', name)
+                self.confirmed.append(
+                    dataclasses.replace(change, before=change.value))
+
+    def _hide_found(self, root: str, path: data_path.Path) -> None:
+        self.hidden.add(root, path)
+        self.found.add(root, path)
+
+    def hide_found(self, copies: typing.Collection[int]) -> None:
+        """Hide the values that sensitive rules found in earlier changes.
+
+        :param copies: ``id`` of each change that may be a copy of one.
+        """
+        self.changes = [self.without_found(change, id(change) in copies)
+                        for change in self.changes]
+
+    def without_found(self, change: Change, copied: bool) -> Change:
+        """Return a change without a value that a sensitive rule found."""
+        root = NODE if change.object == TRAITS else change.object
+        path = change.place
+        if change.object == TRAITS:
+            path = (TRAITS, *path)
+        elif root not in (NODE, hiding.PLUGIN_DATA):
+            root, path = hiding.PORTS, ()
+        if not copied and not self.found.covers(root, path):
+            return change
+        if copied and root != hiding.PORTS:
+            self.hidden.add(root, path)
+        hidden: dict[str, typing.Any] = {
+            name: masking.MASK for name in ('value', 'before')
+            if getattr(change, name) is not None}
+        if change.object == TRAITS:
+            hidden['path'] = _HIDDEN
+        return dataclasses.replace(change, **hidden)
 
     def record(self, op: str, data: typing.Any, root: str,
                path: data_path.Path, value: typing.Any = None,
-               before: typing.Any = None) -> None:
+               before: typing.Any = None,
+               part: data_path.Path = ()) -> None:
         """Take note of a change.
 
         :param op: ``add``, ``replace`` or ``remove``.
         :param data: the root as it is after the change.
+        :param part: the part of the value that the rule has set, by a path
+            of its own.
         """
-        if self._sensitive:
-            self._hidden.add(hiding.of_change(data, root, path))
-        self.changes.append(self._change(op, root, path, value, before))
+        if self.hides:
+            self.hidden.add(*hiding.of_change(data, root, (*path, *part)))
+        change = self._change(op, root, path, value, before, part)
+        self.changes.append(change)
+        if not self.hides and not part:
+            # Nothing of what was hidden is left there.
+            self.hidden.remove(root, path)
 
     def record_traits(self, before: typing.Sequence[str],
                       after: typing.Sequence[str]) -> None:
         """Take note of the traits that went and those that came."""
         for op, some, others in (('remove', before, after),
                                  ('add', after, before)):
-            affected = [name for name in some if name not in others]
-            if self._sensitive:
-                self._hidden.update((NODE, (TRAITS, name))
-                                    for name in affected)
-            shown = [masking.MASK if self._sensitive or (
-                op == 'remove' and (NODE, (TRAITS, name)) in self._hidden)
-                else name for name in affected]
-            self.changes += [
-                Change(TRAITS, op, data_path.pointer([name]),
-                       value=None if op == 'remove' else name,
-                       before=name if op == 'remove' else None)
-                for name in shown]
+            gone = set(others)
+            for name in some:
+                if name in gone:
+                    continue
+                place = (TRAITS, name)
+                if self.hides:
+                    self.hidden.add(NODE, place)
+                elif op == 'add':
+                    self.hidden.remove(NODE, place)
+                self.changes.append(self._trait(op, name))
+
+    def _trait(self, op: str, name: str) -> Change:
+        shown = masking.MASK if self.hides or self.hidden.covers(
+            NODE, (TRAITS, name)) else name
+        return Change(TRAITS, op, data_path.pointer([shown]),
+                      value=None if op == 'remove' else shown,
+                      before=shown if op == 'remove' else None,
+                      place=(name,))
 
     def _change(self, op: str, root: str, path: data_path.Path,
-                value: typing.Any, before: typing.Any) -> Change:
+                value: typing.Any, before: typing.Any,
+                part: data_path.Path = ()) -> Change:
         value = None if op == 'remove' else self._shown(path, value)
         before = None if op == 'add' else (
-            masking.MASK if hiding.is_hidden(self._hidden, root, path)
+            masking.MASK if self.hidden.covers(root, path)
             else self._shown(path, before))
+        name = root
         if root == hiding.PORTS:
             name, path = self._port_names[int(path[0])], path[1:]
-        else:
-            name = root
-        return Change(name, op, data_path.pointer(path), value, before)
+        pointer = _HIDDEN if self._hides_path else data_path.pointer(path)
+        return Change(name, op, pointer, value, before, (*path, *part))
 
     def _shown(self, path: data_path.Path, value: typing.Any) -> typing.Any:
-        if self._sensitive:
+        if self.hides:
             return masking.MASK
         if self._secretive:
             return masking.mask_along(path, value)[1]

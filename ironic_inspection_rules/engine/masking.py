@@ -17,6 +17,8 @@ import re
 import typing
 from urllib import parse as urlparse
 
+from ironic_inspection_rules.engine import path as data_path
+
 MASK = '******'
 
 # Names that oslo.utils hides, and below them those that Ironic's drivers use.
@@ -123,6 +125,34 @@ def secret_along(path: tuple[str, ...]) -> tuple[str, ...] | None:
         if is_secret(token):
             return path[:depth]
     return None
+
+
+def is_masked(root: str, path: data_path.Path,
+              masked: typing.Mapping[str, typing.Any],
+              unmasked: typing.Mapping[str, typing.Any]) -> bool:
+    """Tell whether what a rule reads is a secret that is hidden, or has one.
+
+    :param masked: the data by root name as the rule sees them, which has the
+        rule's own names too.
+    :param unmasked: the same with all secrets.
+    """
+    try:
+        seen = data_path.get(masked[root], path)
+    except KeyError:
+        return False
+    if root in unmasked:
+        real = data_path.get(unmasked[root], path)
+        return seen is not real and not data_path.same(seen, real)
+    ahead = [seen]
+    while ahead:
+        each = ahead.pop()
+        if isinstance(each, dict):
+            ahead += each.values()
+        elif isinstance(each, list):
+            ahead += each
+        elif isinstance(each, str) and MASK in each:
+            return True
+    return False
 
 
 def mask_url(url: str) -> str:

@@ -34,6 +34,12 @@ MULTIPLE = ('any', 'all', 'first', 'last')
 OPERATIONS = ('conditions', 'actions')
 """The fields of a rule that hold lists of operations."""
 
+VARS = 'vars'
+"""The field of a rule with its values by name, and the root that has them."""
+
+HIDDEN = (*OPERATIONS, VARS)
+"""The fields that nobody reads of a sensitive rule."""
+
 Operations = tuple[typing.Mapping[str, typing.Any], ...]
 
 
@@ -47,7 +53,8 @@ class Rule:
     ``read_only``, which says that its author does not set it.
 
     ``conditions`` and ``actions`` hold operations exactly as their author
-    wrote them: ``{'op': str, 'args': list | dict, 'loop': ...}``.
+    wrote them: ``{'op': str, 'args': list | dict, 'loop': ...}``. ``vars``
+    are values by name, computed in their order before the conditions.
     ``revision`` is that of the rule set when the rule was last changed; a
     built-in rule has none.
     """
@@ -62,6 +69,8 @@ class Rule:
                                   metadata={'choices': MODES})
     conditions: Operations = ()
     actions: Operations
+    vars: typing.Mapping[str, typing.Any] = dataclasses.field(
+        default_factory=dict)
     built_in: bool = dataclasses.field(default=False,
                                        metadata={'read_only': True})
     revision: int | None = dataclasses.field(default=None,
@@ -94,12 +103,12 @@ class Rule:
         """Return what the author of the rule set, as JSON has it.
 
         :returns: the fields of :data:`WRITABLE`; conditions and actions are
-            lists.
+            lists, ``vars`` a mapping.
         """
         fields = {name: getattr(self, name) for name in WRITABLE}
         for name in OPERATIONS:
             fields[name] = list(fields[name])
-        return fields
+        return {**fields, VARS: dict(self.vars)}
 
 
 FIELDS = tuple(field.name for field in dataclasses.fields(Rule))
@@ -107,11 +116,10 @@ WRITABLE = tuple(field.name for field in dataclasses.fields(Rule)
                  if not field.metadata.get('read_only'))
 """The fields that the author of a rule sets."""
 DEFAULTS: typing.Mapping[str, typing.Any] = {
-    field.name: list(field.default) if field.name in OPERATIONS
-    else field.default
+    field.name: [] if field.name in OPERATIONS
+    else {} if field.name == VARS else field.default
     for field in dataclasses.fields(Rule)
-    if field.name in WRITABLE
-    and field.default is not dataclasses.MISSING}
+    if field.name in WRITABLE and field.name not in ('uuid', 'actions')}
 """What these are where their author leaves them out, as JSON has it."""
 
 

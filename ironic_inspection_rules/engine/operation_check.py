@@ -79,11 +79,12 @@ def check_all(
 
 
 def check_condition(condition: dict[str, typing.Any], ops: registry.Registry,
-                     outer: engine_loop.Loop | None = None,
-                     depth: int = 0) -> typing.Iterator[Problem]:
+                    early: bool, outer: engine_loop.Loop | None = None,
+                    depth: int = 0) -> typing.Iterator[Problem]:
     """Return the problems of a condition.
 
-    :param outer: the loop of the group it is in.
+    :param early: whether it is of the early phase.
+    :param outer: the loop of the group or action it is in.
     :param depth: how many groups it is in.
     """
     op = condition.get('op')
@@ -98,13 +99,13 @@ def check_condition(condition: dict[str, typing.Any], ops: registry.Registry,
                       suggestion.not_one_of(multiple, model.MULTIPLE))
     loop = engine_loop.Loop.of(condition.get('loop'), outer)
     if is_group:
-        yield from _check_group(condition, ops, loop, depth + 1)
+        yield from _check_group(condition, ops, early, loop, depth + 1)
     elif isinstance(op, str):
-        yield from _check_call(condition, name, ops.conditions, loop)
+        yield from _check_call(condition, name, ops.conditions, early, loop)
 
 
 def _check_group(group: dict[str, typing.Any], ops: registry.Registry,
-                 loop: engine_loop.Loop | None,
+                 early: bool, loop: engine_loop.Loop | None,
                  depth: int) -> typing.Iterator[Problem]:
     if depth > DEEPEST_GROUP:
         yield Problem('', _('groups are nested deeper than %d levels')
@@ -114,28 +115,29 @@ def _check_group(group: dict[str, typing.Any], ops: registry.Registry,
     else:
         yield from check_all(
             group, 'conditions',
-            lambda each: check_condition(each, ops, loop, depth))
+            lambda each: check_condition(each, ops, early, loop, depth))
 
 
 def check_action(action: dict[str, typing.Any], ops: registry.Registry,
-                  early: bool) -> typing.Iterator[Problem]:
+                 early: bool) -> typing.Iterator[Problem]:
     """Return the problems of an action.
 
     :param early: whether it is of the early phase.
     """
-    yield from _check_keys(action, (*_OPERATION_KEYS, 'revert'))
+    yield from _check_keys(action, (*_OPERATION_KEYS, 'revert', 'when'))
+    loop = engine_loop.Loop.of(action.get('loop'))
+    yield from check_all(action, 'when',
+                         lambda each: check_condition(each, ops, early, loop))
     if not is_boolean(action.get('revert')):
         yield Problem('/revert',
                       must_be(_('true or false'), action['revert']))
     op = action.get('op')
     if isinstance(op, str):
         name = op.strip()
-        yield from _check_call(action, name, ops.actions,
-                               engine_loop.Loop.of(action.get('loop')))
+        yield from _check_call(action, name, ops.actions, early, loop)
         known = ops.actions.get(name)
         if known and early and not known.plugin.SUPPORTS_EARLY:
-            yield Problem('/op', _('"%s" needs a node; there is none in the '
-                                   'early phase') % name)
+            yield Problem('/op', _needs_node(name))
         if known and is_boolean(action.get('revert')) and (
                 engine_action.has_cleanup(action, known)
                 and not engine_action.reverts(action, known)):
@@ -160,7 +162,7 @@ def _check_keys(operation: dict[str, typing.Any],
 
 
 def _check_call(operation: dict[str, typing.Any], name: str,
-                ops: typing.Mapping[str, registry.Op],
+                ops: typing.Mapping[str, registry.Op], early: bool,
                 loop: engine_loop.Loop | None) -> typing.Iterator[Problem]:
     op = ops.get(name)
     if op is None:
@@ -180,13 +182,26 @@ def _check_call(operation: dict[str, typing.Any], name: str,
             if not isinstance(value, template.Template):
                 literals[argument] = arguments.convert(
                     value, op.signature.by_name[argument])
+            elif isinstance(value, template.List) and (
+                    op.signature.by_name[argument].variadic):
+                literals[argument] = [
+                    each for each in value.items
+                    if not isinstance(each, template.Template)]
         except exceptions.OperationError as exc:
             problems.append(Problem(pointer, str(exc)))
     for argument, message in op.plugin.problems(literals):
         problems.append(Problem(
             _argument_pointer(args, op.signature, argument), message))
+    for argument in op.plugin.of_node({**bound, **literals}) if early else ():
+        problems.append(Problem(
+            _argument_pointer(args, op.signature, argument),
+            _needs_node(argument)))
     for problem in problems:
         yield Problem(f'/args{problem.pointer}', problem.message)
+
+
+def _needs_node(name: str) -> str:
+    return _('"%s" needs a node; there is none in the early phase') % name
 
 
 def _argument_pointer(args: typing.Any, signature: arguments.Signature,

@@ -42,7 +42,7 @@ def compile_path(text: typing.Any,
         written = [interpolation.fill_item(text, item) for item in loop.items]
         if any(each != text for each in written):
             return loop.for_each(map(compile_path, written))
-    tokens = _split(interpolation.parse(text))
+    tokens = split(interpolation.parse(text))
     compiled = [_compile_token(token) for token in tokens]
     data_path.check(compiled, text)
     if any(isinstance(token, template.Template) for token in compiled):
@@ -50,9 +50,9 @@ def compile_path(text: typing.Any,
     return tuple(compiled)
 
 
-def _split(pieces: list[str | interpolation.Field]
-           ) -> list[list[str | interpolation.Field]]:
-    """Return the pieces of each token."""
+def split(pieces: list[str | interpolation.Field]
+          ) -> list[list[str | interpolation.Field]]:
+    """Return the pieces of each token of a path."""
     texts = [piece for piece in pieces if isinstance(piece, str)]
     is_pointer = texts[:1] == pieces[:1] and ''.join(texts[:1]).startswith('/')
     separator = '/' if any('/' in text for text in texts) else '.'

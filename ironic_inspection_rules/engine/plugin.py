@@ -22,10 +22,53 @@ import abc
 import functools
 import typing
 
-__all__ = ('Action', 'Condition', 'Filter')
+from ironic_inspection_rules.engine import path as data_path
+
+__all__ = ('Action', 'Condition', 'Fact', 'Filter', 'Write')
 
 if typing.TYPE_CHECKING:
     from ironic_inspection_rules.engine import working_copy
+
+Arguments = typing.Mapping[str, typing.Any]
+Schema = dict[str, typing.Any]
+
+OPPOSITES = {'lt': 'ge', 'ge': 'lt', 'gt': 'le', 'le': 'gt', 'eq': 'ne',
+             'ne': 'eq', 'one-of': 'none-of', 'none-of': 'one-of'}
+"""The relations of facts, each with the one that holds where it does not."""
+
+
+class Fact(typing.NamedTuple):
+    """What a condition states of one field.
+
+    :param field: the field as the rule has it: ``{inventory.cpu.count}``.
+    :param relation: one of :data:`OPPOSITES`: a comparison, as the condition
+        of that name has it, or ``one-of`` or ``none-of`` a list of values.
+    :param value: what the field is compared with, or another field.
+    """
+
+    field: typing.Any
+    relation: str
+    value: typing.Any
+
+
+class Write(typing.NamedTuple):
+    """What an action leaves at one place.
+
+    :param kind: ``node``, ``port``, ``plugin_data``, ``capability``,
+        ``trait``, or ``traits`` for all that begin with a prefix.
+    :param name: a path in the first three, else a name or the prefix.
+    :param value: what is there then; :data:`.path.ABSENT` for nothing.
+    :param extends: whether the value is appended to the list that is there.
+    :param owner: which port, where it is one.
+    :param argument: which argument the name is from.
+    """
+
+    kind: str
+    name: typing.Any
+    value: typing.Any = data_path.ABSENT
+    extends: bool = False
+    owner: typing.Any = None
+    argument: str = 'path'
 
 
 class Plugin:
@@ -37,12 +80,40 @@ class Plugin:
     NEEDS_VIEW: typing.ClassVar[bool] = False
     """Whether calls begin with the data by root name, before the arguments."""
 
-    def problems(self, arguments: typing.Mapping[str, typing.Any]
+    SCHEMAS: typing.ClassVar[typing.Mapping[str, typing.Sequence[Schema]]] = {}
+    """JSON Schemas (draft 7) of arguments, of which a value without fields
+    meets one, and each of any number of values; those that are not named are
+    of the type they declare."""
+
+    def schemas(self, argument: str) -> typing.Sequence[Schema] | None:
+        """Return what is in :data:`SCHEMAS`, or None for the type alone."""
+        return self.SCHEMAS.get(argument)
+
+    def cases(self) -> typing.Iterator[tuple[str, Schema, Schema]]:
+        """Yield what ``value`` may be by what ``path`` is, for editors.
+
+        :returns: a pattern of the path, then JSON Schemas of the arguments
+            ``value`` and ``cleanup``.
+        """
+        yield from ()
+
+    def problems(self, arguments: Arguments
                  ) -> typing.Iterator[tuple[str, str]]:
         """Check what is known of the arguments when a rule is made.
 
-        :param arguments: the arguments without replacement fields, by name.
+        :param arguments: the arguments without replacement fields, by name;
+            of any number of values those that have none.
         :returns: pairs of argument name and what is wrong with it.
+        """
+        yield from ()
+
+    def of_node(self, arguments: Arguments) -> typing.Iterator[str]:
+        """Yield the names of arguments that mean nothing without a node.
+
+        A rule of the early phase is refused with them. Fields need not be
+        looked at: these are checked for all ops alike.
+
+        :param arguments: all arguments as the rule has them, by name.
         """
         yield from ()
 
@@ -71,7 +142,7 @@ class Condition(Plugin, abc.ABC):
         return functools.partial(call, **arguments) if arguments else call
 
     def explain(self, view: typing.Mapping[str, typing.Any],
-                arguments: typing.Mapping[str, typing.Any]) -> str | None:
+                arguments: Arguments) -> str | None:
         """Say what the condition was decided on.
 
         :param view: the data by root name.
@@ -79,6 +150,16 @@ class Condition(Plugin, abc.ABC):
         :returns: one phrase, or None where the arguments say it all.
         """
         return None
+
+    def facts(self, arguments: Arguments,
+              inverted: bool = False) -> typing.Iterator[Fact]:
+        """Yield what is true of fields wherever the condition holds.
+
+        :param arguments: all arguments as the rule has them, by name; what
+            they may be is checked.
+        :param inverted: wherever it does not hold, instead.
+        """
+        yield from ()
 
     @abc.abstractmethod
     def __call__(self, *args: typing.Any, **kwargs: typing.Any) -> bool:
@@ -91,6 +172,9 @@ class Group(Condition):
     ``__call__`` takes whether each of them holds, in order; one that it does
     not ask for is not checked.
     """
+
+    HOLDS: typing.ClassVar[str] = ''
+    """How many have to hold: ``any``, ``all``, ``none``; empty: it depends."""
 
 
 class Filter(abc.ABC):
@@ -106,9 +190,17 @@ class Filter(abc.ABC):
     LITERAL: typing.ClassVar[frozenset[str]] = frozenset()
     """Arguments that are written out in the rule, such as regexes."""
 
+    TAKES: typing.ClassVar[frozenset[str]] = frozenset()
+    """Of which types a value is: ``boolean``, ``number``, ``text``, ``list``,
+    ``mapping``; empty for any."""
+
     NEEDS_VIEW: typing.ClassVar[bool] = False
 
-    def problems(self, arguments: typing.Mapping[str, typing.Any]
+    TAKES_FILTER: typing.ClassVar[bool] = False
+    """Whether arguments by place are the name of a filter and its arguments;
+    the first parameter then is a function of a value, which applies it."""
+
+    def problems(self, arguments: Arguments
                  ) -> typing.Iterator[tuple[str, str]]:
         """Check what is known of the arguments when a rule is made.
 
@@ -150,6 +242,22 @@ class Action(Plugin, abc.ABC):
 
     SUPPORTS_EARLY: typing.ClassVar[bool] = False
     """Whether the action may be used in the early phase."""
+
+    TELLS: typing.ClassVar[frozenset[str]] = frozenset()
+    """Arguments that are told to people: a missing field reads ``(missing)``
+    there, and a secret ``******``. A secret in any argument of other actions
+    is an error."""
+
+    FAILS: typing.ClassVar[bool] = False
+    """Whether the inspection ends with it, as a failure."""
+
+    def writes(self, arguments: Arguments) -> typing.Iterator[Write]:
+        """Yield what is written, and where.
+
+        :param arguments: all arguments as the rule has them, by name, with
+            the item of a loop filled in where the rule has it.
+        """
+        yield from ()
 
     revert: typing.ClassVar[typing.Callable[..., None] | None] = None
 

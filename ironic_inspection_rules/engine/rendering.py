@@ -54,3 +54,21 @@ class Template(abc.ABC):
         :param roots: the data by root name.
         :returns: the value, or :class:`Missing`.
         """
+
+
+class OrElse(Template):
+    """A value that is another one where a field is missing."""
+
+    __slots__ = ('_other', '_template')
+
+    def __init__(self, value: Template, other: typing.Any) -> None:
+        self._template = value
+        self._other = other
+
+    @property
+    def parts(self) -> typing.Iterable[typing.Any]:
+        return (self._template,)
+
+    def render(self, roots: Roots) -> typing.Any:
+        value = self._template.render(roots)
+        return self._other if isinstance(value, Missing) else value

@@ -12,7 +12,9 @@
 
 """One phase of inspection: rules in order, on one target."""
 
+import contextlib
 import dataclasses
+import functools
 import time
 import typing
 
@@ -21,6 +23,8 @@ from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import explanation
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import rule_vars
+from ironic_inspection_rules.engine import secrecy
 from ironic_inspection_rules.engine import step
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
@@ -124,6 +128,7 @@ class _Phase:
         self._views = (target.view(masked=False), target.view(masked=True))
         self._decided: dict[compiler.CompiledRule, bool] = {}
         self._why: dict[compiler.CompiledRule, Why] = {}
+        self._vars = rule_vars.RuleVars(target)
         self._timings: dict[str, float] = {}
         self._started = time.perf_counter()
         self._traces: dict[compiler.CompiledRule, trace.RuleTrace] = {}
@@ -132,18 +137,31 @@ class _Phase:
     def decide_first(self, plan: compiler.CompiledRule) -> None:
         """Decide whether a rule matches, before it is its turn."""
         self._decided[plan] = self.matches(plan)
+        if self._decided[plan]:
+            self._keep_why(plan)
 
     def matches(self, plan: compiler.CompiledRule) -> bool:
         """Tell whether a rule matches, which is decided once."""
         if plan.decides_first and plan in self._decided:
             return self._decided[plan]
         view = self._views[plan.masked]
-        if self._explain:
-            holds = self._decide_explained(plan, view)
-        elif plan.rule.mode == model.AUDIT:
-            holds = self._audit_conditions(plan, view)
-        else:
-            holds = step.matches(plan, view)
+        hidden = self._target.journal.hidden
+        if plan.vars:
+            hidden.add_vars(plan.rule.vars)
+        try:
+            if self._explain:
+                holds = self._decide_explained(plan, view)
+            elif plan.rule.mode == model.AUDIT:
+                holds = self._audit_conditions(plan, view)
+            else:
+                holds = step.matches(plan, view)
+        except exceptions.RuleError as exc:
+            if secrecy.reads_hidden(plan, hidden):
+                raise step.without_values(exc) from None
+            raise
+        finally:
+            if plan.vars:
+                self._vars.take(plan, view)
         if self._keep:
             self._stop_clock(plan.rule.uuid)
         return holds
@@ -156,11 +174,21 @@ class _Phase:
                 return self._audit_conditions(plan, view)
             return step.decide(plan, view, told)
         finally:
-            if explanation.is_complete(plan, told):
+            if explanation.is_complete(plan, told) and (
+                    not self._target.journal.hidden):
                 self._why[plan] = tuple(told)
             else:
                 with self._explaining:
-                    self._why[plan] = explanation.explain(plan, view, told)
+                    self._why[plan] = self._shown(
+                        plan, explanation.explain(plan, view, told))
+
+    def _shown(self, plan: compiler.CompiledRule, why: Why) -> Why:
+        """Hide what sensitive rules wrote in what conditions tell."""
+        hidden = self._target.journal.hidden
+        if not hidden or plan.unexplained:
+            return why
+        return secrecy.hide_reasons(
+            plan, why, hidden, self._views[plan.masked], self._views[True])
 
     def revert(self, plan: compiler.CompiledRule) -> None:
         """Undo what a rule did earlier that does not match."""
@@ -169,24 +197,42 @@ class _Phase:
 
     def act(self, plan: compiler.CompiledRule) -> None:
         """Carry out a rule that matches."""
-        if self._keep:
-            if not plan.rule.sensitive:
-                with self._explaining:
-                    self._why[plan] = explanation.explain_match(
-                        plan, self._views[True])
-            self._started = time.perf_counter()
-        self._carry_out(plan, step.act)
+        self._keep_why(plan)
+        self._started = time.perf_counter()
+        self._carry_out(plan, functools.partial(
+            step.act, explaining=self._explaining if self._explain else None))
+
+    def _keep_why(self, plan: compiler.CompiledRule) -> None:
+        """Keep why a rule matches, while the data are those that decided."""
+        if self._keep and not plan.rule.sensitive and plan not in self._why:
+            shown = self._views[True]
+            with self._explaining, self._vars.given(plan, self._target):
+                if plan.vars and not plan.masked:
+                    with contextlib.suppress(exceptions.RuleError):
+                        step.compute(plan, shown)
+                self._why[plan] = self._shown(plan, explanation.explain_match(
+                    plan, self._views[plan.masked], shown))
+            shown.pop(model.VARS, None)
 
     def outcome(self, plans: typing.Iterable[compiler.CompiledRule],
                 error: exceptions.RuleError | None) -> Outcome:
         """Tell how the phase went."""
         if self._keep and error is not None:
             self._stop_clock(error.rule_uuid)
+        journal = self._target.journal
+        if journal.found:
+            self._why = {
+                plan: secrecy.hide_reasons(plan, why, journal.found)
+                for plan, why in self._why.items()}
         done, audited = (
             {plan: each._replace(conditions=self._why[plan])
              if plan in self._why else each
              for plan, each in some.items()}
             for some in (self._traces, self._audited))
+        if journal.found:
+            copies = (secrecy.hide_found(journal, done)
+                      | secrecy.hide_found(journal, audited))
+            journal.hide_found(copies)
         traces = list(done.values())
         if self._explain:
             traces = [done.get(plan) or audited.get(plan)
@@ -208,13 +254,16 @@ class _Phase:
                    carry_out: step.Step) -> None:
         if plan.rule.mode == model.AUDIT:
             with self._auditing:
-                done, error = carry_out(plan, self._target.fork())
+                target = self._target.fork()
+                with self._vars.given(plan, target):
+                    done, error = carry_out(plan, target)
             if done or error:
                 done = done or trace.RuleTrace(plan.rule, False)
                 self._audited[plan] = done._replace(
                     error=str(error) if error else None)
         else:
-            done, error = carry_out(plan, self._target)
+            with self._vars.given(plan, self._target):
+                done, error = carry_out(plan, self._target)
             if done:
                 self._traces[plan] = done
             if error:
@@ -228,6 +277,9 @@ class _Phase:
             with self._auditing:
                 return step.matches(plan, view)
         except exceptions.RuleError as exc:
+            if secrecy.reads_hidden(plan,
+                                    self._target.journal.hidden):
+                exc = step.without_values(exc)
             self._audited[plan] = trace.RuleTrace(plan.rule, False,
                                                   error=str(exc))
             return False

@@ -24,7 +24,6 @@ from ironic_inspection_rules.engine import condition
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import sentence
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.engine import trace
 
@@ -68,8 +67,8 @@ def compile_single(op: registry.Op, operation: condition.Operation,
 class _OfValue(condition.Condition):
     """A condition of which only the first argument varies."""
 
-    __slots__ = ('_holds', '_inverted', '_last', '_last_seen', '_others',
-                 '_says_value', '_source', '_template', '_told')
+    __slots__ = ('_holds', '_inverted', '_others', '_says_value', '_template',
+                 '_told')
 
     def __init__(self, op: registry.Op, operation: condition.Operation,
                  varying: template.Template, holds: Holds, inverted: bool,
@@ -81,14 +80,14 @@ class _OfValue(condition.Condition):
         self._others = others
         self._says_value = not isinstance(varying, template.List) and (
             engine_call.is_as_written(varying))
-        # What was last told, of which value, and of which one before filters.
-        self._told: trace.ConditionTrace | None = None
-        self._last = self._last_seen = ''
-        self._source: template.Template | None = None
+        # The last value, the one it was before filters, and what was told of
+        # them. Threads share a plan: it is read once, and replaced whole.
+        self._told = ('', '', trace.ConditionTrace(self.written_op, None))
 
     def decide(self, roots: condition.Roots) -> trace.ConditionTrace:
-        told = self._told
-        if told is None and not self._can_say():
+        told_by = self._sentence or self.sentence(None)
+        say, source = told_by.say, told_by.source
+        if say is None or not self._says_value:
             return super().decide(roots)
         value = self._template.render(roots)
         if value.__class__ is Missing:
@@ -97,28 +96,17 @@ class _OfValue(condition.Condition):
             holds = not self._inverted
         else:
             holds = self._inverted
-        seen = value if self._source is None else self._source.render(roots)
+        seen = value if source is None else source.render(roots)
         is_text = value.__class__ is seen.__class__ is str
-        if told is not None and is_text and value == self._last and (
-                seen == self._last_seen and told.result is holds):
+        if is_text:
             # Machines of one kind are decided on alike.
-            return told
-        return self._tell(roots, value, seen, holds)
-
-    def _can_say(self) -> bool:
-        """Tell whether it can be told of one value; then get ready to."""
-        told_by = self.sentence(None)
-        self._source = told_by.source
-        return self._says_value and told_by.say is not None
-
-    def _tell(self, roots: condition.Roots, value: typing.Any,
-              seen: typing.Any, holds: bool) -> trace.ConditionTrace:
-        say = typing.cast(sentence.Say, self.sentence(None).say)
+            last, last_seen, told = self._told
+            if value == last and seen == last_seen and told.result is holds:
+                return told
         told = _trace(trace.ConditionTrace, (self.written_op, holds,
                                              say(roots, value)))
-        if value.__class__ is seen.__class__ is str and (
-                len(value) <= _SHORT and len(seen) <= _SHORT):
-            self._last, self._last_seen, self._told = value, seen, told
+        if is_text and len(value) <= _SHORT and len(seen) <= _SHORT:
+            self._told = value, seen, told
         return told
 
     def check(self, roots: condition.Roots) -> bool:

@@ -13,20 +13,60 @@
 """The steps of one rule: to decide, to act, to undo what it did earlier."""
 
 import collections.abc
+import functools
 import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import action as engine_action
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
+from ironic_inspection_rules.engine import explanation
+from ironic_inspection_rules.engine import field_template
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import secrecy
+from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.i18n import _
 
 Done = tuple[trace.RuleTrace | None, exceptions.RuleError | None]
 """What a step did, if anything, and what it failed with."""
 
 Step = collections.abc.Callable[
     [compiler.CompiledRule, working_copy.WorkingCopy], Done]
+
+
+def compute(plan: compiler.CompiledRule,
+            view: dict[str, typing.Any]) -> None:
+    """Put the values of a rule that has some into the data by root name.
+
+    One with a field that is missing is missing.
+
+    :raises: :class:`.exceptions.RuleError` where one cannot be computed.
+    """
+    if not plan.vars:
+        return
+    values: dict[str, typing.Any] = {}
+    view[model.VARS] = values
+    allowance = budget.current()
+    for name, value in plan.vars:
+        try:
+            allowance.spend()
+            if isinstance(value, template.Template):
+                made = value.render(view)
+                if made.__class__ is template.Missing:
+                    continue
+                if not field_template.costs_nothing(value):
+                    allowance.make_value(made)
+                value = made
+        except Exception as exc:
+            raise _error(plan, _in_vars(plan, name), exc) from (
+                _cause(plan, exc))
+        values[name] = value
+
+
+def _in_vars(plan: compiler.CompiledRule, name: str) -> str:
+    return model.VARS if plan.rule.sensitive else f'{model.VARS}.{name}'
 
 
 def matches(plan: compiler.CompiledRule,
@@ -36,6 +76,7 @@ def matches(plan: compiler.CompiledRule,
     :param view: the data by root name, as the rule may see it.
     :raises: :class:`.exceptions.RuleError` where one cannot be decided.
     """
+    compute(plan, view)
     for condition in plan.conditions:
         try:
             if not condition.check(view):
@@ -52,6 +93,7 @@ def decide(plan: compiler.CompiledRule, view: dict[str, typing.Any],
 
     :param told: takes the trace of each condition that was checked.
     """
+    compute(plan, view)
     for condition in plan.conditions:
         try:
             decided = condition.decide(view)
@@ -78,17 +120,48 @@ def pay(plan: compiler.CompiledRule, count: int) -> None:
         raise _error(plan, op, exc) from _cause(plan, exc)
 
 
-def act(plan: compiler.CompiledRule,
-        target: working_copy.WorkingCopy) -> Done:
-    """Carry out the actions of a rule that matches."""
+def act(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
+        explaining: budget.in_force | None = None) -> Done:
+    """Carry out the actions of a rule that matches.
+
+    :param explaining: pays for the reasons of their conditions, if these
+        are to be told.
+    """
     done: list[trace.ActionTrace] = []
     error = None
     try:
         for action in plan.actions:
-            _carry_out(plan, action, action.apply, target, done)
+            asked = _Asked(plan, action, explaining)
+            _carry_out(plan, action, functools.partial(
+                action.apply, asked=asked.note), target, done, asked)
     except exceptions.RuleError as exc:
         error = exc
     return trace.RuleTrace(plan.rule, True, actions=tuple(done)), error
+
+
+class _Asked:
+    """The conditions of an action, as far as they were checked."""
+
+    def __init__(self, plan: compiler.CompiledRule,
+                 action: engine_action.Action,
+                 explaining: budget.in_force | None) -> None:
+        self._conditions = action.when
+        self._loop = action.loop
+        self._explaining = None if plan.unexplained else explaining
+        self.told = [trace.AskedTrace(each.written_op)
+                     for each in action.when]
+
+    def note(self, number: int, holds: bool,
+             roots: dict[str, typing.Any]) -> None:
+        """Count a condition that was checked, and keep a reason."""
+        told = self.told[number]
+        if self._explaining and (told.reason is None
+                                 or not holds and not told.false):
+            with self._explaining:
+                told = told._replace(reason=explanation.reason(
+                    self._conditions[number], roots, self._loop))
+        self.told[number] = told._replace(true=told.true + holds,
+                                          false=told.false + (not holds))
 
 
 def revert(plan: compiler.CompiledRule,
@@ -99,8 +172,7 @@ def revert(plan: compiler.CompiledRule,
     try:
         for action in plan.actions:
             if action.reverts:
-                _carry_out(plan, action, action.revert, target, done,
-                           reverted=True)
+                _carry_out(plan, action, action.revert, target, done)
     except exceptions.RuleError as exc:
         error = exc
     if not any(action.changes for action in done):
@@ -109,23 +181,55 @@ def revert(plan: compiler.CompiledRule,
 
 
 def _carry_out(plan: compiler.CompiledRule, action: engine_action.Action,
-               step: collections.abc.Callable[..., None],
+               step: collections.abc.Callable[..., bool | None],
                target: working_copy.WorkingCopy, done: list[trace.ActionTrace],
-               reverted: bool = False) -> None:
+               asked: _Asked | None = None) -> None:
+    """Carry out or, where nobody is asked, undo an action."""
     journal = target.journal
-    journal.enter(plan.masked, plan.rule.sensitive)
+    hidden = journal.hidden
+    copies = bool(hidden) and hidden.shows_any(action.reads)
+    journal.enter(plan.masked, plan.rule.sensitive, copies,
+                  copies and action.hides_path(hidden))
     changes, notes = len(journal.changes), len(journal.notes)
     confirmed = len(journal.confirmed)
+    ran: bool | None = True
     try:
         budget.current().spend()
-        step(target, target.view(plan.masked))
+        ran = step(target, target.view(plan.masked))
     except Exception as exc:
-        raise _error(plan, action.name, exc) from _cause(plan, exc)
+        error = _error(plan, action.name, exc)
+        if journal.copies and not isinstance(exc, _WITHOUT_VALUES):
+            raise without_values(error) from None
+        raise error from _cause(plan, exc)
     finally:
         done.append(trace.ActionTrace(
             action.name, tuple(journal.changes[changes:]),
-            tuple(journal.notes[notes:]), reverted,
-            tuple(journal.confirmed[confirmed:])))
+            tuple(journal.notes[notes:]), asked is None,
+            tuple(journal.confirmed[confirmed:]),
+            _asked(asked, journal.copies), ran is not False))
+
+
+def _asked(asked: _Asked | None, hides: bool
+           ) -> tuple[trace.AskedTrace, ...]:
+    """Return what is known of the conditions of an action.
+
+    :param hides: whether the reasons may hold values of sensitive rules.
+    """
+    if asked is None or not hides:
+        return tuple(asked.told) if asked else ()
+    return secrecy.hide_asked(asked.told)
+
+
+_WITHOUT_VALUES = (exceptions.BudgetExceeded, exceptions.FailRequested,
+                   exceptions.MissingField)
+"""What tells no value, or was made to be told."""
+
+
+def without_values(error: exceptions.RuleError) -> exceptions.RuleError:
+    """Return an error that does not tell the values it came of."""
+    return exceptions.RuleError(
+        error.rule, error.op,
+        _('what it reads was written by a sensitive rule'))
 
 
 def _error(plan: compiler.CompiledRule, op: str,

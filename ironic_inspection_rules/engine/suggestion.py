@@ -21,6 +21,7 @@ import os.path
 import re
 import typing
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.i18n import _
 
 _MOST_LISTED = 40
@@ -78,7 +79,8 @@ def nearest(name: str, known: typing.Iterable[str],
     :param cutoff: how much of them must be alike, 0 to 1.
     """
     by_form = {_form(each): each for each in sorted(known, reverse=True)}
-    form = _form(name)[:_LONGEST]
+    name = name[:_LONGEST]
+    form = _form(name)
     if form in by_form:
         return by_form[form]
     for word in (name.strip().lower(), form):
@@ -99,6 +101,7 @@ def slip(name: str, known: typing.Iterable[str]) -> str | None:
 
     :returns: None where there is none, or more than one.
     """
+    name = name[:_LONGEST]
     form = _form(name)
     known = list(known)
     found = [each for each in known if _form(each) == form] or [
@@ -137,6 +140,18 @@ def unknown(kind: str, name: str, known: typing.Iterable[str]) -> str:
     """
     return _with_hint(_('unknown %(kind)s "%(name)s"') % {
         'kind': kind, 'name': shown(name)}, name, known)
+
+
+def all_unknown(kind: str, names: typing.Iterable[str],
+                known: typing.Collection[str]) -> str:
+    """Name those that are unknown, with the near ones of the first of them.
+
+    :param kind: as for :func:`unknown`.
+    :returns: an empty text where all are known.
+    """
+    return exceptions.listed(
+        [name for name in names if name not in known],
+        lambda name: unknown(kind, name, known))
 
 
 def not_one_of(value: object, known: typing.Sequence[str]) -> str:

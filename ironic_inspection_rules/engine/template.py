@@ -96,12 +96,28 @@ def _compile_field(field: interpolation.Field) -> Template:
         path = field_template.Whole(path)
     elif field.root in field_template.PORT_ROOTS and field.steps:
         path = field_template.PortPath(field.root, field.steps, missing)
+    elif field.root == 'plugin_data' and field.steps and (
+            field.steps[0] in field_template.SECOND_NAMES):
+        path = field_template.SecondName(path, field.steps, missing)
     if field.filters:
         path = filtering.compile_filters(field.filters, path, missing,
                                          _compile_field)
     if field.conversion is None and field.spec is None:
         return path
     return field_template.Formatted(path, field)
+
+
+def telling(value: typing.Any) -> typing.Any:
+    """Make a template in which each missing field reads ``(missing)``."""
+    if isinstance(value, List):
+        return List([telling(item) for item in value.items])
+    if isinstance(value, _Text):
+        return _Text(telling(value.pieces))
+    if isinstance(value, _Mapping):
+        return _Mapping(telling(value.keys), telling(value.items))
+    if isinstance(value, Template):
+        return rendering.OrElse(value, _('(missing)'))
+    return value
 
 
 class List(Template):
@@ -140,17 +156,17 @@ class List(Template):
 class _Text(Template):
     """Text with fields in it."""
 
-    __slots__ = ('_pieces',)
+    __slots__ = ('pieces',)
 
     def __init__(self, pieces: List) -> None:
-        self._pieces = pieces
+        self.pieces = pieces
 
     @property
     def parts(self) -> typing.Iterable[typing.Any]:
-        return (self._pieces,)
+        return (self.pieces,)
 
     def render(self, roots: Roots) -> str | Missing:
-        values = self._pieces.render(roots)
+        values = self.pieces.render(roots)
         if isinstance(values, Missing):
             return values
         text = ''.join(map(str, values))
@@ -162,18 +178,18 @@ class _Text(Template):
 class _Mapping(Template):
     """A mapping, some of whose keys or values are templates."""
 
-    __slots__ = ('_items', '_keys')
+    __slots__ = ('items', 'keys')
 
     def __init__(self, keys: List, items: List) -> None:
-        self._keys = keys
-        self._items = items
+        self.keys = keys
+        self.items = items
 
     @property
     def parts(self) -> typing.Iterable[typing.Any]:
-        return (self._keys, self._items)
+        return (self.keys, self.items)
 
     def render(self, roots: Roots) -> dict[str, typing.Any] | Missing:
-        keys, values = self._keys.render(roots), self._items.render(roots)
+        keys, values = self.keys.render(roots), self.items.render(roots)
         if isinstance(keys, Missing):
             return keys
         if isinstance(values, Missing):

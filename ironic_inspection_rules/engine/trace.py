@@ -37,12 +37,26 @@ class ConditionTrace(typing.NamedTuple):
         return {'op': self.op, 'result': self.result, 'reason': self.reason}
 
 
+class AskedTrace(typing.NamedTuple):
+    """How a condition of an action was decided, for each item of its loop.
+
+    ``true`` and ``false`` say how often. ``reason`` is that of the first
+    item that it did not hold for, else of the first one.
+    """
+
+    op: str
+    true: int = 0
+    false: int = 0
+    reason: str | None = None
+
+
 class ActionTrace(typing.NamedTuple):
     """What one action did.
 
     ``notes`` are the lines it logged and the requests it sent; a sensitive
     rule has none. ``reverted`` tells that it was undone instead.
     ``confirmed`` is what it set to the value that was there already.
+    ``when`` tells of its conditions, and ``ran`` whether they ever held.
     """
 
     op: str
@@ -50,13 +64,18 @@ class ActionTrace(typing.NamedTuple):
     notes: tuple[str, ...] = ()
     reverted: bool = False
     confirmed: tuple[journal.Change, ...] = ()
+    when: tuple[AskedTrace, ...] = ()
+    ran: bool = True
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return plain JSON data."""
         return {'op': self.op,
                 'changes': [each.as_dict() for each in self.changes],
                 'notes': list(self.notes),
-                'reverted': self.reverted}
+                'reverted': self.reverted,
+                **({'ran': self.ran,
+                    'when': [each._asdict() for each in self.when]}
+                   if self.when else {})}
 
 
 class RuleTrace(typing.NamedTuple):
@@ -109,4 +128,4 @@ class RuleTrace(typing.NamedTuple):
         return {'uuid': self.rule.uuid,
                 'description': self.rule.description,
                 'actions': [each.op for each in self.actions
-                            if not each.reverted]}
+                            if each.ran and not each.reverted]}

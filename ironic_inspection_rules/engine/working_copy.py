@@ -33,7 +33,7 @@ from ironic_inspection_rules.i18n import _
 
 NODE = journal.NODE
 PORTS = hiding.PORTS
-PLUGIN_DATA = 'plugin_data'
+PLUGIN_DATA = hiding.PLUGIN_DATA
 TRAITS = journal.TRAITS
 
 
@@ -42,7 +42,8 @@ class Facts:
     """What is known of a machine, as plain JSON data.
 
     ``node`` is None in the early phase. Its key ``traits`` lists the names
-    of the node's traits.
+    of the node's traits. ``previous`` has the ``inventory`` and the
+    ``plugin_data`` that the last successful inspection stored, or is None.
     """
 
     inventory: dict[str, typing.Any]
@@ -50,6 +51,7 @@ class Facts:
     node: dict[str, typing.Any] | None = None
     ports: tuple[dict[str, typing.Any], ...] = ()
     port_groups: tuple[dict[str, typing.Any], ...] = ()
+    previous: dict[str, typing.Any] | None = None
     _masked: dict[str, tuple[typing.Any, typing.Any]] = dataclasses.field(
         default_factory=dict, compare=False, repr=False)
 
@@ -70,6 +72,8 @@ class Facts:
         if self.node is not None:
             roots.update(node=self.node, ports=list(self.ports),
                          port_groups=list(self.port_groups))
+            if self.previous is not None:
+                roots['previous'] = self.previous
         return roots
 
 
@@ -92,7 +96,7 @@ class WorkingCopy:
         self.journal = journal.Journal(
             [f'port {port.get("address")}' for port in facts.ports], hidden)
         self._views = views.Views(self.roots, facts.masked)
-        self._touched: set[hiding.Place] = set()
+        self._touched: dict[str, dict[str, set[str] | None]] = {}
         self._effects: engine_effects.Effects = (
             effects or engine_effects.NoEffects())
         self._before = facts.roots()
@@ -106,17 +110,26 @@ class WorkingCopy:
         self._views.release(value)
 
     def get(self, root: str, path: data_path.Path) -> typing.Any:
-        """Return what is there, unmasked, or :data:`.path.ABSENT`."""
+        """Return what is there, unmasked, or :data:`.path.ABSENT`.
+
+        What the action then writes is hidden where that is.
+        """
+        self.journal.read(root, path)
+        return self._get(root, path)
+
+    def _get(self, root: str, path: data_path.Path) -> typing.Any:
         return data_path.get(self.roots[root], path)
 
     def set(self, root: str, path: data_path.Path,
-            value: typing.Any) -> None:
+            value: typing.Any, part: data_path.Path = ()) -> None:
         """Set a value; missing parents are created.
 
+        :param part: the part of it that the rule has set, by a path of its
+            own: a capability has a place below the text of all of them.
         :raises: :class:`.exceptions.OperationError` where the path leads
             through a plain value.
         """
-        before = self.get(root, path)
+        before = self._get(root, path)
         if data_path.same(before, value):
             self.journal.confirm(root, path, value)
             return
@@ -124,7 +137,8 @@ class WorkingCopy:
         budget.current().write(value, len(path), before)
         self._write(root, path, value)
         self.journal.record(op, self.roots[root], root, path, value,
-                            None if before is data_path.ABSENT else before)
+                            None if before is data_path.ABSENT else before,
+                            part)
 
     def extend(self, root: str, path: data_path.Path, value: typing.Any,
                unique: bool = False) -> None:
@@ -134,7 +148,7 @@ class WorkingCopy:
         :raises: :class:`.exceptions.OperationError` where something else
             than a list is there.
         """
-        items = self.get(root, path)
+        items = self._get(root, path)
         if items is data_path.ABSENT or items is None:
             items = []
         if not isinstance(items, list):
@@ -150,7 +164,7 @@ class WorkingCopy:
 
     def unset(self, root: str, path: data_path.Path) -> None:
         """Remove what is there; nothing is fine too."""
-        before = self.get(root, path)
+        before = self._get(root, path)
         if before is data_path.ABSENT:
             return
         budget.current().spend()
@@ -162,7 +176,7 @@ class WorkingCopy:
     def discard(self, root: str, path: data_path.Path,
                 value: typing.Any) -> None:
         """Remove the last such item of a list, if it has one."""
-        items = self.get(root, path)
+        items = self._get(root, path)
         if not isinstance(items, list):
             return
         budget.current().spend(len(items) >> 4)
@@ -211,16 +225,16 @@ class WorkingCopy:
         :returns: values as they are now. :data:`.path.ABSENT` is what is
             gone: removed, or lost when what held it was replaced or removed.
         """
-        depth = len(parents)
-        names: set[str] = set()
-        for where, path in self._touched:
-            if where == root and path == parents:
-                for whole in (data_path.get(self._before[root], path),
-                              self.get(root, path)):
+        touched = self._touched.get(root, {})
+        names: set[str] = set(touched)
+        if parents:
+            below = touched.get(parents[0], set())
+            names = set() if below is None else below
+            if below is None:
+                for whole in (data_path.get(self._before[root], parents),
+                              self._get(root, parents)):
                     names.update(whole if isinstance(whole, dict) else ())
-            elif where == root and path[:depth] == parents:
-                names.add(path[depth])
-        return {name: self.get(root, (*parents, name))
+        return {name: self._get(root, (*parents, name))
                 for name in sorted(names)}
 
     def final_values(self
@@ -232,8 +246,12 @@ class WorkingCopy:
             unsetting the rest gives a target over the same facts the same
             data.
         """
-        return [(root, path, self.get(root, path))
-                for root, path in sorted(self._touched)]
+        places: list[hiding.Place] = []
+        for root, names in sorted(self._touched.items()):
+            for name, below in sorted(names.items()):
+                places += [(root, (name,))] if below is None else [
+                    (root, (name, each)) for each in sorted(below)]
+        return [(root, path, self._get(root, path)) for root, path in places]
 
     def confirm_traits(self, names: typing.Iterable[str]) -> None:
         """Take note of those of the traits that the node has already."""
@@ -248,7 +266,9 @@ class WorkingCopy:
 
     def call(self, request: engine_effects.Request) -> None:
         """Send a GET request; see :meth:`.effects.Effects.call`."""
-        self.journal.note(f'GET {masking.mask_url(request.url)}')
+        url = masking.MASK if self.journal.copies else (
+            masking.mask_url(request.url))
+        self.journal.note(f'GET {url}')
         self._effects.call(request)
 
     def _write(self, root: str, path: data_path.Path,
@@ -257,7 +277,13 @@ class WorkingCopy:
         self._touch(root, path)
 
     def _touch(self, root: str, path: data_path.Path) -> None:
-        self._touched.add((root, path[:2]))
+        names = self._touched.setdefault(root, {})
+        if len(path) == 1:
+            names[path[0]] = None
+        else:
+            below = names.setdefault(path[0], set())
+            if below is not None:
+                below.add(path[1])
 
     def fork(self) -> 'WorkingCopy':
         """Return a copy of the data as they are now, without effects.
@@ -268,7 +294,8 @@ class WorkingCopy:
         fork = WorkingCopy(Facts(
             self.roots['inventory'], self.roots[PLUGIN_DATA],
             self.roots.get(NODE), tuple(self.roots.get(PORTS, ())),
-            tuple(self.roots.get('port_groups', ()))))
+            tuple(self.roots.get('port_groups', ())),
+            self.roots.get('previous')))
         fork.journal = self.journal.fork()
         fork._views.masked.update(self._views.masked)
         return fork

@@ -13,19 +13,15 @@
 
 """Filters on lists."""
 
-import functools
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.conditions import comparison
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import pattern
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.i18n import _
 
 Items = list[typing.Any]
-Test = typing.Callable[[typing.Any], bool]
 
 
 def read(value: typing.Any) -> Items:
@@ -42,17 +38,23 @@ def read(value: typing.Any) -> Items:
         _('takes a list, not a value of type %s') % type(value).__name__)
 
 
-def attributes(items: Items, attribute: typing.Any) -> typing.Any:
+def attributes(items: Items, attribute: typing.Any,
+               default: typing.Any = data_path.ABSENT) -> typing.Any:
     """Return an attribute of each item, or :data:`.path.ABSENT`.
 
     :param attribute: its name, or names with dots between them; None for
         the items themselves.
+    :param default: what an item without it has.
     """
     if attribute is None:
         return items
     path = tuple(str(attribute).split('.'))
     found = [data_path.get(item, path) for item in items]
-    return data_path.ABSENT if data_path.ABSENT in found else found
+    if data_path.ABSENT not in found:
+        return found
+    if default is data_path.ABSENT:
+        return default
+    return [default if each is data_path.ABSENT else each for each in found]
 
 
 def ignore_case(value: typing.Any) -> typing.Any:
@@ -172,105 +174,19 @@ class Sort(plugin.Filter):
 
 
 class Map(plugin.Filter):
-    """``map``: an attribute of each item."""
+    """``map``: an attribute of each item, or what a filter makes of it."""
 
-    def __call__(self, value: typing.Any, attribute: typing.Any
-                 ) -> typing.Any:
-        return attributes(read(value), attribute)
+    TAKES_FILTER = True
 
-
-class _Select(plugin.Filter):
-
-    KEEPS: typing.ClassVar[bool] = True
+    def __call__(self, value: typing.Any, filter: typing.Any = None,
+                 attribute: typing.Any = None,
+                 default: typing.Any = data_path.ABSENT) -> typing.Any:
+        if filter is None:
+            return attributes(read(value), attribute, default)
+        made = [filter(item) for item in read(value)]
+        return data_path.ABSENT if data_path.ABSENT in made else made
 
     def problems(self, arguments: typing.Mapping[str, typing.Any]
                  ) -> typing.Iterator[tuple[str, str]]:
-        op = arguments.get('op')
-        if op not in _TESTS:
-            yield 'op', _('must be one of %s') % ', '.join(_TESTS)
-        elif op in _METHODS:
-            # What a machine sends is no expression.
-            try:
-                _TESTS[op](arguments.get('value'))
-            except exceptions.OperationError as exc:
-                yield 'value', str(exc)
-
-    def _choose(self, items: Items, found: Items, op: str,
-                wanted: typing.Any) -> Items:
-        test = _TESTS[op](wanted)
-        allowance = budget.current()
-        kept = []
-        for item, each in zip(items, found, strict=True):
-            allowance.spend()
-            holds = each is not data_path.ABSENT and test(each)
-            if holds is self.KEEPS:
-                kept.append(item)
-        return kept
-
-
-class Select(_Select):
-    """``select``: the items for which a condition holds."""
-
-    def __call__(self, items: typing.Any, op: str,
-                 value: typing.Any) -> Items:
-        items = read(items)
-        return self._choose(items, items, op, value)
-
-
-class Reject(Select):
-    """``reject``: the items for which a condition does not hold."""
-
-    KEEPS = False
-
-
-class SelectAttribute(_Select):
-    """``selectattr``: the items whose attribute a condition holds for."""
-
-    def __call__(self, items: typing.Any, name: str, op: str,
-                 value: typing.Any) -> Items:
-        items = read(items)
-        path = tuple(name.split('.'))
-        # Most names are of one step into what a mapping is: that is no call.
-        found = [item.get(name, data_path.ABSENT)
-                 if item.__class__ is dict and len(path) == 1
-                 else data_path.get(item, path) for item in items]
-        return self._choose(items, found, op, value)
-
-
-class RejectAttribute(SelectAttribute):
-    """``rejectattr``: the items whose attribute it does not hold for."""
-
-    KEEPS = False
-
-
-def _compare(kind: type[comparison.Comparison]
-             ) -> typing.Callable[[typing.Any], Test]:
-    holds = kind().holds
-    return lambda wanted: lambda value: holds(value, wanted)
-
-
-def _match(method: str) -> typing.Callable[[typing.Any], Test]:
-    def test(wanted: typing.Any) -> Test:
-        if not isinstance(wanted, str):
-            raise exceptions.OperationError(
-                _('a regular expression is expected'))
-        return pattern.Pattern(wanted).matcher(method)
-    return test
-
-
-def _one_of(wanted: typing.Any) -> Test:
-    return functools.partial(comparison.OneOf(), values=wanted)
-
-
-_METHODS = {'contains': 'search', 'matches': 'fullmatch'}
-
-_TESTS: dict[str, typing.Callable[[typing.Any], Test]] = {
-    'eq': _compare(comparison.Equal),
-    'ne': _compare(comparison.NotEqual),
-    'lt': _compare(comparison.Less),
-    'le': _compare(comparison.LessOrEqual),
-    'gt': _compare(comparison.Greater),
-    'ge': _compare(comparison.GreaterOrEqual),
-    'one-of': _one_of,
-    **{op: _match(method) for op, method in _METHODS.items()},
-}
+        if ('filter' in arguments) is ('attribute' in arguments):
+            yield 'attribute', _('or the name of a filter is expected')

@@ -27,14 +27,16 @@ _FREE = 255
 """Characters of text that cost nothing."""
 
 
-def read(value: typing.Any) -> str:
-    """Return the value as text, which numbers are too.
+def read(value: typing.Any, or_number: bool = True) -> str:
+    """Return the value as text.
 
+    :param or_number: whether a number is taken too.
     :raises: :class:`.exceptions.OperationError` where it is none.
     """
     if isinstance(value, str):
         return value
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if or_number and isinstance(value, int | float) and (
+            not isinstance(value, bool)):
         return str(value)
     raise exceptions.OperationError(
         _('takes text, not a value of type %s') % type(value).__name__)
@@ -95,7 +97,8 @@ class Split(plugin.Filter):
 
     def __call__(self, value: typing.Any, sep: str | None = None
                  ) -> list[str]:
-        text = read(value)
+        # A number has no parts: one that YAML made of text has lost some.
+        text = read(value, or_number=False)
         # Paid first: each part takes more memory than it has text.
         budget.current().spend(
             (len(text) >> 1 if sep is None else text.count(sep)) >> 2)

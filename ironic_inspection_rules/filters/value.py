@@ -15,10 +15,8 @@
 
 import typing
 
-from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
-from ironic_inspection_rules.i18n import _
 
 
 class Default(plugin.Filter):
@@ -34,19 +32,3 @@ class Default(plugin.Filter):
         if value is data_path.ABSENT or boolean and not value:
             return default
         return value
-
-
-class Lookup(plugin.Filter):
-    """``lookup``: what a mapping has for the value."""
-
-    def problems(self, arguments: typing.Mapping[str, typing.Any]
-                 ) -> typing.Iterator[tuple[str, str]]:
-        if not isinstance(arguments.get('mapping', {}), dict):
-            yield 'mapping', _('must be a mapping')
-
-    def __call__(self, value: typing.Any, mapping: typing.Any,
-                 default: typing.Any = data_path.ABSENT) -> typing.Any:
-        if not isinstance(mapping, dict) or isinstance(value, dict | list):
-            raise exceptions.OperationError(
-                _('takes a plain value and a mapping'))
-        return mapping.get(str(value), default)

@@ -31,7 +31,7 @@ from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.inspection import stock_rules
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.objects import tables
-from ironic_inspection_rules.ruleset import repository
+from ironic_inspection_rules.rule_set import repository
 
 LOG = log.getLogger(__name__)
 

@@ -25,13 +25,13 @@ import contextvars
 from typing import Any
 
 from ironic.common import exception as ironic_exception
-from oslo_db import exception as db_exc
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.inspection import saving
 from ironic_inspection_rules.queue import checkpoints
+from ironic_inspection_rules.queue import surroundings
 from ironic_inspection_rules.runs import recorder
 
 Difference = Mapping[str, Any]
@@ -46,7 +46,13 @@ class Abandoned(BaseException):
 
 
 class NullAttempt:
-    """Inspection without a request, which happens once or not at all."""
+    """Inspection without a request, which happens once or not at all.
+
+    :param run: takes note of what the rules do.
+    """
+
+    def __init__(self, run: recorder.Run) -> None:
+        self.run = run
 
     def has_checkpoint(self, phase: str) -> bool:
         """Whether an earlier attempt saved the outcome of a phase."""
@@ -74,7 +80,9 @@ class Attempt(NullAttempt):
     :param saved: the checkpoints of the request.
     """
 
-    def __init__(self, saved: checkpoints.Checkpoints) -> None:
+    def __init__(self, run: recorder.Run,
+                 saved: checkpoints.Checkpoints) -> None:
+        super().__init__(run)
         self._saved = saved
 
     def has_checkpoint(self, phase: str) -> bool:
@@ -93,7 +101,7 @@ class Attempt(NullAttempt):
         :raises: HardwareInspectionFailure where a rule had inspection fail.
         """
         outcome = self._saved.read(phase)
-        recorder.current_or_new().take_up(phase, outcome.get('run'))
+        self.run.take_up(phase, outcome.get('run'))
         for root, path, *value in outcome['changes']:
             _repeat(target, root, tuple(path), value)
         saving.save(task, target, (), outcome['more'],
@@ -120,7 +128,7 @@ class Attempt(NullAttempt):
             'plugin_data': difference,
             'more': more,
             'error': str(error) if error else None,
-            'run': recorder.current_or_new().checkpoint(phase)})
+            'run': self.run.checkpoint(phase)})
 
     def _checkpoint(self, phase: str, outcome: Mapping[str, Any]
                     ) -> saving.Checkpoint:
@@ -133,38 +141,49 @@ class Attempt(NullAttempt):
 
     @contextlib.contextmanager
     def guard(self) -> Iterator[None]:
-        """Abandon the attempt when the database goes away."""
+        """Abandon the attempt when something around it fails."""
         try:
             yield
-        except db_exc.DBConnectionError as exc:
+        except Exception as exc:
+            if not surroundings.are_to_blame(exc):
+                raise
             raise Abandoned() from exc
 
 
-_NULL_ATTEMPT = NullAttempt()
-_CURRENT: contextvars.ContextVar[NullAttempt] = contextvars.ContextVar(
-    'attempt', default=_NULL_ATTEMPT)
+# Between who begins an inspection and the hook that runs rules lie calls of
+# Ironic, which do not pass this on.
+_CURRENT: contextvars.ContextVar[NullAttempt | None] = (
+    contextvars.ContextVar('attempt', default=None))
 
 
-def current() -> NullAttempt:
-    """Tell which attempt this thread makes."""
+def current() -> NullAttempt | None:
+    """Return the attempt that Ironic works on in this thread, if any."""
     return _CURRENT.get()
 
 
 @contextlib.contextmanager
-def attempt_scope(saved: checkpoints.Checkpoints) -> Iterator[None]:
-    """Have this thread attempt a request while the context lasts.
+def in_scope(attempt: NullAttempt) -> Iterator[None]:
+    """Let Ironic work on an attempt while the context lasts."""
+    token = _CURRENT.set(attempt)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
+@contextlib.contextmanager
+def attempt_scope(attempt: Attempt) -> Iterator[None]:
+    """Let Ironic work on an attempt at a request while the context lasts.
 
     :raises: LeaseLost or TemporaryFailure where the attempt is abandoned.
     """
-    token = _CURRENT.set(Attempt(saved))
     try:
-        yield
+        with in_scope(attempt):
+            yield
     except Abandoned as exc:
         if isinstance(exc.__cause__, exceptions.LeaseLost):
             raise exc.__cause__ from exc
         raise exceptions.TemporaryFailure(str(exc.__cause__)) from exc
-    finally:
-        _CURRENT.reset(token)
 
 
 def difference(before: Mapping[str, Any],

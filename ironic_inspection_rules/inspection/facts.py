@@ -12,24 +12,36 @@
 
 """Facts of a machine, from Ironic's objects."""
 
+import dataclasses
 import datetime
 
+from ironic.common import exception
 from ironic.common import states
 from ironic.drivers.modules import inspect_utils
 
 from ironic_inspection_rules.engine import working_copy
-from ironic_inspection_rules.ruleset import machine
 
 
-def of_task(task, inventory: dict, plugin_data: dict) -> working_copy.Facts:
+def of_task(task, inventory: dict, plugin_data: dict,
+            previous: dict | None = None) -> working_copy.Facts:
     """Gather what rules may see of the node of a task.
 
     :param task: a TaskManager instance.
     :param inventory: as the ramdisk sent it.
     :param plugin_data: as it is at present.
+    :param previous: what the inspection before has stored.
     """
-    return of_node(task.node, task.ports, task.portgroups, inventory,
-                   plugin_data)
+    return dataclasses.replace(
+        of_node(task.node, task.ports, task.portgroups, inventory,
+                plugin_data), previous=previous)
+
+
+def stored_before(node, context) -> dict | None:
+    """Read what the last successful inspection of the node has stored."""
+    try:
+        return inspect_utils.get_inspection_data(node, context)
+    except exception.NodeInventoryNotFound:
+        return None
 
 
 def of_node(node, ports, portgroups, inventory: dict,
@@ -40,7 +52,7 @@ def of_node(node, ports, portgroups, inventory: dict,
     fields['auto_discovered'] = is_auto_discovered(node, plugin_data)
     return working_copy.Facts(
         inventory=inventory,
-        plugin_data=machine.seen_plugin_data(inventory, plugin_data),
+        plugin_data=plugin_data,
         node=fields,
         ports=tuple(map(as_dict, ports)),
         port_groups=tuple(map(as_dict, portgroups)))

@@ -20,16 +20,22 @@ import typing
 from ironic.common import context as ironic_context
 from ironic.common import exception as ironic_exception
 from ironic.conf import CONF
+from oslo_db import exception as db_exc
+from oslo_log import log
 
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.inspection import applicability
+from ironic_inspection_rules.inspection import attempt
 from ironic_inspection_rules.objects import rule_statistics
 from ironic_inspection_rules.patches import inspection
 from ironic_inspection_rules.patches import node_removal
 from ironic_inspection_rules.patches import stopping
+from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.runs import metrics
 from ironic_inspection_rules.runs import recorder
 from ironic_inspection_rules.runs import statistics
+
+LOG = log.getLogger(__name__)
 
 
 @functools.cache
@@ -68,8 +74,8 @@ def install() -> None:
 
 @contextlib.contextmanager
 def run_of(task: typing.Any, inventory: dict[str, typing.Any] | None = None,
-           plugin_data: dict[str, typing.Any] | None = None
-           ) -> Iterator[None]:
+           plugin_data: dict[str, typing.Any] | None = None,
+           is_inspection: bool = True) -> Iterator[attempt.NullAttempt]:
     """Keep what the rules do to a node in this context as one run.
 
     Within a run this changes nothing: that one is kept by whoever began it.
@@ -77,20 +83,24 @@ def run_of(task: typing.Any, inventory: dict[str, typing.Any] | None = None,
     :param task: a TaskManager instance with an exclusive lock.
     :param inventory: what the machine sent, None where it is not known yet.
     :param plugin_data: likewise.
+    :param is_inspection: whether the node says why it fails.
     """
-    if recorder.current() is not None:
-        yield
+    current = attempt.current()
+    if current is not None:
+        yield current
         return
     run = recorder.Run(recorder.INSPECTION)
     if inventory is not None:
         run.begin(inventory, plugin_data or {})
-    with recorder.in_run(run):
+    current = attempt.NullAttempt(run)
+    with attempt.in_scope(current):
         try:
-            yield
+            yield current
         except ironic_exception.UnsupportedDriverExtension:
             raise
         except Exception as exc:
-            store(run, task, str(exc))
+            store(run, task, (is_inspection and task.node.last_error)
+                  or str(exc))
             raise
         store(run, task, None)
 
@@ -100,9 +110,21 @@ def store(run: recorder.Run, task: typing.Any, error: str | None) -> None:
 
     :param error: why it failed, None if it did not.
     """
-    prepared = prepare(run, task, error)
+    prepared = _prepare(run, task, error)
     if prepared is not None:
         recorder.store(prepared, task.node)
+        clean()
+
+
+_CLEANER = history.Cleaner()
+
+
+def clean() -> None:
+    """Remove what has been kept for long enough, a little at a time."""
+    try:
+        _CLEANER.clean(CONF.inspection_rules.keep_history)
+    except db_exc.DBError as exc:
+        LOG.warning('What is old is not removed from the history: %s', exc)
 
 
 def prepare(run: recorder.Run, task: typing.Any, error: str | None
@@ -112,10 +134,16 @@ def prepare(run: recorder.Run, task: typing.Any, error: str | None
     :param error: why it failed, None if it did not.
     :returns: what stores it, None if it is not to be kept.
     """
+    if error is not None:
+        error = task.node.last_error or error
+    return _prepare(run, task, error)
+
+
+def _prepare(run: recorder.Run, task: typing.Any, error: str | None
+             ) -> recorder.Store | None:
     if not applicability.is_supported(task.node):
         return None
     options = CONF.inspection_rules
-    if error is not None:
-        error = task.node.last_error or error
     return recorder.prepare(run, task.node, error, options.keep_runs,
-                            mask=options.mask_secrets != 'never')
+                            mask=options.mask_secrets != 'never',
+                            days=options.keep_history)

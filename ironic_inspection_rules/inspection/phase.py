@@ -22,7 +22,9 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import runner
+from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import applicability
 from ironic_inspection_rules.inspection import attempt
 from ironic_inspection_rules.inspection import effects
@@ -31,7 +33,7 @@ from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.inspection import limits
 from ironic_inspection_rules.inspection import saving
 from ironic_inspection_rules.patches import redfish
-from ironic_inspection_rules.ruleset import repository
+from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.runs import record
 from ironic_inspection_rules.runs import recorder
 
@@ -55,62 +57,94 @@ class PhaseRunner:
         :param plugin_data: is changed in place.
         :raises: HardwareInspectionFailure where a rule fails.
         """
-        with attempt.current().guard():
+        with keeping.run_of(task, inventory, plugin_data) as current, (
+                current.guard()):
             if facts.is_auto_discovered(task.node, plugin_data):
                 _set_scope(task.node)
-        self._run(task, inventory, plugin_data, model.PREPROCESS)
+            self._run(current, task, inventory, plugin_data,
+                      model.PREPROCESS)
 
     def apply(self, task, inventory: dict, plugin_data: dict,
               phase: str) -> None:
         """Run rules where Ironic would apply its own.
 
-        :param phase: as Ironic calls it. Nothing happens in any but the
-            main one: the others have places of their own.
-        :raises: HardwareInspectionFailure where a rule fails.
+        Outside of an inspection, in a step (approved specification
+        "inspection-steps") or by whatever else calls it, they make a run of
+        their own. Plugin data are changed in place; who stores them is who
+        calls.
+
+        :param phase: as Ironic calls it.
+        :raises: HardwareInspectionFailure where a rule fails, or where there
+            is no such phase of a node.
         """
-        if phase == model.MAIN:
-            before = dict(plugin_data)
-            self._run(task, inventory, plugin_data, phase)
+        if phase not in (model.PREPROCESS, model.MAIN):
+            raise ironic_exception.HardwareInspectionFailure(
+                error=_('Inspection rules of the phase %s cannot be applied '
+                        'to a node') % suggestion.not_one_of(
+                            phase, (model.PREPROCESS, model.MAIN)))
+        before = dict(plugin_data)
+        with keeping.run_of(task, inventory, plugin_data,
+                            is_inspection=False) as current, (
+                                current.guard()):
+            self._run(current, task, inventory, plugin_data, phase)
             if plugin_data != before:
                 redfish.store_again(task, inventory, plugin_data)
 
-    def _run(self, task, inventory: dict, plugin_data: dict,
-             phase: str) -> None:
-        current = attempt.current()
-        with current.guard():
-            run = recorder.current_or_new()
-            if run.revision is None:
-                # All phases of an inspection have the rules of its first.
-                self._rules.refresh(task.context)
-            plans = self._rules.plans(phase)
-            saved = current.has_checkpoint(phase)
-            run.begin(inventory, plugin_data)
-            supported = applicability.is_supported(task.node)
-            if supported:
-                run.run_rules(self._rules.revision)
-            if not saved and not (plans and supported):
-                return
-            # Hooks make ports, and the task would show those of before.
-            task.ports = task.portgroups = None
+    def _run(self, current: attempt.NullAttempt, task, inventory: dict,
+             plugin_data: dict, phase: str) -> None:
+        run = current.run
+        if run.revision is None:
+            # All phases of an inspection have the rules of its first.
+            self._rules.refresh(task.context)
+            run.hide(recorder.hidden_of(task.node.uuid))
+        rules = self._rules.snapshot
+        plans = rules.plans(phase)
+        saved = current.has_checkpoint(phase)
+        run.begin(inventory, plugin_data)
+        _read_previous(run, rules, phase, task)
+        supported = applicability.is_supported(task.node)
+        if supported:
+            run.run_rules(rules.revision)
+        if not saved and not (supported and (
+                plans or CONF.inspection_rules.keep_history)):
+            return
+        # Hooks make ports, and the task would show those of before.
+        task.ports = task.portgroups = None
+        redfish.reconcile_properties(task)
+        machine = facts.of_task(task, inventory, plugin_data, run.previous)
+        target = working_copy.WorkingCopy(
+            machine, effects.ServiceEffects(),
+            hiding.located(run.hidden, machine.ports))
+        if CONF.inspection_rules.keep_history and not saved:
+            run.note_facts(phase, machine)
+        before = dict(plugin_data)
+        try:
+            if saved:
+                current.replay(phase, task, target, plugin_data)
+            else:
+                _apply(current, plans, phase, task, target, plugin_data)
+        finally:
+            run.set_aside(before, plugin_data)
             redfish.reconcile_properties(task)
-            machine = facts.of_task(task, inventory, plugin_data)
-            target = working_copy.WorkingCopy(
-                machine, effects.ServiceEffects(),
-                hiding.located(run.hidden, machine.ports))
-            before = dict(plugin_data)
-            try:
-                if saved:
-                    current.replay(phase, task, target, plugin_data)
-                else:
-                    _apply(plans, phase, task, target, plugin_data)
-            finally:
-                run.set_aside(before, plugin_data)
-                redfish.reconcile_properties(task)
 
 
-def _apply(plans, phase: str, task, target: working_copy.WorkingCopy,
-           plugin_data: dict) -> None:
-    run = recorder.current_or_new()
+def _read_previous(run: recorder.Run, rules: repository.Snapshot, phase: str,
+                   task) -> None:
+    """Read what was stored before, if a rule of this inspection asks for it.
+
+    In its first phase: Redfish stores its data before the main one.
+    """
+    if run.previous_read or phase == model.MAIN and redfish.goes_on():
+        return
+    run.previous_read = True
+    if any(plan.reads_previous for each in (model.PREPROCESS, model.MAIN)
+           for plan in rules.plans(each)):
+        run.previous = facts.stored_before(task.node, task.context)
+
+
+def _apply(current: attempt.NullAttempt, plans, phase: str, task,
+           target: working_copy.WorkingCopy, plugin_data: dict) -> None:
+    run = current.run
     started = time.perf_counter()
     outcome = runner.run(
         plans, target, task.node.properties.get(model.SCOPE_PROPERTY),
@@ -120,12 +154,13 @@ def _apply(plans, phase: str, task, target: working_copy.WorkingCopy,
               'node %(node)s', {'count': len(outcome.traces),
                                 'phase': phase, 'node': task.node.uuid})
     run.add(phase, record.of_phase(outcome, seconds))
-    run.hide(hiding.lasting(target.journal.hidden,
-                            target.roots[working_copy.PORTS]))
+    hidden = target.journal.hidden.lasting(target.roots[working_copy.PORTS])
+    run.hide(hidden)
     error = outcome.error
     try:
         if outcome.keeps_changes:
-            _save(outcome, phase, task, target, plugin_data)
+            _save(current, outcome, phase, task, target, plugin_data)
+            run.hide(hidden, all_of_them=True)
     except exceptions.RuleError as exc:
         error = exc
         run.add(phase, record.of_phase(outcome, seconds, saved=False))
@@ -135,12 +170,12 @@ def _apply(plans, phase: str, task, target: working_copy.WorkingCopy,
             error=str(error)) from error
 
 
-def _save(outcome: runner.Outcome, phase: str, task,
-          target: working_copy.WorkingCopy, plugin_data: dict) -> None:
+def _save(current: attempt.NullAttempt, outcome: runner.Outcome, phase: str,
+          task, target: working_copy.WorkingCopy, plugin_data: dict) -> None:
     before, maintenance = dict(plugin_data), _maintenance(outcome.error)
     saving.update_plugin_data(target, plugin_data)
     outcome.record(plugin_data, phase)
-    checkpoint = attempt.current().checkpoint(
+    checkpoint = current.checkpoint(
         phase, target, attempt.difference(before, plugin_data), maintenance,
         outcome.error) if outcome.traces else None
     saving.save(task, target, outcome.traces, maintenance, checkpoint)

@@ -125,7 +125,7 @@ def _blaming(traces: Traces, name: str, *attributes: str) -> Iterator[None]:
     try:
         yield
     except (ironic_exception.IronicException, ValueError) as exc:
-        done = [(rule.rule, action, change.path.split('/', 2)[1])
+        done = [(rule.rule, action, change.place[0])
                 for rule in traces for action in rule.actions
                 for change in action.changes if change.object == name]
         if not done:

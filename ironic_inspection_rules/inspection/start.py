@@ -40,8 +40,8 @@ from ironic_inspection_rules.patches import name
 from ironic_inspection_rules.patches import names
 from ironic_inspection_rules.patches import redfish
 from ironic_inspection_rules.patches import rule_engine
-from ironic_inspection_rules.ruleset import builtin
-from ironic_inspection_rules.ruleset import repository
+from ironic_inspection_rules.rule_file import builtin
+from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.traits import deploy
 
 LOG = log.getLogger(__name__)
@@ -115,7 +115,7 @@ def conductor() -> phase.PhaseRunner:
     deploy_patch.check(deploy.node_problem)
     if CONF.inspection_queue.enabled:
         # What is switched off is not even loaded.
-        from ironic_inspection_rules.coordination import power_on
+        from ironic_inspection_rules.queue import power_on
         with required():
             power_on.install()
     return runner

@@ -18,7 +18,7 @@ from ironic_inspection_rules.db import adoption
 from ironic_inspection_rules.db import api
 from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.ruleset import stock
+from ironic_inspection_rules.rule_set import stock
 
 
 def left_behind() -> str | None:

@@ -56,12 +56,22 @@ class FormattedAction(plugin.Action):
 class AttributeAction(FormattedAction):
     """An action at a path of the node."""
 
+    EXTENDS: typing.ClassVar[bool] = False
+
     def problems(self, arguments: typing.Mapping[str, typing.Any]
                  ) -> typing.Iterator[tuple[str, str]]:
         try:
             _read_path(arguments.get('path', '/extra'))
         except exceptions.OperationError as exc:
             yield 'path', str(exc)
+
+    def writes(self, arguments: plugin.Arguments
+               ) -> typing.Iterator[plugin.Write]:
+        path = arguments['path']
+        if isinstance(path, str):
+            yield plugin.Write(
+                'node', path if path.startswith('/') else f'/{path}',
+                arguments['value'], self.EXTENDS)
 
 
 class SetAttribute(AttributeAction):
@@ -95,6 +105,8 @@ class SetAttribute(AttributeAction):
 class ExtendAttribute(AttributeAction):
     """``inspector-extend-attribute``: append to a list in an attribute."""
 
+    EXTENDS = True
+
     def __call__(self, target: WorkingCopy, view: View, path: str,
                  value: typing.Any, unique: bool = False) -> None:
         where = _read_path(path)
@@ -121,6 +133,13 @@ class ExtendAttribute(AttributeAction):
 
 class SetCapability(FormattedAction):
     """``inspector-set-capability``: set a capability; null removes it."""
+
+    def writes(self, arguments: plugin.Arguments
+               ) -> typing.Iterator[plugin.Write]:
+        value = arguments['value']
+        yield plugin.Write(
+            'capability', arguments['name'],
+            data_path.ABSENT if value is None else value, argument='name')
 
     def __call__(self, target: WorkingCopy, view: View, name: str,
                  value: typing.Any = None) -> None:
@@ -154,6 +173,8 @@ class RemoveTrait(trait.RemoveTrait):
 
 class Fail(plugin.Action):
     """``inspector-fail``: the inspection fails with this message."""
+
+    FAILS = True
 
     LITERAL = frozenset({'message'})
 

@@ -45,6 +45,22 @@ class FieldCondition(plugin.Condition):
     TESTS_MISSING: typing.ClassVar[bool] = False
     """Whether a field that does not exist is tested as one null."""
 
+    RELATION: typing.ClassVar[str | None] = None
+    """What holds between the field and the value, in facts."""
+
+    def facts(self, arguments: plugin.Arguments,
+              inverted: bool = False) -> typing.Iterator[plugin.Fact]:
+        field = json_field.as_replacement(arguments['field'])
+        relation = self.RELATION
+        if field and relation:
+            if bool(arguments.get('invert')) is not inverted:
+                relation = plugin.OPPOSITES[relation]
+            yield plugin.Fact(field, relation, self.compared(arguments))
+
+    def compared(self, arguments: plugin.Arguments) -> typing.Any:
+        """Return what the field is compared with."""
+        return arguments['value']
+
     @abc.abstractmethod
     def tester(self, wanted: typing.Any) -> Test:
         """Return the test of one value against the value in the rule.
@@ -64,6 +80,10 @@ class FieldCondition(plugin.Condition):
                 yield name, str(exc)
         if arguments.get('multiple', MULTIPLE[0]) not in MULTIPLE:
             yield 'multiple', _('must be one of %s') % ', '.join(MULTIPLE)
+
+    def of_node(self, arguments: plugin.Arguments) -> typing.Iterator[str]:
+        if json_field.split(str(arguments.get('field')))[0] == 'node':
+            yield 'field'
 
     def bind(self, arguments: dict[str, typing.Any]
              ) -> typing.Callable[..., bool]:
@@ -136,42 +156,52 @@ class Equal(Comparison):
     """``inspector-eq``: the field equals the value."""
 
     compare = operator.eq
+    RELATION = 'eq'
 
 
 class NotEqual(Comparison):
     """``inspector-ne``: the field differs from the value."""
 
     compare = operator.ne
+    RELATION = 'ne'
 
 
 class Less(Comparison):
     """``inspector-lt``: the field is less than the value."""
 
     compare = operator.lt
+    RELATION = 'lt'
 
 
 class LessOrEqual(Comparison):
     """``inspector-le``: the field is not greater than the value."""
 
     compare = operator.le
+    RELATION = 'le'
 
 
 class Greater(Comparison):
     """``inspector-gt``: the field is greater than the value."""
 
     compare = operator.gt
+    RELATION = 'gt'
 
 
 class GreaterOrEqual(Comparison):
     """``inspector-ge``: the field is not less than the value."""
 
     compare = operator.ge
+    RELATION = 'ge'
 
 
 class IsEmpty(FieldCondition):
     """``inspector-is-empty``: the field does not exist or has nothing."""
 
     TESTS_MISSING = True
+    RELATION = 'one-of'
+
+    def compared(self, arguments: plugin.Arguments) -> typing.Any:
+        return ['', None, [], {}]
 
     def tester(self, wanted: typing.Any) -> Test:
         return lambda value: value in ('', None, [], {})

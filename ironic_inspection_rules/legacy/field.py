@@ -89,6 +89,23 @@ def steps(field: str) -> tuple[Step, ...]:
     return _steps(_without_root(parse(split(field)[1])))
 
 
+def as_replacement(field: str) -> str | None:
+    """Return a field that has one value as a replacement field.
+
+    :returns: ``{inventory[cpu][count]}``, or None where there is none.
+    :raises: :class:`.exceptions.OperationError` where it is no JSON path.
+    """
+    found = steps(field)
+    names = tuple(map(str, found))
+    if not found or ANY in found or any(']' in name for name in names):
+        return None
+    if split(field)[0] == 'node':
+        names = ('node', *names)
+    elif names[0] != 'inventory':
+        names = ('plugin_data', *names)
+    return f'{{{names[0]}{"".join(f"[{name}]" for name in names[1:])}}}'
+
+
 @text_cache.for_short(maxsize=4096, longest=256)
 def compile_field(field: str) -> typing.Callable[[view.Roots],
                                                  list[typing.Any]]:
@@ -225,10 +242,13 @@ def _indices(path: Path) -> tuple[int, ...]:
 
 def _walk(names: tuple[str, ...]) -> Find:
     def find(value: typing.Any) -> list[typing.Any]:
-        for name in names:
-            if not isinstance(value, dict) or name not in value:
-                return []
-            value = value[name]
+        try:
+            for name in names:
+                if not isinstance(value, dict):
+                    return []
+                value = value[name]
+        except KeyError:
+            return []
         return [value]
 
     return find

@@ -41,16 +41,6 @@ _OLDER_ARGUMENTS = {'key': 'path'}
 _NULLABLE = ('set-attribute', 'value')
 
 
-def is_old(rule: typing.Any) -> bool:
-    """Tell whether someone wrote this rule in the old language."""
-    if not isinstance(rule, dict):
-        return False
-    return any(isinstance(operation, dict) and word in operation
-               for name, word in (('conditions', 'field'),
-                                  ('actions', 'action'))
-               for operation in _listed(rule.get(name)))
-
-
 def parse(rule: typing.Any, ops: registry.Registry) -> model.Rule:
     """Read a rule in the old language.
 
@@ -84,17 +74,13 @@ def parse(rule: typing.Any, ops: registry.Registry) -> model.Rule:
                  for each in validation.validate(fields, ops)
                  if _operation_of(each.pointer) not in told]
     if problems:
-        raise exceptions.InvalidRule(problems)
+        raise exceptions.InvalidRule(exceptions.first_of(problems))
     return validation.parse(fields, ops)
 
 
 def _operation_of(pointer: str) -> str:
     """Return the pointer to the operation, or part, of a rule."""
     return '/'.join(pointer.split('/')[:3])
-
-
-def _listed(operations: typing.Any) -> list[typing.Any]:
-    return operations if isinstance(operations, list) else []
 
 
 def _condition(operation: typing.Any, ops: registry.Registry

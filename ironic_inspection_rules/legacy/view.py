@@ -14,6 +14,8 @@
 
 import typing
 
+from ironic_inspection_rules.engine import field_template
+from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import trace
 
 Roots = typing.Mapping[str, typing.Any]
@@ -27,9 +29,21 @@ def data(roots: Roots) -> dict[str, typing.Any]:
 
     :param roots: the data by root name.
     """
-    document = {'inventory': roots['inventory'], **roots['plugin_data']}
+    document = _Document(inventory=roots['inventory'],
+                         **roots['plugin_data'])
     document.pop(trace.KEY, None)
     return document
+
+
+class _Document(dict[str, typing.Any]):
+    """A document in which a step may be found under a second name."""
+
+    def __missing__(self, step: str) -> typing.Any:
+        for root, *steps in field_template.SECOND_NAMES.get(step, ()):
+            found = data_path.get(self[root], tuple(steps))
+            if found and found is not data_path.ABSENT:
+                return found
+        raise KeyError(step)
 
 
 def node(roots: Roots) -> typing.Any:

@@ -57,6 +57,8 @@ def _object_field(field):
         return object_fields.UUIDField()
     if field.name in model.OPERATIONS:
         return object_fields.ListOfFlexibleDictsField()
+    if field.name == model.VARS:
+        return object_fields.FlexibleDictField(default={})
     if isinstance(field.type, types.UnionType):
         return object_fields.StringField(nullable=True)
     kind = {int: object_fields.IntegerField,
@@ -85,7 +87,8 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
     # Version 1.0: Initial version
     # Version 1.1: Add mode
     # Version 1.2: Add change and the methods that read revisions
-    VERSION = '1.2'
+    # Version 1.3: Add vars, and conditions of actions
+    VERSION = '1.3'
 
     fields = {
         'id': object_fields.IntegerField(),
@@ -99,23 +102,32 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
         """Leave out what an older service does not know.
 
         One that does not know of modes would carry out every rule, so it
-        gets none that has another mode.
+        gets none that has another mode; likewise none with values by name or
+        with an action that has conditions.
 
         :raises: IncompatibleObjectVersion if the rule says something that
             the older version has no words for.
         """
         super().obj_make_compatible(primitive, target_version)
-        if versionutils.convert_version_to_tuple(target_version) < (1, 1):
-            if primitive.pop('mode', model.ENFORCE) != model.ENFORCE:
-                raise object_exception.IncompatibleObjectVersion(
-                    objname=self.obj_name(), objver=self.VERSION,
-                    supported=target_version)
+        version = versionutils.convert_version_to_tuple(target_version)
+        unknown = version < (1, 3) and (
+            primitive.pop(model.VARS, None) or _asks(primitive))
+        if version < (1, 1):
+            unknown = primitive.pop('mode', model.ENFORCE) != (
+                model.ENFORCE) or unknown
+        if unknown:
+            raise object_exception.IncompatibleObjectVersion(
+                objname=self.obj_name(), objver=self.VERSION,
+                supported=target_version)
 
     def _convert_to_version(self, target_version,
                             remove_unavailable_fields=True):
         if versionutils.convert_version_to_tuple(target_version) >= (1, 1):
             if not self.obj_attr_is_set('mode'):
                 self.mode = model.ENFORCE
+        if versionutils.convert_version_to_tuple(target_version) >= (1, 3):
+            if not self.obj_attr_is_set(model.VARS):
+                self.vars = {}
 
     def do_version_changes_for_db(self):
         """Return the values to store and the version that can read them.
@@ -124,7 +136,7 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
         still to be upgraded.
         """
         values = super().do_version_changes_for_db()
-        if not self.obj_attr_is_set('mode') or self.mode == model.ENFORCE:
+        if _is_plain(self.as_dict()):
             values['version'] = '1.0'
         return values
 
@@ -271,17 +283,27 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
             row, rules = db_revision.get_rules(revision)
         secret = db_revision.ever_sensitive()
         return {**db_revision.describe(row), 'rules': [
-            {**rule.fields, 'revision': rule.rule_revision,
+            {**model.DEFAULTS, **rule.fields, 'revision': rule.rule_revision,
              'created_at': rule.rule_created_at.isoformat() + '+00:00'
              if rule.rule_created_at else None,
              'secret': rule.uuid in secret} for rule in rules]}
 
 
+def _asks(values):
+    """Tell whether an action of a rule has conditions."""
+    return any(action.get('when') for action in values.get('actions') or ())
+
+
+def _is_plain(values):
+    """Tell whether the first version has words for all of a rule."""
+    return values.get('mode', model.ENFORCE) == model.ENFORCE and not (
+        values.get(model.VARS) or _asks(values))
+
+
 def _columns(values):
     """Return what of a rule goes into the database, with its version."""
-    values = dict(values)
-    mode = values.get('mode', model.ENFORCE)
-    values['version'] = '1.0' if mode == model.ENFORCE else Rule.VERSION
+    values = {**values, 'version': '1.0' if _is_plain(values)
+              else Rule.VERSION}
     if values.get('created_at'):
         values['created_at'] = timeutils.normalize_time(
             timeutils.parse_isotime(values['created_at']))

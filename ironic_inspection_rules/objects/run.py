@@ -86,7 +86,7 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
             ``plugin_data``; None if there is nothing.
         """
         row = db_run.get_data(node_uuid)
-        return row and {'uuid': row.uuid,
-                        'created_at': row.created_at.isoformat(),
-                        'inventory': row.inventory,
-                        'plugin_data': row.plugin_data}
+        return row and {'uuid': row['uuid'],
+                        'created_at': row['created_at'].isoformat(),
+                        'inventory': row['inventory'],
+                        'plugin_data': row['plugin_data']}

@@ -30,7 +30,6 @@ from oslo_utils import timeutils
 from ironic_inspection_rules.client import fleet
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.fleet import summary
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.osc import cloud
@@ -38,9 +37,10 @@ from ironic_inspection_rules.osc import fleet_tables
 from ironic_inspection_rules.osc import node_selection
 from ironic_inspection_rules.osc import parallel
 from ironic_inspection_rules.osc import problem
-from ironic_inspection_rules.pages import fleet as page
-from ironic_inspection_rules.ruleset import origin
-from ironic_inspection_rules.ruleset import yaml_text
+from ironic_inspection_rules.report.pages import fleet as page
+from ironic_inspection_rules.rule_file import origin
+from ironic_inspection_rules.rule_file import yaml_text
+from ironic_inspection_rules.trial.fleet import summary
 
 EXIT_ERROR = 1
 EXIT_DIFFERENT = 2

@@ -18,10 +18,10 @@ from collections.abc import Mapping
 import json
 from typing import Any, TextIO
 
-from ironic_inspection_rules.fleet import change
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
-from ironic_inspection_rules.offline import table
+from ironic_inspection_rules.terminal import table
+from ironic_inspection_rules.trial.fleet import change
 
 _GROUPS = 20
 _NAMES = 10

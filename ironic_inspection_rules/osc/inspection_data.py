@@ -20,15 +20,16 @@ import re
 import secrets
 from typing import Any
 
-from ironicclient.osc import command
 from openstack import exceptions as sdk_exceptions
 from osc_lib import exceptions as osc_exceptions
 
-from ironic_inspection_rules.anonymity import machine
+from ironic_inspection_rules.client import inspection_run
 from ironic_inspection_rules.client import node
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
+from ironic_inspection_rules.machine.anonymity import machine
 from ironic_inspection_rules.osc import cloud
+from ironic_inspection_rules.osc import command
 from ironic_inspection_rules.osc import node_selection
 from ironic_inspection_rules.osc import parallel
 from ironic_inspection_rules.osc import word_order
@@ -42,10 +43,11 @@ _OF_RULES = 'inspection_rules'
 
 
 class ExportInspectionData(command.Command):
-    """Write the stored inventories of nodes to files, one for each node.
+    """Write the inventories of nodes to files, one for each node.
 
-    They are what "ironic-inspection-rules test --inventory" takes. Nodes
-    without a stored inventory are left out.
+    They are what "ironic-inspection-rules test --inventory" takes: what is
+    stored or, where the last inspection failed, what is kept of that. Nodes
+    without either are left out.
     """
 
     def get_parser(self, prog_name):
@@ -59,7 +61,12 @@ class ExportInspectionData(command.Command):
             '--anonymize', action='store_true',
             help=_('Replace serial numbers, addresses, names and UUIDs by '
                    'others of the same form, the same one the same in all '
-                   'files, and leave out secrets and logs'))
+                   'files, and leave out logs and secrets, also those in '
+                   'text behind "password=" and the like, in URLs, and keys. '
+                   'What tells a model stays, and so does text of no known '
+                   'form: names of people and places in descriptions, and '
+                   'secrets without a name. Look through the files before '
+                   'you give them away'))
         parser.add_argument(
             '--key', metavar='<file>',
             help=_('With --anonymize, a file with the secret that the '
@@ -98,8 +105,8 @@ class ExportInspectionData(command.Command):
         missing = len(nodes) - written
         if missing:
             self.app.stderr.write(
-                _P('Without a stored inventory: %d node\n',
-                   'Without a stored inventory: %d nodes\n', missing)
+                _P('Without an inventory: %d node\n',
+                   'Without an inventory: %d nodes\n', missing)
                 % missing)
 
 
@@ -142,11 +149,18 @@ def _prepared(path: str, force: bool) -> pathlib.Path:
 
 def _read(baremetal: Any, replace: machine.Anonymizer | None,
           each: dict[str, Any]) -> dict[str, Any] | None:
-    """Return what is stored of a machine, None if nothing is."""
+    """Return the newest data of a machine, None if there are none."""
+    data = None
     try:
-        data = node.inventory(baremetal, each['uuid'])
+        data = inspection_run.failed_data(baremetal, each['uuid'])
     except sdk_exceptions.NotFoundException:
-        return None
+        # This Ironic runs without the plugin.
+        pass
+    if data is None:
+        try:
+            data = node.inventory(baremetal, each['uuid'])
+        except sdk_exceptions.NotFoundException:
+            return None
     data = {'inventory': data['inventory'], 'plugin_data': {
         name: value for name, value in (data['plugin_data'] or {}).items()
         if name != _OF_RULES}}

@@ -15,13 +15,13 @@
 import datetime
 from typing import Any
 
-from ironicclient.osc import command
 from oslo_utils import timeutils
 
 from ironic_inspection_rules.client import inspection_request
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.machine import machine_file
 from ironic_inspection_rules.osc import cloud
-from ironic_inspection_rules.ruleset import machine
+from ironic_inspection_rules.osc import command
 
 _COLUMNS = ('UUID', 'Node', 'State', 'Attempts', 'Age', 'Error')
 _LONG = ('uuid', 'node_uuid', 'event', 'state', 'attempts', 'worker',
@@ -48,7 +48,7 @@ class ReapplyInspection(command.ShowOne):
     def take_action(self, parsed_args):
         data: dict[str, Any] = {}
         if parsed_args.inventory:
-            read = machine.load(parsed_args.inventory)
+            read = machine_file.load(parsed_args.inventory)
             data = {'inventory': read.inventory,
                     'plugin_data': read.plugin_data}
         return _as_columns(inspection_request.reapply_inspection(

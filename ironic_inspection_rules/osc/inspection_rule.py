@@ -16,28 +16,30 @@ import collections
 import json
 from typing import Any
 
-from ironicclient.osc import command
 from ironicclient.osc.v1 import baremetal_inspection_rule as shipped
-import yaml
 
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.client import rule_set
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.offline import table
+from ironic_inspection_rules.machine import machine_file
 from ironic_inspection_rules.osc import cloud
+from ironic_inspection_rules.osc import command
 from ironic_inspection_rules.osc import fleet_evaluation
 from ironic_inspection_rules.osc import problem
+from ironic_inspection_rules.osc import rule_files
 from ironic_inspection_rules.osc import rule_set as rule_set_commands
 from ironic_inspection_rules.osc import word_order
-from ironic_inspection_rules.ruleset import machine
-from ironic_inspection_rules.ruleset import origin
+from ironic_inspection_rules.rule_file import origin
+from ironic_inspection_rules.rule_file import yaml_text
+from ironic_inspection_rules.terminal import table
 
 EXIT_FAILED = 2
 """What ``evaluate`` returns when the inspection would fail."""
 
 
-class GetInspectionRule(shipped.ShowBaremetalInspectionRule):
+class GetInspectionRule(command.Guarded,
+                        shipped.ShowBaremetalInspectionRule):
     """Show an inspection rule, by its UUID or its description."""
 
     def take_action(self, parsed_args):
@@ -54,9 +56,7 @@ class ImportInspectionRules(command.Command):
 
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
-        parser.add_argument(
-            'files', metavar='<file>', nargs='+',
-            help=_('YAML or JSON file with one rule or a list of rules'))
+        rule_files.add_argument(parser)
         parser.add_argument(
             '--replace', action='store_true',
             help=_('Kept for scripts: a rule always takes the place of the '
@@ -66,7 +66,7 @@ class ImportInspectionRules(command.Command):
 
     def take_action(self, parsed_args):
         baremetal = cloud.baremetal(self)
-        files = origin.load(parsed_args.files)
+        files = rule_files.load(parsed_args.files, self.app.stderr)
         with problem.explained(baremetal, files):
             plan = rule_set.plan(baremetal, files.rules, prune=False)
             if plan.changes:
@@ -112,7 +112,7 @@ class ExportInspectionRules(command.Command):
         if path and path.endswith('.json'):
             text = json.dumps(readable, indent=2) + '\n'
         else:
-            text = yaml.safe_dump(readable, sort_keys=False)
+            text = yaml_text.dump(readable)
         if path:
             with open(path, 'w', encoding='utf-8') as stream:
                 stream.write(text)
@@ -184,7 +184,7 @@ class EvaluateInspectionRules(command.Command):
             files = origin.load(parsed_args.rules)
             request['rules'] = files.rules
         if parsed_args.inventory:
-            read = machine.load(parsed_args.inventory)
+            read = machine_file.load(parsed_args.inventory)
             request['inventory'] = read.inventory
             request['plugin_data'] = read.plugin_data
         with problem.explained(baremetal, files):
@@ -205,7 +205,8 @@ def _as_tables(result: dict[str, Any]) -> str:
         [_('Object'), _('Change'), _('Path'), _('Value')],
         [[change['object'], change['op'], change['path'],
           json.dumps(change['value'], ensure_ascii=False)]
-         for change in result['changes']])
+         for change in result['changes']]) if result['changes'] else (
+        _('nothing would change'))
     lines = [rules, changes]
     if result['error']:
         lines.append(_('The inspection would fail: %s') % result['error'])
@@ -223,5 +224,5 @@ def _why(condition: dict[str, Any]) -> str:
 _PRINTERS = {
     'table': _as_tables,
     'json': lambda result: json.dumps(result, indent=2),
-    'yaml': lambda result: yaml.safe_dump(result, sort_keys=False),
+    'yaml': lambda result: yaml_text.dump(result),
 }

@@ -16,15 +16,17 @@ import argparse
 import json
 from typing import Any
 
-from ironicclient.osc import command
+from openstack import exceptions as sdk_exceptions
+from osc_lib import exceptions as osc_exceptions
 from osc_lib.cli import format_columns
-import yaml
 
 from ironic_inspection_rules.client import inspection_run
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.osc import cloud
+from ironic_inspection_rules.osc import command
 from ironic_inspection_rules.osc import story
 from ironic_inspection_rules.osc import word_order
+from ironic_inspection_rules.rule_file import yaml_text
 
 _COLUMNS = ('uuid', 'created_at', 'event', 'result', 'revision', 'error')
 
@@ -79,9 +81,9 @@ class Phase(format_columns.DictColumn):
 class ExplainInspection(command.Command):
     """Tell which rule last set a value of a node, and why.
 
-    Ask for an attribute (--path /extra/size), for a trait, or for an
-    attribute of a port; without any of them, tell all that rules did in the
-    last inspection.
+    Ask for an attribute (--path /extra/size), for a trait, for an attribute
+    of a port, or why a rule matched or did not (--rule); without any of them,
+    tell all that rules did in the last inspection.
     """
 
     def get_parser(self, prog_name):
@@ -92,6 +94,8 @@ class ExplainInspection(command.Command):
                                   '/plugin_data/… for plugin data'))
         asked.add_argument('--trait', metavar='<trait>',
                            help=_('Name of the trait'))
+        asked.add_argument('--rule', metavar='<rule>',
+                           help=_('UUID of the rule'))
         parser.add_argument('--port', metavar='<port>',
                             help=_('MAC address or UUID of the port that '
                                    'the path belongs to'))
@@ -103,10 +107,16 @@ class ExplainInspection(command.Command):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         baremetal, node = cloud.baremetal(self), parsed_args.node
         asked = {name: getattr(parsed_args, name)
-                 for name in ('path', 'trait', 'port')}
+                 for name in ('path', 'trait', 'port', 'rule')}
         if any(value is not None for value in asked.values()):
-            answer = inspection_run.explain(baremetal, node, **asked)
-            lines = story.of_answer(answer)
+            try:
+                answer = inspection_run.explain(baremetal, node, **asked)
+            except sdk_exceptions.NotFoundException as exc:
+                # Without its status and URL, the error is a sentence.
+                raise osc_exceptions.CommandError(
+                    exc.details or str(exc)) from exc
+            lines = (story.of_answer(answer) if asked['rule'] is None
+                     else story.of_rule(answer))
         else:
             answer = inspection_run.get_inspection_run(
                 baremetal, node, story.last_run(baremetal, node)['uuid'])
@@ -150,5 +160,5 @@ def _with_node(parser):
 
 _PRINTERS = {
     'json': lambda answer: json.dumps(answer, indent=2),
-    'yaml': lambda answer: yaml.safe_dump(answer, sort_keys=False),
+    'yaml': lambda answer: yaml_text.dump(answer),
 }

@@ -21,7 +21,7 @@ from osc_lib import exceptions as osc_exceptions
 
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.ruleset import origin
+from ironic_inspection_rules.rule_file import origin
 
 _SWITCHED_OFF = _("Ironic's API runs without this plugin: name it in "
                   'ironic.conf ([api]middleware = inspection-rules) and '

@@ -17,16 +17,16 @@ import functools
 import itertools
 from typing import Any, NamedTuple
 
-from ironicclient.osc import command
 from openstack import exceptions as sdk_exceptions
 from osc_lib import exceptions as osc_exceptions
 
 from ironic_inspection_rules.client import inspection_request
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.offline import table
 from ironic_inspection_rules.osc import cloud
+from ironic_inspection_rules.osc import command
 from ironic_inspection_rules.osc import node_selection
 from ironic_inspection_rules.osc import parallel
+from ironic_inspection_rules.terminal import table
 
 EXIT_INCOMPLETE = 1
 """What ``reapply`` returns when not all went well."""

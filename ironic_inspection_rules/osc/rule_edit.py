@@ -14,14 +14,15 @@
 
 from typing import Any
 
-from ironicclient.osc import command
 from osc_lib import exceptions as osc_exceptions
 
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.osc import cloud
-from ironic_inspection_rules.ruleset import document
+from ironic_inspection_rules.osc import command
+from ironic_inspection_rules.osc import rule_files
+from ironic_inspection_rules.rule_file import document
 
 
 class EditInspectionRule(command.ShowOne):
@@ -49,8 +50,11 @@ class EditInspectionRule(command.ShowOne):
                             help=_('What the rule does'))
         for name in model.OPERATIONS:
             parser.add_argument(
-                f'--{name}', metavar='<file>',
-                help=_('YAML or JSON file with a list of %s') % name)
+                f'--{name}', metavar='<list>',
+                help=_('A list of %s, or a file, YAML or JSON') % name)
+        parser.add_argument(
+            '--vars', metavar='<mapping>',
+            help=_('A mapping of names to values, or a file, YAML or JSON'))
         return parser
 
     def take_action(self, parsed_args):
@@ -66,6 +70,9 @@ class EditInspectionRule(command.ShowOne):
                 baremetal, parsed_args.rule)
             shown = inspection_rule.update_inspection_rule(
                 baremetal, uuid, fields)
+        rule = {name: shown.get(name) for name in model.WRITABLE} | fields
+        for warning in rule_files.warnings(rule):
+            self.app.stderr.write(_('Warning: %s\n') % warning)
         names = (*model.FIELDS, 'created_at', 'updated_at')
         return names, [shown.get(name) for name in names]
 
@@ -77,7 +84,14 @@ def _given(parsed_args: Any) -> dict[str, Any]:
     for name in ('description', 'scope'):
         if fields.get(name) == '':
             fields[name] = None
-    for name in model.OPERATIONS:
-        if name in fields:
-            fields[name] = list(document.load(fields[name]).entries)
+    for name in {*model.HIDDEN} & {*fields}:
+        given = fields[name]
+        # As the shipped commands tell them apart.
+        is_text = given.lstrip().startswith(('[', '{'))
+        if name == model.VARS:
+            fields[name] = document.load_mapping(
+                *(('--vars', given) if is_text else (given,)))
+        else:
+            fields[name] = list((document.parse(f'--{name}', given) if is_text
+                                 else document.load(given)).entries)
     return fields

@@ -21,7 +21,7 @@ from rich import text
 
 from ironic_inspection_rules.client import rule_set
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.ruleset import rule_change
+from ironic_inspection_rules.rule_set import rule_change
 
 _SIGNS = {'created': '+', 'updated': '~', 'moved': '>', 'deleted': '-'}
 _STYLES = {'+': 'green', '-': 'red', '~': 'yellow', '>': 'cyan', '@': 'cyan'}

@@ -15,17 +15,17 @@
 import sys
 from typing import Any
 
-from ironicclient.osc import command
 from osc_lib import exceptions as osc_exceptions
 
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.client import rule_set
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.osc import cloud
+from ironic_inspection_rules.osc import command
 from ironic_inspection_rules.osc import problem
+from ironic_inspection_rules.osc import rule_files
 from ironic_inspection_rules.osc import rule_plan
 from ironic_inspection_rules.osc import word_order
-from ironic_inspection_rules.ruleset import origin
 
 EXIT_CHANGES = 2
 """What ``plan`` returns when there is something to do."""
@@ -46,16 +46,14 @@ def confirm(question: str, yes: bool) -> bool:
 
 
 def _add_files(parser: Any) -> None:
-    parser.add_argument(
-        'files', metavar='<file>', nargs='+',
-        help=_('YAML or JSON file with one rule or a list of rules'))
+    rule_files.add_argument(parser)
     parser.add_argument(
         '--prune', action='store_true',
         help=_('Remove the stored rules that are in none of the files'))
 
 
 def _plan(command_: Any, baremetal: Any, parsed_args: Any) -> rule_set.Plan:
-    files = origin.load(parsed_args.files)
+    files = rule_files.load(parsed_args.files, command_.app.stderr)
     with problem.explained(baremetal, files):
         return rule_set.plan(baremetal, files.rules, parsed_args.prune)
 

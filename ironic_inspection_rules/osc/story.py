@@ -12,6 +12,7 @@
 
 """What rules did, told in lines for people."""
 
+from collections.abc import Iterable
 from collections.abc import Iterator
 import json
 from typing import Any
@@ -55,8 +56,7 @@ def of_phase(phase: dict[str, Any]) -> Iterator[str]:
                          (_('audit: %s'), phase['audit'])):
         for rule in rules:
             yield title % name(rule)
-            for change in rule.get('changes', ()):
-                yield '  ' + of_change(change)
+            yield from ('  ' + line for line in _of_rule(rule))
             if rule.get('error'):
                 yield '  ' + _('would fail: %s') % rule['error']
     if phase.get('left_out'):
@@ -64,6 +64,27 @@ def of_phase(phase: dict[str, Any]) -> Iterator[str]:
                  phase['left_out']) % phase['left_out']
     if not phase['saved']:
         yield _('Nothing of this was saved.')
+
+
+def _of_rule(rule: dict[str, Any]) -> Iterator[str]:
+    """Tell why a rule was carried out, and what it did."""
+    if 'changes' not in rule:
+        # It is sensitive.
+        return
+    yield from _because(rule.get('conditions') or ())
+    changes = [*rule['changes'], *rule.get('confirmed', ())]
+    yield from map(of_change, changes)
+    if not changes:
+        yield _('it changed nothing')
+
+
+def _because(conditions: Iterable[dict[str, Any]]) -> Iterator[str]:
+    for condition in conditions:
+        reason = f' ({condition["reason"]})' if condition['reason'] else ''
+        result = condition['result']
+        yield _('because %(op)s: %(result)s%(reason)s') % {
+            'op': condition['op'], 'reason': reason, 'result':
+            _('undecided') if result is None else str(result).lower()}
 
 
 def of_run(run: dict[str, Any]) -> Iterator[str]:
@@ -87,6 +108,11 @@ def _in_run(run: dict[str, Any]) -> str:
 def of_answer(answer: dict[str, Any]) -> Iterator[str]:
     """Tell who set a value, and why."""
     rule = answer['rule']
+    if answer['action'] is None:
+        yield _('set by the sensitive rule %s; what it does is not told') % (
+            name(rule))
+        yield _in_run(answer['run'])
+        return
     yield of_change(answer)
     yield _('by rule %(rule)s, as of revision %(revision)s, phase '
             '%(phase)s, action %(action)s') % {
@@ -95,17 +121,35 @@ def of_answer(answer: dict[str, Any]) -> Iterator[str]:
     yield _in_run(answer['run'])
     if not answer['conditions']:
         yield _('because the rule has no conditions')
-    for condition in answer['conditions']:
-        reason = f' ({condition["reason"]})' if condition['reason'] else ''
-        yield _('because %(op)s: %(result)s%(reason)s') % {
-            'op': condition['op'], 'reason': reason,
-            'result': str(condition['result']).lower()}
-    if answer['still_holds'] is False:
-        yield _('Something else has changed it since: no rule of the runs '
-                'that are kept.')
+    yield from _because(answer['conditions'])
+    if answer['current'] is False:
+        yield _('Now it is %s: something else has changed it since, no rule '
+                'of the runs that are kept.') % _short(
+                    answer['current_value'])
     if answer['sensitive_rules']:
         yield _('Sensitive rules ran later; what they change is not '
                 'recorded: %s') % ', '.join(answer['sensitive_rules'])
+
+
+def of_rule(answer: dict[str, Any]) -> Iterator[str]:
+    """Tell what became of a rule in a run."""
+    yield (_('rule %s matched') if answer['matched']
+           else _('rule %s did not match')) % name(answer['rule'])
+    yield _in_run(answer['run'])
+    if answer['decided_again']:
+        yield _('Decided again, on the data of that run and the node as it '
+                'is now:')
+    yield from _because(answer['conditions'] or ())
+    yield from map(of_change, answer['changes'])
+    if answer['matched'] and answer['conditions'] is not None and not (
+            answer['changes']):
+        yield _('it changed nothing')
+    if answer['mode'] == 'audit':
+        yield _('Its mode is "audit": nothing of this was carried out.')
+    if answer['error']:
+        yield _('would fail: %s') % answer['error']
+    if answer['reason']:
+        yield answer['reason']
 
 
 def of_change(change: dict[str, Any]) -> str:

@@ -12,7 +12,6 @@
 
 """``openstack baremetal``: nodes by trait, and the traits there are."""
 
-from ironicclient.osc import command
 from ironicclient.v1 import resource_fields
 from osc_lib import exceptions
 from osc_lib.cli import format_columns
@@ -20,6 +19,7 @@ from osc_lib.cli import format_columns
 from ironic_inspection_rules.client import trait
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.osc import cloud
+from ironic_inspection_rules.osc import command
 
 _FIELDS = ('uuid', 'name', 'provision_state', 'traits')
 

@@ -19,16 +19,16 @@ import typing
 
 from ironic_inspection_rules.patches import name
 
-Around = Callable[..., contextlib.AbstractContextManager[None]]
+Around = Callable[..., contextlib.AbstractContextManager[typing.Any]]
 
 CONTINUE = name.Name(
     'ironic.conductor.inspection', 'continue_inspection',
-    'inspections leave no record of the rules that ran',
-    parameters=('task', 'inventory', 'plugin_data'), required=False)
+    'what sensitive rules wrote is not hidden',
+    parameters=('task', 'inventory', 'plugin_data'))
 INSPECT = name.Name(
     'ironic.conductor.inspection', 'inspect_hardware',
-    'inspections leave no record of the rules that ran',
-    parameters=('task',), required=False)
+    'what sensitive rules wrote is not hidden',
+    parameters=('task',))
 
 NAMES = (CONTINUE, INSPECT)
 
@@ -43,9 +43,6 @@ def around_inspection(context: Around) -> None:
         them already, ``inventory`` and ``plugin_data``. What makes the
         inspection fail is raised inside of it.
     """
-    if not name.are_here(NAMES):
-        return
-
     @functools.wraps(_stock_continue)
     def continue_inspection(task: typing.Any, inventory: dict,
                             plugin_data: dict | None) -> None:

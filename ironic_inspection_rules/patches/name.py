@@ -13,6 +13,7 @@
 
 from collections.abc import Iterable
 import dataclasses
+import functools
 import importlib
 import inspect
 from typing import Any
@@ -21,6 +22,7 @@ from ironic import version
 from oslo_log import log
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules import releases
 
 LOG = log.getLogger(__name__)
 
@@ -101,11 +103,16 @@ def are_here(names: Iterable[Name]) -> bool:
 def check(names: Iterable[Name]) -> None:
     """Look for names before any of them is used.
 
-    What is switched off without one of them is logged as a warning.
+    What is switched off without one of them is logged as a warning, and once
+    that an Ironic is newer than all that were tried.
 
     :raises: :class:`.exceptions.UnsupportedIronic` that says what is wrong
-        with every required one.
+        with every required one, or that this Ironic is too old.
     """
+    if releases.major(release()) < releases.OLDEST:
+        raise exceptions.UnsupportedIronic(release(), [
+            f'it is older than {releases.OLDEST}, the oldest that is '
+            'supported'])
     refused = []
     for name in names:
         problem = name.problem()
@@ -118,11 +125,21 @@ def check(names: Iterable[Name]) -> None:
                          'without': name.without})
     if refused:
         raise exceptions.UnsupportedIronic(release(), refused)
+    if releases.major(release()) > releases.NEWEST:
+        _warn_of_untried(release())
 
 
 def release() -> str:
     """Return the release of the installed Ironic: ``'39.0.0'``."""
     return version.version_info.release_string()
+
+
+@functools.cache
+def _warn_of_untried(installed: str) -> None:
+    LOG.warning('Ironic %(release)s is newer than %(newest)s, the newest that '
+                'inspection rules have been tried on. All names that they '
+                'need are there.',
+                {'release': installed, 'newest': releases.TRIED[-1]})
 
 
 def _gives_to_instances(owner: Any, attribute: str) -> bool:

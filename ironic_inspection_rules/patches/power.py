@@ -13,7 +13,6 @@
 """The moment at which Ironic powers a machine on for inspection."""
 
 from collections.abc import Callable
-import contextlib
 import typing
 
 from ironic_inspection_rules import exceptions
@@ -31,11 +30,15 @@ NAMES = (POWER_ON,)
 _stock_power_on_or_reboot = POWER_ON.find()
 
 
-def around_power_on(turn: Callable[[], contextlib.AbstractContextManager]
-                    ) -> None:
-    """Power machines on inside a context only.
+def power_on(task: typing.Any) -> None:
+    """Power a machine on, or reboot it, as its inspection begins."""
+    _stock_power_on_or_reboot(None, task)
 
-    :param turn: makes the context of one machine.
+
+def replace_power_on(put: Callable[[str], object]) -> None:
+    """Have machines powered on later, when it is their turn.
+
+    :param put: called with the UUID of the node.
     :raises: Invalid where this Ironic powers machines on in another way.
     """
     if not name.are_here(NAMES):
@@ -44,7 +47,6 @@ def around_power_on(turn: Callable[[], contextlib.AbstractContextManager]
               'Ironic %s') % name.release())
 
     def power_on_or_reboot(self: typing.Any, task: typing.Any) -> None:
-        with turn():
-            _stock_power_on_or_reboot(self, task)
+        put(task.node.uuid)
 
     POWER_ON.put(power_on_or_reboot)

@@ -67,6 +67,11 @@ def install() -> None:
         INSPECT.put(_inspect_hardware)
 
 
+def goes_on() -> bool:
+    """Tell whether a redfish inspection goes on."""
+    return _CURRENT.get() is not None
+
+
 def reconcile_properties(task) -> None:
     """Bring the node's properties and those held by the inspection together.
 

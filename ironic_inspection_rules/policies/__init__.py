@@ -20,6 +20,7 @@ from oslo_policy import policy
 from ironic_inspection_rules.policies import inspection_request
 from ironic_inspection_rules.policies import inspection_rule
 from ironic_inspection_rules.policies import inspection_run
+from ironic_inspection_rules.policies import inventory_history
 
 
 def list_rules() -> Iterator[policy.RuleDefault]:
@@ -28,6 +29,7 @@ def list_rules() -> Iterator[policy.RuleDefault]:
         inspection_request.list_rules(),
         inspection_rule.list_rules(),
         inspection_run.list_rules(),
+        inventory_history.list_rules(),
     )
 
 

@@ -17,6 +17,7 @@ Source: spec 001 "HA Firewall decomposition".
 
 from collections.abc import Iterable
 import dataclasses
+import functools
 import re
 
 from ironic_inspection_rules import exceptions
@@ -60,8 +61,12 @@ class Machines:
     inspecting: bool = False
 
 
+@functools.lru_cache(maxsize=1)
 def decide(machines: Machines, leads: bool, auto_discovery: bool) -> Admission:
-    """Say whom one host lets pass.
+    """Decide whom one host lets pass.
+
+    The same arguments give the same object, which costs nothing however many
+    machines there are: a host decides twice a second.
 
     :param machines: what is known.
     :param leads: whether this host is the one that may admit any.

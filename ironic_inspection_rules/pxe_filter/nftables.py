@@ -106,8 +106,9 @@ class Table:
         for name, old, new in (
                 ('whitelist', before.allowlist, after.allowlist),
                 ('blacklist', before.denylist, after.denylist)):
-            script += self._elements('delete', name, sorted(old - new))
-            script += self._elements('add', name, sorted(new - old))
+            if old is not new:
+                script += self._elements('delete', name, sorted(old - new))
+                script += self._elements('add', name, sorted(new - old))
         if before.unknown != after.unknown:
             action = 'add' if after.unknown else 'delete'
             script += self._elements(action, 'unknown', [self._quoted])

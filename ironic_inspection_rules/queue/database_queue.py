@@ -17,10 +17,12 @@ request, and when, is decided by single statements that the database carries
 out, by its own clock.
 """
 
+from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
 import dataclasses
 import datetime
+import functools
 import json
 import typing
 
@@ -30,11 +32,14 @@ from oslo_utils import uuidutils
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import fence
 from ironic_inspection_rules.db import lease as leases
+from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import request as db_request
 from ironic_inspection_rules.db import unprocessed
 from ironic_inspection_rules.objects import request as request_object
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
+
+Accept = Callable[[typing.Any, str, bool], datetime.datetime | None]
 
 
 class DatabaseQueue:
@@ -42,10 +47,19 @@ class DatabaseQueue:
 
     :param lease: seconds without a sign of life after which a worker counts
         as dead.
+    :param accept: called within the transaction that stores a request of an
+        inspection, with the UUID of the node and whether the machine is still
+        to be powered on; see :func:`.node_reservation.stop_clock`.
+    :param served: which requests a worker of this process can process, None
+        for all.
     """
 
-    def __init__(self, lease: float) -> None:
+    def __init__(self, lease: float,
+                 accept: Accept = lambda session, node_uuid, starting: None,
+                 served: typing.Any = None) -> None:
         self._lease = lease
+        self._accept = accept
+        self._served = () if served is None else (served,)
 
     def put(self, node_uuid: str, event: str, inventory: dict | None = None,
             plugin_data: dict | None = None,
@@ -69,12 +83,20 @@ class DatabaseQueue:
                  data: dict[str, typing.Any] | None,
                  values: dict[str, typing.Any],
                  trusted: bool) -> queue_request.Request | None:
+        starting = event == queue_request.POWER_ON
+
+        def accept(session: typing.Any) -> datetime.datetime | None:
+            if starting or event == queue_request.CONTINUE:
+                return self._accept(session, node_uuid, starting)
+            return None
         try:
             row, created = db_request.find_or_create_request({
                 **values, 'uuid': uuidutils.generate_uuid(),
                 'event': event, 'node_uuid': node_uuid,
                 'version': request_object.InspectionRequest.VERSION,
-                'state': state.WAITING}, data)
+                'state': state.STARTING if starting else state.WAITING},
+                data, accept, functools.partial(_why_over, event),
+                state.ERROR)
         except exceptions.RequestPending:
             return None
         present = _request(row)
@@ -82,20 +104,31 @@ class DatabaseQueue:
             return present
         if not queue_request.displaces(event, present):
             raise exceptions.RequestPending(node_uuid)
-        if present.event == event:
-            if not trusted and not _is_last_posted(node_uuid, data):
-                raise exceptions.AnotherSender(node_uuid, present.sender)
-            renewed = db_request.renew_request(
-                present.uuid, present.token, state.WAITING,
-                {**values, 'lock_failures': 0}, data)
-            return _request(renewed) if renewed else None
-        db_request.finish_request(present.uuid, present.token, state.ERROR,
-                                  queue_request.SUPERSEDED, state.WAITING)
-        return None
+        if not trusted and not _is_last_posted(node_uuid, data):
+            raise exceptions.AnotherSender(node_uuid, present.sender)
+        renewed = db_request.renew_request(
+            present.uuid, present.token, present.state,
+            {**values, 'lock_failures': 0}, data)
+        return _request(renewed) if renewed else None
 
     def get(self, worker: str) -> queue_request.Request | None:
         """See :meth:`queue_request.Queue.get`."""
-        claimed: typing.Any = leases.claim_request(worker, self._lease)
+        return self._claim(worker, models.Request.state != state.STARTING)
+
+    def get_starting(self, worker: str) -> queue_request.Request | None:
+        """Lease a request for a machine to be powered on, if there is any."""
+        return self._claim(worker, models.Request.state == state.STARTING)
+
+    def is_any_starting(self) -> bool:
+        """Whether a machine waits to be powered on."""
+        return leases.is_any_due(
+            self._lease, models.Request.state == state.STARTING,
+            *self._served)
+
+    def _claim(self, worker: str, condition: typing.Any
+               ) -> queue_request.Request | None:
+        claimed: typing.Any = leases.claim_request(
+            worker, self._lease, condition, *self._served)
         if claimed is None:
             return None
         row, data = claimed
@@ -153,14 +186,16 @@ class DatabaseQueue:
         return dataclasses.replace(request, state=reached, last_error=error)
 
     def retry(self, request: queue_request.Request, delay: float,
-              error: str | None = None, node_locked: bool = False) -> None:
+              error: str | None = None, of_surroundings: bool = False
+              ) -> None:
         """See :meth:`queue_request.Queue.retry`."""
         # It ends this delivery, which the fence would take for another's.
         with fence.suspended():
             _require(request, db_request.change_request(
                 request.uuid, request.token,
                 {'worker': None, 'token': request.token + 1,
-                 'lock_failures': request.lock_failures + node_locked,
+                 'lock_failures': request.lock_failures + of_surroundings,
+                 'attempts': request.attempts,
                  'last_error': error or request.last_error}, due_in=delay))
 
     def abort(self, uuid: str, reason: str) -> queue_request.Request:
@@ -176,9 +211,26 @@ class DatabaseQueue:
 
     def expire(self) -> list[queue_request.ExpiredLease]:
         """See :meth:`queue_request.Queue.expire`."""
-        return [queue_request.ExpiredLease(row.uuid, row.node_uuid, row.worker,
-                                           done=row.open_node_uuid is None)
-                for row in leases.expire_leases()]
+        # What was claimed and not begun is claimed anew when it is due.
+        rows: typing.Any = leases.expire_leases(self._lease,
+                                                (state.PROCESSING,))
+        return [queue_request.ExpiredLease(row.uuid, row.node_uuid, row.worker)
+                for row in rows]
+
+    def unsettled(self) -> list[queue_request.Request]:
+        """See :meth:`queue_request.Queue.unsettled`."""
+        return [_request(row) for row in leases.claim_unsettled(
+            self._lease, sorted(state.TERMINAL))]
+
+    def settle(self, request: queue_request.Request,
+               transaction: typing.Any = None) -> None:
+        """See :meth:`queue_request.Queue.settle`.
+
+        :param transaction: a session of SQLAlchemy.
+        """
+        with fence.suspended():
+            db_request.settle_request(request.uuid, request.token,
+                                      transaction)
 
     def is_held(self, node_uuid: str, holder: str) -> bool:
         """See :meth:`queue_request.Queue.is_held`."""
@@ -192,14 +244,15 @@ class DatabaseQueue:
         """
         return _request(db_request.get_request_by_uuid(uuid))
 
-    def forget(self, age: float) -> int:
+    def forget(self, age: float, limit: int = 10000) -> int:
         """Remove requests that were done long ago.
 
         :param age: seconds since then.
+        :param limit: how many to remove at most.
         :returns: how many there were.
         """
         return db_request.destroy_done_requests(
-            timeutils.utcnow() - datetime.timedelta(seconds=age))
+            timeutils.utcnow() - datetime.timedelta(seconds=age), limit)
 
     def nodes(self, after: str, limit: int) -> list[str]:
         """Tell the UUIDs of nodes with requests or inspection data.
@@ -228,6 +281,20 @@ _STORED = tuple(field.name for field in
 def _request(row: typing.Any) -> queue_request.Request:
     return queue_request.Request(**{name: getattr(row, name)
                                     for name in _STORED})
+
+
+def _why_over(event: str, row: typing.Any,
+              began: datetime.datetime | None) -> str | None:
+    """Tell why a node's open request ends when another one is put.
+
+    :param event: that of the other one.
+    :param began: when the inspection did that the other one is the first of.
+    """
+    if began is not None and row.inspection_began_at != began:
+        return queue_request.OVERTAKEN
+    if row.event != event and queue_request.displaces(event, _request(row)):
+        return queue_request.SUPERSEDED
+    return None
 
 
 def _is_last_posted(node_uuid: str,

@@ -58,15 +58,11 @@ def _used_up(request: queue_request.Request) -> str:
     return f'{reason}; none of the workers lived to finish it'
 
 
-def lock_delay(failures: int, interval: float, timeout: float
-               ) -> float | None:
-    """Decide when to try again to lock a node that others have locked.
+def delay(failures: int, interval: float) -> float:
+    """Decide when to try again what the surroundings were in the way of.
 
-    :param failures: how often it was tried before.
+    :param failures: how often in a row it was tried before.
     :param interval: seconds to wait at first; doubled each time.
-    :param timeout: seconds to wait in all.
-    :returns: seconds; None if it is to be given up.
+    :returns: seconds.
     """
-    delays = [min(interval * 2 ** number, MAX_DELAY)
-              for number in range(failures + 1)]
-    return None if sum(delays[:-1]) >= timeout else delays[-1]
+    return min(interval * 2 ** min(failures, 16), MAX_DELAY)

@@ -18,17 +18,18 @@ consume, unlock. What locking and running mean is handed in.
 
 from collections.abc import Callable
 import contextlib
+import dataclasses
 import enum
 import functools
 import typing
 
-from oslo_db import exception as db_exc
 from oslo_log import log
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.queue import checkpoints
 from ironic_inspection_rules.queue import decision
 from ironic_inspection_rules.queue import request as queue_request
+from ironic_inspection_rules.queue import surroundings
 
 LOG = log.getLogger(__name__)
 
@@ -37,11 +38,13 @@ class NodeCheck(typing.NamedTuple):
     """What the state of a node means for a request.
 
     ``done``: an earlier attempt has finished it. ``obstacle``: why it must
-    not be processed.
+    not be processed. ``superseded``: the node is in a newer inspection, which
+    is none of the request's business.
     """
 
     done: bool = False
     obstacle: str | None = None
+    superseded: bool = False
 
 
 class Processor(typing.Protocol):
@@ -99,17 +102,18 @@ class Deliverer:
     :param processor: what to do with a request.
     :param max_attempts: how often the processing of a request is begun.
     :param retry_interval: seconds before a request is tried again.
-    :param lock_timeout: seconds to wait for a node that others have locked.
+    :param pause: waits for so many seconds; returns at once, and True, when
+        the worker is to stop.
     """
 
     def __init__(self, requests: queue_request.Queue, processor: Processor,
                  max_attempts: int, retry_interval: float,
-                 lock_timeout: float) -> None:
+                 pause: Callable[[float], bool]) -> None:
         self._queue = requests
         self._processor = processor
         self._max_attempts = max_attempts
         self._retry_interval = retry_interval
-        self._lock_timeout = lock_timeout
+        self._pause = pause
 
     def deliver(self, request: queue_request.Request) -> Outcome:
         """See one delivery of a request through.
@@ -120,24 +124,22 @@ class Deliverer:
             return self._try_to_deliver(request)
         except exceptions.LeaseLost as exc:
             log_request(LOG.warning, request, str(exc))
-        except db_exc.DBConnectionError as exc:
-            log_request(LOG.warning, request,
-                        f'left to the end of its lease: {exc}')
-        return Outcome.LOST
+            return Outcome.LOST
 
     def _try_to_deliver(self, request: queue_request.Request) -> Outcome:
         try:
             with self._processor.lock(request) as node:
                 return self._settle(node, request)
-        except exceptions.NodeBusy as exc:
-            return self._wait_for_lock(request, str(exc))
         except exceptions.NodeGone as exc:
             return self._end(request, str(exc))
-        except (exceptions.LeaseLost, db_exc.DBConnectionError):
+        except exceptions.LeaseLost:
             raise
         except Exception as exc:
+            if surroundings.are_to_blame(exc):
+                return self._wait_for_surroundings(request, exc)
             log_request(LOG.exception, request, 'processing broke off')
-            return self._give_back(request, str(exc))
+            return self._give_back(dataclasses.replace(
+                request, attempts=request.attempts + 1), str(exc))
 
     def _settle(self, node: typing.Any,
                 request: queue_request.Request) -> Outcome:
@@ -147,21 +149,40 @@ class Deliverer:
             log_request(LOG.info, request,
                         'an earlier attempt has finished it')
             return self._end(request, None, node)
+        if check.superseded:
+            return self._end(request, queue_request.OVERTAKEN, node)
         decided = decision.decide(request, self._max_attempts)
         refusal = check.obstacle or decided.refusal
         if refusal:
-            if self._queue.heartbeat([request]):
-                raise exceptions.LeaseLost(request.uuid)
-            self._processor.fail(node, request, refusal)
-            return self._end(request, refusal, node)
+            return self._refuse(node, request, refusal)
         begun = self._queue.begin(request, decided.state)
         log_request(LOG.info, begun, 'processing begins')
         try:
             error = self._processor.run(
                 node, begun, checkpoints.Checkpoints(self._queue, begun))
-        except exceptions.TemporaryFailure as exc:
+            return self._end(begun, error, node)
+        except exceptions.LeaseLost:
+            raise
+        except Exception as exc:
+            if surroundings.are_to_blame(exc):
+                return self._wait_for_surroundings(request, exc)
+            log_request(LOG.exception, begun, 'processing broke off')
             return self._give_back(begun, str(exc))
-        return self._end(begun, error, node)
+
+    def _refuse(self, node: typing.Any, request: queue_request.Request,
+                refusal: str) -> Outcome:
+        """Fail a node whose request cannot be carried out."""
+        if self._queue.heartbeat([request]):
+            raise exceptions.LeaseLost(request.uuid)
+        try:
+            self._processor.fail(node, request, refusal)
+        except Exception as exc:
+            if surroundings.are_to_blame(exc):
+                raise
+            log_request(LOG.exception, request,
+                        'its node is left to the leader')
+            return self._end(request, refusal)
+        return self._end(request, refusal, node)
 
     def _end(self, request: queue_request.Request, error: str | None,
              node: typing.Any = None) -> Outcome:
@@ -177,21 +198,37 @@ class Deliverer:
 
     def _give_back(self, request: queue_request.Request,
                    reason: str) -> Outcome:
-        self._queue.retry(request, self._retry_interval, reason)
-        log_request(LOG.warning, request, f'will be tried again: {reason}')
-        return Outcome.RETRIED
+        """Give a request back whose attempt counts, or end it."""
+        if request.attempts > self._max_attempts:
+            return self._end(request, f'given up, as it broke off: {reason}')
+        return self._retry(request, reason, False)
 
-    def _wait_for_lock(self, request: queue_request.Request,
-                       reason: str) -> Outcome:
-        delay = decision.lock_delay(
-            request.lock_failures, self._retry_interval, self._lock_timeout)
-        if delay is None:
-            return self._end(request, f'given up as its node stays locked: '
-                                      f'{reason}')
-        self._queue.retry(request, delay, node_locked=True)
-        log_request(LOG.info, request,
-                    f'will be tried again in {delay:.0f} seconds: {reason}')
-        return Outcome.RETRIED
+    def _wait_for_surroundings(self, request: queue_request.Request,
+                               exc: Exception) -> Outcome:
+        """Give a request back as it was before."""
+        return self._retry(request, str(exc), True)
+
+    def _retry(self, request: queue_request.Request, reason: str,
+               of_surroundings: bool) -> Outcome:
+        """Give a request back, for as long as the worker runs."""
+        delay = decision.delay(request.lock_failures if of_surroundings
+                               else 0, self._retry_interval)
+        while True:
+            try:
+                self._queue.retry(request, delay, reason, of_surroundings)
+            except exceptions.LeaseLost:
+                raise
+            except Exception as exc:
+                if (not surroundings.are_to_blame(exc)
+                        or self._pause(self._retry_interval)):
+                    log_request(LOG.warning, request,
+                                f'left to the end of its lease: {exc}')
+                    return Outcome.LOST
+            else:
+                log_request(LOG.info if of_surroundings else LOG.warning,
+                            request, f'will be tried again in {delay:.0f} '
+                                     f'seconds: {reason}')
+                return Outcome.RETRIED
 
 
 def log_request(method: Callable[..., None], request: queue_request.Request,

@@ -21,10 +21,14 @@ from ironic.common import context as ironic_context
 from oslo_log import log
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.queue import database_queue
+from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import node_lock
 from ironic_inspection_rules.queue import processor
 from ironic_inspection_rules.queue import request as queue_request
+from ironic_inspection_rules.queue import surroundings
+from ironic_inspection_rules.queue import worker
 from ironic_inspection_rules.runs import recorder
 
 LOG = log.getLogger(__name__)
@@ -56,15 +60,18 @@ class QueueMaintenance:
     :param inspection_timeout: seconds that a node may be in "inspect wait".
     :param report_expiration: seconds that requests outlive their end.
     :param wake: has the workers look for work.
+    :param settle: sees that the node of an ended request is in a final state.
     """
 
     def __init__(self, requests: database_queue.DatabaseQueue,
                  inspection_timeout: float, report_expiration: float,
-                 wake: Callable[[], None]) -> None:
+                 wake: Callable[[], None],
+                 settle: Callable[[queue_request.Request], None]) -> None:
         self._queue = requests
         self._inspection_timeout = inspection_timeout
         self._report_expiration = report_expiration
         self._wake = wake
+        self._settle = settle
         self._records = (_Records('requests', requests.nodes,
                                   requests.remove),
                          _Records('runs', recorder.nodes, recorder.forget))
@@ -72,12 +79,13 @@ class QueueMaintenance:
     @property
     def tasks(self) -> tuple[Callable[[], None], ...]:
         """All tasks, in the order in which to do them."""
-        return (self.return_requests, self.unlock_nodes, self.put_timeouts,
+        return (self.return_requests, self.unlock_nodes, self.settle_nodes,
+                self.put_timeouts,
                 self.forget_requests, self.remove_deleted_nodes)
 
     def return_requests(self) -> None:
         """Return what dead workers held."""
-        expired = [lease for lease in self._queue.expire() if not lease.done]
+        expired = self._queue.expire()
         for lease in expired:
             LOG.warning('Request %(request)s of node %(node)s is returned, '
                         'worker %(worker)s gives no sign of life',
@@ -89,11 +97,26 @@ class QueueMaintenance:
     def unlock_nodes(self) -> None:
         """Unlock the nodes that dead workers have locked."""
         context = ironic_context.get_admin_context()
-        for node in objects.Node.list(
-                context, fields=['uuid', 'reservation'],
-                filters={'reserved': True, 'include_children': True}):
-            node_lock.unlock_if_over(context, self._queue, node.uuid,
-                                     node.reservation)
+        for prefix in worker.HOLDERS:
+            for node_uuid, holder in node_reservation.list_reserved(
+                    prefix, _CHUNK):
+                node_lock.unlock_if_over(context, self._queue, node_uuid,
+                                         holder)
+
+    def settle_nodes(self) -> None:
+        """Bring the nodes of ended requests into a final state.
+
+        What cannot be done now is done in a later round.
+        """
+        for request in self._queue.unsettled():
+            try:
+                self._settle(request)
+            # The others are to have their turn.
+            except Exception as exc:
+                delivery.log_request(
+                    LOG.info if surroundings.are_to_blame(exc)
+                    else LOG.exception, request,
+                    f'its node is seen to later: {exc}')
 
     def put_timeouts(self) -> None:
         """Have nodes fail whose ramdisk does not call."""

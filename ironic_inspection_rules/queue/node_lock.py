@@ -33,8 +33,8 @@ from ironic_inspection_rules.db import fence
 from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.inspection import attempt
-from ironic_inspection_rules.patches import node_saving
 from ironic_inspection_rules.queue import request as queue_request
+from ironic_inspection_rules.queue import surroundings
 from ironic_inspection_rules.queue import worker
 from ironic_inspection_rules.runs import recorder
 
@@ -62,7 +62,6 @@ class DeliveryTask(task_manager.TaskManager):
             raise ironic_exception.NodeLocked(node=request.node_uuid,
                                               host=self.node.reservation)
         self.shared = False
-        node_saving.save_at_once(self.node)
 
     def end(self, consume: Callable[[Any], queue_request.Request]
             ) -> queue_request.Request:
@@ -75,9 +74,9 @@ class DeliveryTask(task_manager.TaskManager):
         if self.run is not None:
             try:
                 return self._end(consume, self.run)
-            except db_exc.DBConnectionError:
-                raise
             except db_exc.DBError as exc:
+                if surroundings.are_to_blame(exc):
+                    raise
                 recorder.warn_of_loss(self.node, exc)
         return self._end(consume)
 
@@ -95,6 +94,17 @@ class DeliveryTask(task_manager.TaskManager):
         # A lock that was taken away is for release_resources to tell of.
         self.shared = unlocked
         return ended
+
+    @transaction.retried
+    def settle(self, note: Callable[..., None]) -> None:
+        """Unlock the node, and note that it is as it has to be.
+
+        :param note: given the transaction.
+        """
+        with fence.suspended(), transaction.writer() as session:
+            self.shared = node_reservation.release(session, self.node.uuid,
+                                                   self._holder)
+            note(transaction=session)
 
     def release_resources(self) -> None:
         """Unlock the node, if it is still locked by this delivery."""

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
 import datetime
+import functools
 from typing import Any
 
 from ironic import objects
@@ -25,7 +26,6 @@ from ironic.common.inspection_rules import engine
 from ironic.conductor import inspection
 from ironic.conductor import utils as conductor_utils
 from ironic.drivers.modules import inspect_utils
-from oslo_db import exception as db_exc
 from oslo_log import log
 from oslo_utils import timeutils
 
@@ -34,11 +34,13 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import attempt
 from ironic_inspection_rules.inspection import keeping
+from ironic_inspection_rules.patches import power
 from ironic_inspection_rules.queue import checkpoints
 from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import node_lock
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
+from ironic_inspection_rules.queue import surroundings
 from ironic_inspection_rules.runs import recorder
 
 LOG = log.getLogger(__name__)
@@ -58,6 +60,12 @@ _BEGUN = _FRESH | {states.INSPECTING, states.INSPECTFAIL}
 A conductor that starts moves nodes from "inspecting" to "inspect failed".
 """
 
+
+_TIMED_OUT = 'timeout reached while inspecting the node'
+"""How the reason begins for which a conductor fails nodes, in lower case."""
+
+_MOST_OVERDUE = 500
+"""How many overdue nodes one round looks at."""
 
 _EVENTS_OF_RUNS = {queue_request.CONTINUE: recorder.INSPECTION,
                    queue_request.REAPPLY: recorder.REAPPLY}
@@ -85,7 +93,7 @@ class RequestProcessor:
     def check(self, task,
               request: queue_request.Request) -> delivery.NodeCheck:
         """See :meth:`delivery.Processor.check`."""
-        finding = check(task.node.provision_state, request)
+        finding = check(task.node, request)
         if finding.done and request.event == queue_request.CONTINUE:
             # Whoever finished it may not have lived to keep the run.
             run = _taken_up(request)
@@ -100,10 +108,11 @@ class RequestProcessor:
             queue_request.CONTINUE: self._inspect,
             queue_request.REAPPLY: self._reapply,
             queue_request.TIMEOUT: self._time_out,
+            queue_request.POWER_ON: self._power_on,
         }[request.event]
         run = _run_of(request)
         try:
-            with attempt.attempt_scope(saved), recorder.in_run(run):
+            with attempt.attempt_scope(attempt.Attempt(run, saved)):
                 task.load_driver()
                 _apply_early(request, saved)
                 if request.event in _EVENTS_OF_RUNS:
@@ -114,7 +123,7 @@ class RequestProcessor:
         except (exceptions.LeaseLost, exceptions.TemporaryFailure):
             raise
         except Exception as exc:
-            if _is_temporary(exc):
+            if surroundings.are_to_blame(exc):
                 raise exceptions.TemporaryFailure(str(exc)) from exc
             LOG.exception('Request %(request)s of node %(node)s failed',
                           {'request': request.uuid,
@@ -160,6 +169,34 @@ class RequestProcessor:
         _keep_error(task.node, reason)
         return reason
 
+    def _power_on(self, task, request: queue_request.Request) -> str | None:
+        power.power_on(task)
+        # The machine did not wait for its data before.
+        task.node.inspection_started_at = timeutils.utcnow()
+        task.node.save()
+        return None
+
+    def settle(self, request: queue_request.Request) -> None:
+        """See that the node of an ended request is in a final state.
+
+        :raises: NodeBusy, or what the surroundings make of it: it is to be
+            done later then.
+        """
+        settle = functools.partial(self._queue.settle, request)
+        if request.event not in (queue_request.CONTINUE,
+                                 queue_request.POWER_ON):
+            settle()
+            return
+        try:
+            with self.lock(request) as task:
+                if (_is_left_over(task.node, request)
+                        and self._queue.find_open(task.node.uuid) is None):
+                    self._fail_node(task, request, request.last_error
+                                    or _('it has ended'))
+                task.settle(settle)
+        except exceptions.NodeGone:
+            settle()
+
     def fail(self, task, request: queue_request.Request, reason: str) -> None:
         """See :meth:`delivery.Processor.fail`."""
         self._fail_node(task, request, reason)
@@ -170,7 +207,9 @@ class RequestProcessor:
     def end(self, task, consume: Callable[[Any], queue_request.Request]
             ) -> queue_request.Request:
         """See :meth:`delivery.Processor.end`."""
-        return task.end(consume)
+        ended = task.end(consume)
+        keeping.clean()
+        return ended
 
     def _fail_node(self, task, request: queue_request.Request,
                    reason: str) -> None:
@@ -195,28 +234,62 @@ class RequestProcessor:
             _keep_error(node, message)
 
 
-def check(provision_state: str,
-          request: queue_request.Request) -> delivery.NodeCheck:
-    """Tell what the state of a node means for a request.
-
-    :param provision_state: of the node.
-    """
+def check(node, request: queue_request.Request) -> delivery.NodeCheck:
+    """Tell what the state of a node means for a request."""
+    present = node.provision_state
     if request.event == queue_request.TIMEOUT:
-        return delivery.NodeCheck(done=provision_state != states.INSPECTWAIT)
+        return delivery.NodeCheck(done=present != states.INSPECTWAIT)
     begun = request.state == state.PROCESSING
     if request.event == queue_request.REAPPLY:
         allowed = REAPPLICABLE
+    elif present == states.INSPECTWAIT and not _is_of_inspection(node,
+                                                                 request):
+        return delivery.NodeCheck(superseded=True)
+    elif request.event == queue_request.POWER_ON:
+        allowed = frozenset({states.INSPECTWAIT})
     elif begun:
         # From "inspecting" the only way here leads over the end of it.
-        if provision_state == states.MANAGEABLE:
+        if present == states.MANAGEABLE:
             return delivery.NodeCheck(done=True)
+        allowed = _BEGUN
+    elif _has_timed_out(node, request):
         allowed = _BEGUN
     else:
         allowed = _FRESH
-    if provision_state in allowed:
+    if present in allowed:
         return delivery.NodeCheck()
     return delivery.NodeCheck(obstacle=_('the node is in state "%s"')
-                            % provision_state)
+                              % present)
+
+
+def _is_of_inspection(node, request: queue_request.Request) -> bool:
+    """Whether a node waits for data in the inspection of a request.
+
+    Its clock was stopped when they came; that of a newer inspection runs.
+    """
+    started, began = node.inspection_started_at, request.inspection_began_at
+    return (started is None or began is None
+            or timeutils.normalize_time(started) == began)
+
+
+def _has_timed_out(node, request: queue_request.Request) -> bool:
+    """Whether a conductor has failed a node whose data were accepted.
+
+    It looks for such nodes first, and fails them then: meanwhile they may
+    have been accepted.
+    """
+    return (node.provision_state == states.INSPECTFAIL
+            and request.inspection_began_at is not None
+            and _TIMED_OUT in (node.last_error or '').lower())
+
+
+def _is_left_over(node, request: queue_request.Request) -> bool:
+    """Whether nobody but an ended request keeps a node in inspection."""
+    if node.provision_state == states.INSPECTWAIT:
+        return node.inspection_started_at is None or (
+            request.inspection_began_at is not None
+            and _is_of_inspection(node, request))
+    return node.provision_state == states.INSPECTING
 
 
 def list_overdue(context, timeout: float) -> list[str]:
@@ -228,7 +301,8 @@ def list_overdue(context, timeout: float) -> list[str]:
         context, fields=['uuid'],
         filters={'provision_state': states.INSPECTWAIT,
                  'inspection_started_before': timeout,
-                 'include_children': True})]
+                 'include_children': True},
+        limit=_MOST_OVERDUE, sort_key='inspection_started_at')]
 
 
 def _run_of(request: queue_request.Request) -> recorder.Run:
@@ -281,15 +355,6 @@ def _is_overdue(node, timeout: float) -> bool:
             + datetime.timedelta(seconds=timeout) < timeutils.utcnow())
 
 
-def _is_temporary(exc: BaseException | None) -> bool:
-    """Whether something went wrong because the database went away."""
-    while exc is not None:
-        if isinstance(exc, db_exc.DBConnectionError):
-            return True
-        exc = exc.__cause__ or exc.__context__
-    return False
-
-
 def _clean_up(task, message: str) -> None:
     """Take back what was prepared for the ramdisk; tell why on the node."""
     try:
@@ -301,4 +366,12 @@ def _clean_up(task, message: str) -> None:
             task.node, event=message, event_type=states.INTROSPECTION,
             error=True)
         return
-    conductor_utils.inspecting_error_handler(task, message, errmsg=message)
+    try:
+        conductor_utils.inspecting_error_handler(task, message,
+                                                 errmsg=message)
+    except Exception as exc:
+        if surroundings.are_to_blame(exc):
+            raise
+        # The node fails all the same.
+        LOG.exception('Cannot clean up after the inspection of node %s',
+                      task.node.uuid)

@@ -21,6 +21,7 @@ delivery in question is still the last one.
 
 from collections.abc import Iterable
 import dataclasses
+import datetime
 import typing
 
 from ironic_inspection_rules.queue import state
@@ -32,8 +33,14 @@ TIMEOUT = 'timeout'
 EVENTS = (CONTINUE, REAPPLY, TIMEOUT)
 """What a request can ask for (spec 002 "Client - inspector API")."""
 
+POWER_ON = 'power-on'
+"""Asks for a machine to be powered on when it is its turn."""
+
 SUPERSEDED = 'superseded by a posted inventory'
 """The error of a request that a posted inventory took the place of."""
+
+OVERTAKEN = 'superseded by a newer inspection of the node'
+"""The error of a request whose inspection is over."""
 
 DELIVERY_PREFIX = 'inspection-request:'
 """What the names of all deliveries begin with."""
@@ -42,6 +49,7 @@ _TRANSITION_EVENTS = {
     CONTINUE: state.CONTINUE,
     REAPPLY: state.CONTINUE,
     TIMEOUT: state.TIMEOUT,
+    POWER_ON: state.INSPECT,
 }
 
 
@@ -49,11 +57,13 @@ _TRANSITION_EVENTS = {
 class Request:
     """A request as a worker sees it.
 
-    ``attempts`` counts how often its processing has begun, ``token`` its
-    deliveries, ``lock_failures`` how often in a row its node was locked by
-    somebody else. ``worker`` is who holds it now, or held it last.
-    ``sender`` is the address that its data came from. ``checkpoints`` is
-    what earlier attempts have done, by phase.
+    ``attempts`` counts how often its processing has begun and was not broken
+    off by the surroundings, ``token`` its deliveries, ``lock_failures`` how
+    often in a row the surroundings were in the way, such as somebody else who
+    had locked its node. ``worker`` is who holds it now, or held it last.
+    ``sender`` is the address that its data came from, ``inspection_began_at``
+    when the inspection did that it belongs to. ``checkpoints`` is what earlier
+    attempts have done, by phase.
     """
 
     uuid: str
@@ -65,6 +75,7 @@ class Request:
     lock_failures: int = 0
     worker: str | None = None
     sender: str | None = None
+    inspection_began_at: datetime.datetime | None = None
     last_error: str | None = None
     inventory: dict = dataclasses.field(default_factory=dict, repr=False)
     plugin_data: dict = dataclasses.field(default_factory=dict, repr=False)
@@ -85,15 +96,11 @@ class Request:
 
 
 class ExpiredLease(typing.NamedTuple):
-    """A lease that ran out while ``worker`` held the request.
-
-    ``done``: it had been consumed, so the worker may be fine.
-    """
+    """A lease that ran out while ``worker`` held the request."""
 
     uuid: str
     node_uuid: str
     worker: str
-    done: bool
 
 
 class Queue(typing.Protocol):
@@ -105,9 +112,10 @@ class Queue(typing.Protocol):
             trusted: bool = True) -> Request:
         """Store a request; it survives from the moment this returns.
 
-        A node has one open request at most. One that waits is brought up to
-        date by a new one for the same event; a posted inventory displaces
-        one that waits for anything else.
+        A node has one open request at most. A posted inventory brings one
+        that waits up to date, and displaces one that waits for anything
+        else, or is of an earlier inspection; nobody's data are replaced by a
+        reapplication.
 
         :param checkpoints: what has been reached before it is processed.
         :param sender: address that the data came from.
@@ -155,20 +163,22 @@ class Queue(typing.Protocol):
         What its attempts have done is forgotten.
 
         :param error: why it failed, None when it did not.
-        :param transaction: one of the queue's own kind to be part of, in
-            which the node is unlocked; the lease ends with it. None for one
-            that ends here.
+        :param transaction: one of the queue's own kind to be part of, which
+            leaves the node unlocked and in a final state. None for one that
+            ends here: the node is seen to later.
         :returns: the request as it ended.
         :raises: LeaseLost if this delivery is not the last one.
         """
 
     def retry(self, request: Request, delay: float,
-              error: str | None = None, node_locked: bool = False) -> None:
+              error: str | None = None, of_surroundings: bool = False
+              ) -> None:
         """Give a request back, to be delivered again.
 
+        :param request: with the attempts that are to count.
         :param delay: seconds before it may be.
         :param error: what went wrong, None to keep the last error.
-        :param node_locked: whether somebody else has locked the node.
+        :param of_surroundings: whether that was none of the work's fault.
         :raises: LeaseLost if this delivery is not the last one.
         """
 
@@ -180,6 +190,16 @@ class Queue(typing.Protocol):
 
     def expire(self) -> list[ExpiredLease]:
         """Take back what is leased to workers that gave no sign of life."""
+
+    def unsettled(self) -> list[Request]:
+        """Lease ended requests whose nodes have to be seen to.
+
+        :returns: as these deliveries have them.
+        """
+
+    def settle(self, request: Request, transaction: typing.Any = None
+               ) -> None:
+        """Note that the node of an ended request has been seen to."""
 
     def is_held(self, node_uuid: str, holder: str) -> bool:
         """Whether the holder of a node's lock may still be at work.
@@ -204,5 +224,5 @@ class Queue(typing.Protocol):
 
 def displaces(event: str, present: Request) -> bool:
     """Whether a new request may take the place of the node's open one."""
-    return (present.state == state.WAITING
-            and event in (present.event, CONTINUE))
+    return present.state in (state.WAITING, state.STARTING) and (
+        event == CONTINUE or event == TIMEOUT == present.event)

@@ -13,22 +13,29 @@
 """The inspection worker of a process, with all that belongs to it."""
 
 from collections.abc import Callable
+import dataclasses
 import functools
 import threading
+import typing
 
 from ironic.common import driver_factory
 from ironic.conf import CONF
 from oslo_concurrency import processutils
+from oslo_db.sqlalchemy import enginefacade
 from oslo_log import log
 import tenacity
 
 from ironic_inspection_rules.coordination import coordinator
 from ironic_inspection_rules.coordination import leader_tasks
+from ironic_inspection_rules.db import node_reservation
+from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import maintenance
 from ironic_inspection_rules.queue import metrics
+from ironic_inspection_rules.queue import power_on
 from ironic_inspection_rules.queue import processor
+from ironic_inspection_rules.queue import unserved
 from ironic_inspection_rules.queue import wakeup
 from ironic_inspection_rules.queue import worker
 
@@ -41,9 +48,15 @@ _RESTART_DELAY = 1.0
 """Seconds until a thread that broke off starts again."""
 
 
-def make_queue() -> database_queue.DatabaseQueue:
-    """Make the queue that all processes of the cluster share."""
-    return database_queue.DatabaseQueue(CONF.inspection_queue.lease)
+def make_queue(served: typing.Any = None) -> database_queue.DatabaseQueue:
+    """Make the queue that all processes of the cluster share.
+
+    :param served: see :class:`.DatabaseQueue`.
+    """
+    lease = CONF.inspection_queue.lease
+    transaction.bound(enginefacade.writer.get_engine(), lease)
+    return database_queue.DatabaseQueue(
+        lease, node_reservation.stop_clock, served)
 
 
 class WorkerService:
@@ -56,27 +69,37 @@ class WorkerService:
     def __init__(self, name: str) -> None:
         coordinator.check(CONF)
         options = CONF.inspection_queue
-        requests = make_queue()
+        served = node_reservation.served_by(
+            sorted(driver_factory.hardware_types()),
+            options.conductor_groups)
+        requests = make_queue(served)
         self._stop = threading.Event()
-        self._worker = worker.Worker(
-            name, requests,
-            processor.RequestProcessor(requests, options.inspection_timeout),
-            _settings(), metrics.count)
+        inspector = processor.RequestProcessor(requests,
+                                               options.inspection_timeout)
+        settings = _settings()
+        self._worker = worker.Worker(name, requests, inspector, settings,
+                                     metrics.count)
+        self._starter = worker.Worker(
+            f'{name}:power-on', power_on.PacedQueue(
+                requests, power_on.make_throttle(self._stop.wait).turn),
+            inspector, dataclasses.replace(settings, threads=1))
         self._leader_tasks = leader_tasks.LeaderTasks(
             functools.partial(coordinator.make_election, CONF, ELECTION_NAME,
                               name),
             (*maintenance.QueueMaintenance(
                 requests, options.inspection_timeout,
-                options.report_expiration, self.wake).tasks,
+                options.report_expiration, self.wake, inspector.settle).tasks,
+             unserved.UnservedRequests(served, options.lease).check,
              metrics.report_backlog),
-            options.clean_up_period)
+            options.clean_up_period, options.processing_time_limit)
         self._listener = (wakeup.Listener(name, self.wake)
                           if wakeup.is_available() else None)
         self._threads = [
             threading.Thread(target=self._supervise, args=(run,), name=name,
                              daemon=True)
             for run, name in ((self._worker.run, 'worker'),
-                              (self._run_leader_tasks, 'leader tasks'))]
+                              (self._run_leader_tasks, 'leader tasks'),
+                              (self._starter.run, 'power-on'))]
 
     def start(self) -> None:
         """Start to work; returns at once.
@@ -98,6 +121,7 @@ class WorkerService:
         """Take no more work; see :meth:`wait`."""
         self._stop.set()
         self._worker.stop()
+        self._starter.stop()
 
     def is_working(self) -> bool:
         """Whether anything may be in hand; not when it has stopped."""
@@ -136,4 +160,4 @@ def _settings() -> worker.Settings:
         max_attempts=options.max_attempts,
         connection_retries=options.connection_retries,
         retry_interval=options.connection_retry_interval,
-        lock_timeout=options.inspection_timeout)
+        time_limit=options.processing_time_limit)

@@ -53,14 +53,15 @@ class Finding:
     """The change that last set a value.
 
     ``run`` is what the caller knows a run by. ``rule`` and ``change`` are of
-    its record (:mod:`.record`). ``sensitive`` are the UUIDs of the sensitive
-    rules that ran later: what they changed is not recorded.
+    its record (:mod:`.record`); of a sensitive rule there is no change.
+    ``sensitive`` are the UUIDs of sensitive rules that ran later, where it is
+    not recorded what they set.
     """
 
     run: typing.Any
     phase: str
     rule: record.Record
-    change: record.Record
+    change: record.Record | None
     sensitive: tuple[str, ...]
 
 
@@ -76,7 +77,8 @@ def find(runs: collections.abc.Iterable[
         phase; newest first.
     :param present: what is there now. Which of the items that were appended
         to a list it is, is told by its value.
-    :returns: if there is none, the UUIDs of all sensitive rules that ran.
+    :returns: if there is none, the UUIDs of the sensitive rules that ran of
+        which it is not recorded what they set.
     """
     sensitive: dict[str, None] = {}
     for run, phases in runs:
@@ -87,7 +89,14 @@ def find(runs: collections.abc.Iterable[
             ran = [*phase_record['reverted'], *phase_record['rules']]
             for rule in reversed(ran):
                 if 'changes' not in rule:
-                    sensitive[rule['uuid']] = None
+                    if _is_among(rule.get(record.PLACES, ()), place):
+                        return Finding(run, phase, rule, None, ())
+                    if record.PLACES not in rule or _is_among(
+                            rule[record.PLACES], Place(
+                                place.object, (masking.MASK,))):
+                        # An older release did not note it; names of traits
+                        # are never noted.
+                        sensitive[rule['uuid']] = None
                     continue
                 for change in reversed(rule['changes']):
                     if _sets(change, place, present):
@@ -138,10 +147,22 @@ def _sets(change: record.Record, place: Place,
 
 
 def _confirms(change: record.Record, place: Place) -> bool:
-    path = data_path.parse(change['path'])
-    depth = min(len(path), len(place.path))
-    return (change['object'] == place.object
-            and path[:depth] == place.path[:depth])
+    return _is_among([(change['object'], change['path'])], place)
+
+
+def _is_among(written: collections.abc.Iterable[collections.abc.Sequence[str]],
+              place: Place) -> bool:
+    """Whether a value is, has, or is part of one that was written.
+
+    :param written: objects and paths, as in the record of a change.
+    """
+    for where, text in written:
+        path = data_path.parse(text) if text else ()
+        if where == place.object and all(
+                one == other or one == data_path.APPEND and other.isdigit()
+                for one, other in zip(path, place.path, strict=False)):
+            return True
+    return False
 
 
 def _path(change: record.Record, place: Place) -> data_path.Path:

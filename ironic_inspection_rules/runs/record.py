@@ -19,8 +19,9 @@ The record is plain JSON data:
     ``description``, ``revision``, ``conditions`` (``op``, ``result``,
     ``reason``), ``actions`` (names of ops) and ``changes`` (``object``,
     ``op``, ``path``, ``before``, ``after``, ``action``). Of a sensitive rule
-    only the ``uuid``. ``confirmed`` is, like ``changes``, what was set to the
-    value that was there already; only where something was.
+    only the ``uuid``, and ``places``: pairs of ``object`` and ``path`` that it
+    set, which nobody is shown. ``confirmed`` is, like ``changes``, what was
+    set to the value that was there already; only where something was.
 ``reverted``
     Likewise the rules that did not match and undid what they did before.
     All of that came before the first action of any rule.
@@ -52,6 +53,17 @@ EARLY_KEY = 'inspection_run'
 
 EARLY_HIDDEN = 'hidden'
 """Where, beside that, they carry what sensitive rules have written to."""
+
+PLACES = 'places'
+
+
+def shown(phases: dict[str, Record]) -> dict[str, Record]:
+    """Return the records of phases as who may read a run is shown them."""
+    return {phase: {key: [
+        {name: part for name, part in rule.items() if name != PLACES}
+        for rule in value] if isinstance(value, list) else value
+        for key, value in record.items()}
+        for phase, record in phases.items()}
 
 
 def of_phase(outcome: runner.Outcome, seconds: float,
@@ -93,11 +105,12 @@ class _Room:
         self.left_out += 1
         return False
 
-    def fit(self, value: typing.Any) -> typing.Any:
-        """Cut a value to what is left."""
+    def fit(self, path: data_path.Path, value: typing.Any) -> typing.Any:
+        """Cut a value at a path to what is left, and mask its secrets."""
         if value is None:
             return None
-        shortened, length = limits.shorten(value)
+        shortened, length = limits.shorten(
+            value, mask=lambda part: masking.mask_along(path, part)[1])
         self._characters -= length
         return shortened
 
@@ -111,8 +124,13 @@ class _Rooms(typing.NamedTuple):
 
 def _rule(each: trace.RuleTrace, room: _Rooms) -> Record:
     rule = each.rule
-    if rule.sensitive:
+    if rule.sensitive and rule.mode == model.AUDIT:
         return {'uuid': rule.uuid}
+    if rule.sensitive:
+        return {'uuid': rule.uuid, PLACES: [
+            [change.object, _place(change)] for action in each.actions
+            for change in (*action.changes, *action.confirmed)
+            if room.changes.take()]}
     record: Record = {
         'uuid': rule.uuid,
         'description': rule.description,
@@ -120,7 +138,7 @@ def _rule(each: trace.RuleTrace, room: _Rooms) -> Record:
         'conditions': [{'op': op, 'result': result,
                         'reason': limits.shorten_text(reason)}
                        for op, result, reason in each.conditions],
-        'actions': [action.op for action in each.actions],
+        'actions': [action.op for action in each.actions if action.ran],
         'changes': [_change(change, action.op, room.changes)
                     for action in each.actions for change in action.changes
                     if room.changes.take()],
@@ -135,13 +153,19 @@ def _rule(each: trace.RuleTrace, room: _Rooms) -> Record:
     return record
 
 
+def _place(change: journal.Change) -> str:
+    """Return where a sensitive rule set something; no name of a trait."""
+    return change.path if change.object == journal.TRAITS else (
+        data_path.pointer(change.place))
+
+
 def _change(change: journal.Change, op: str, room: _Room) -> Record:
     # Of a value that is not there, nothing has to be hidden.
     before, after = change.before, change.value
     path = data_path.parse(change.path)
     if change.op != 'add':
-        before = room.fit(masking.mask_along(path, before)[1])
+        before = room.fit(path, before)
     if change.op != 'remove':
-        after = room.fit(masking.mask_along(path, after)[1])
+        after = room.fit(path, after)
     return {'object': change.object, 'op': change.op, 'path': change.path,
             'before': before, 'after': after, 'action': op}

@@ -19,9 +19,6 @@ and is stored once, when the inspection has ended, well or not.
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
-from collections.abc import Iterator
-import contextlib
-import contextvars
 import datetime
 import functools
 import typing
@@ -32,10 +29,14 @@ from oslo_utils import timeutils
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import content
+from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.db import run as db_run
 from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.runs import record
 
 LOG = log.getLogger(__name__)
@@ -68,7 +69,11 @@ class Run:
         self.revision: int | None = None
         self.phases: dict[str, record.Record] = {}
         self.has_run = False
-        self.hidden: list[hiding.Lasting] = []
+        self._hidden: dict[tuple[str, ...], hiding.Lasting] = {}
+        self.facts: dict[str, dict[str, str]] = {}
+        # What the inspection before has stored, once it was asked for.
+        self.previous: Data | None = None
+        self.previous_read = False
         self._inventory: Data | None = None
         self._plugin_data: Data | None = None
         self._before_rules: Data = {}
@@ -104,12 +109,29 @@ class Run:
         """Take note of what the rules of a phase did."""
         self.phases[phase] = phase_record
 
-    def hide(self, places: Iterable[hiding.Lasting]) -> None:
-        """Take note of where sensitive rules have written to.
+    def note_facts(self, phase: str,
+                   machine: working_copy.Facts) -> None:
+        """Take note of what the rules of a phase find."""
+        self.facts[phase] = history.facts_of(machine, self.hidden,
+                                              _NOT_KEPT)
+
+    @property
+    def hidden(self) -> list[hiding.Lasting]:
+        """Where values of sensitive rules are."""
+        return list(self._hidden.values())
+
+    def hide(self, places: Iterable[hiding.Lasting],
+             all_of_them: bool = False) -> None:
+        """Take note of where values of sensitive rules are.
 
         What later phases find there must not show in their records.
+
+        :param all_of_them: whether they are nowhere else any more.
         """
-        self.hidden += [each for each in places if each not in self.hidden]
+        if all_of_them:
+            self._hidden.clear()
+        self._hidden.update(
+            ((place[0], *place[1]), place) for place in places)
 
     def checkpoint(self, phase: str) -> record.Record:
         """Return what a later attempt needs to know of a phase."""
@@ -161,38 +183,18 @@ _ABSENT = object()
 _NOT_KEPT = ('logs', trace.KEY)
 """Plugin data that are no facts of the machine."""
 
-_CURRENT: contextvars.ContextVar[Run | None] = contextvars.ContextVar(
-    'run', default=None)
-
-
-def current() -> Run | None:
-    """Tell which run this thread is in, if any."""
-    return _CURRENT.get()
-
-
-def current_or_new() -> Run:
-    """Tell which run this thread is in; one that nobody keeps, if none."""
-    return _CURRENT.get() or Run(INSPECTION)
-
-
-@contextlib.contextmanager
-def in_run(run: Run) -> Iterator[Run]:
-    """Let what happens in this context be part of a run."""
-    token = _CURRENT.set(run)
-    try:
-        yield run
-    finally:
-        _CURRENT.reset(token)
-
 
 def prepare(run: Run, node: typing.Any, error: str | None, keep: int,
-            mask: bool) -> Store | None:
+            mask: bool, days: int = 0) -> Store | None:
     """Prepare to store a run that has ended.
+
+    What the machine sent is stored already, and goes if nothing follows.
 
     :param node: the node, locked.
     :param error: why the inspection failed, None if it did not.
     :param keep: how many runs to keep of the node.
     :param mask: whether to hide secrets of the machine's data.
+    :param days: how long to keep what the inspection found; 0 for not at all.
     :returns: what stores it; None if no rules were run and it did not fail.
     """
     if not run.has_run and (error is None or not run.has_data):
@@ -203,9 +205,26 @@ def prepare(run: Run, node: typing.Any, error: str | None, keep: int,
         'result': OK if error is None else FAILED, 'error': error,
         'revision': run.revision, 'started_at': run.started_at,
         'phases': run.phases}
-    if error is not None:
-        values.update(run.data(mask))
-    return functools.partial(db_run.record_run, values, keep)
+    # What it leaves is the previous one from now on.
+    values['hidden'] = [place for place in run.hidden if error is not None
+                        or place[0] != hiding.PREVIOUS] or None
+    kept = None
+    try:
+        if run.has_data and error is not None and keep:
+            values['content'] = content.store(run.data(mask))
+        if run.has_data and days:
+            kept = history.prepare(run.uuid, node, history.document(
+                run, values, run.data(mask=False), run.facts, mask))
+    except db_exc.DBError as exc:
+        warn_of_loss(node, exc)
+    return functools.partial(_store_all, values, keep, kept)
+
+
+def _store_all(values: Data, keep: int, kept: history.Kept | None,
+               session: typing.Any = None) -> None:
+    db_run.record_run(values, keep, session)
+    if kept is not None:
+        kept.store(session)
 
 
 def store(prepared: Store, node: typing.Any) -> None:
@@ -228,6 +247,27 @@ def warn_of_loss(node: typing.Any, exc: Exception) -> None:
                 {'node': node.uuid, 'error': exc})
 
 
+def hidden_of(node_uuid: str) -> list[hiding.Lasting]:
+    """Return where values of sensitive rules were after the last kept run.
+
+    Where that cannot be known, they may be anywhere.
+    """
+    try:
+        found: list[hiding.Lasting] = db_run.get_hidden([node_uuid]).get(
+            node_uuid, [])
+    except db_exc.DBConnectionError:
+        raise
+    except db_exc.DBError as exc:
+        LOG.warning('Where sensitive rules have written to is not known of '
+                    'node %(node)s, and all is hidden: %(error)s',
+                    {'node': node_uuid, 'error': exc})
+        found = [[root, []] for root in (
+            hiding.NODE, hiding.PORTS, hiding.PLUGIN_DATA)]
+    # What rules change now leaves that of the last inspection as it was.
+    return [*found, *([hiding.PREVIOUS, [root, *path]] for root, path in found
+                      if root == hiding.PLUGIN_DATA)]
+
+
 def is_stored(run: Run, node_uuid: str) -> bool:
     """Whether an earlier attempt has stored the run."""
     try:
@@ -238,16 +278,17 @@ def is_stored(run: Run, node_uuid: str) -> bool:
 
 
 def nodes(after: str, limit: int) -> list[str]:
-    """Tell the UUIDs of nodes with runs.
+    """Tell the UUIDs of nodes with runs or a history.
 
     :param after: UUID before the first one, '' to begin.
     :param limit: how many to tell at most.
     :returns: UUIDs in their order.
     """
-    found: list[str] = db_run.list_nodes(after, limit)
-    return found
+    return sorted({*db_run.list_nodes(after, limit),
+                   *db_history.list_nodes(after, limit)})[:limit]
 
 
 def forget(node_uuids: Collection[str]) -> None:
-    """Remove the runs of nodes that are gone."""
+    """Remove the runs and the history of nodes that are gone."""
     db_run.destroy_runs(node_uuids)
+    db_history.destroy(node_uuids)

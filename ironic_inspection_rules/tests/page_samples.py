@@ -19,7 +19,7 @@ import random
 import typing
 import uuid
 
-from ironic_inspection_rules.pages import test
+from ironic_inspection_rules.report.pages import test
 
 HOSTILE = "<img src=x onerror=document.title='owned'>"
 
@@ -64,7 +64,8 @@ def difference(count: int, hostile: str = '') -> Plain:
         'old': ['old.yaml'], 'new': ['new.yaml'],
         'rules': [{'title': f'{each} {hostile}', 'change': each,
                    'lines': [f'-{hostile}', '+priority: 2']}
-                  for each in ('added', 'removed', 'changed', 'moved')],
+                  for each in ('added', 'removed', 'changed', 'moved',
+                               'renamed', 'rewritten')],
         'machines': [
             {'name': f'{hostile}r{at:05}.json', 'differs': at % 10 == 0,
              'lines': [] if at % 10 else [*lines, f'+{hostile}'],

@@ -28,6 +28,9 @@ from ironic_inspection_rules.traits import names
 
 PARAMETERS = ('traits', 'traits-any', 'not-traits', 'not-traits-any')
 
+MOST_NAMES = 100
+"""How many names the filters of one request may have."""
+
 Condition = sa.ColumnElement[bool]
 
 # How many traits are looked for one by one. Databases plan such lookups well,
@@ -60,12 +63,19 @@ def parse(parameters: Mapping[str, object]) -> tuple[Term, ...]:
         separated by commas, or a list of such strings when the parameter was
         given several times: then each is a filter of its own.
     :returns: the filters, which all must hold.
-    :raises: Invalid when a list has no name, or one that is no trait.
+    :raises: Invalid when a list has no name, or one that is no trait, and
+        when there are more than MOST_NAMES in all.
     """
-    return tuple(
-        Term(parameter, _names(parameter, value))
-        for parameter, values in parameters.items()
-        for value in (values if isinstance(values, list) else [values]))
+    given = [(parameter, str(value))
+             for parameter, values in parameters.items()
+             for value in (values if isinstance(values, list) else [values])]
+    count = sum(1 + text.count(',') for _parameter, text in given)
+    if count > MOST_NAMES:
+        raise exceptions.Invalid(
+            _('Nodes can be listed by at most %(most)d names of traits at '
+              'once, not %(count)d') % {'most': MOST_NAMES, 'count': count})
+    return tuple(Term(parameter, _names(parameter, text))
+                 for parameter, text in given)
 
 
 def conditions(terms: tuple[Term, ...], columns: Columns,
@@ -101,8 +111,8 @@ def which_are_rare(terms: tuple[Term, ...],
     return sa.union_all(*queries) if queries else None
 
 
-def _names(parameter: str, value: object) -> tuple[str, ...]:
-    listed = [name.strip() for name in str(value).split(',')]
+def _names(parameter: str, text: str) -> tuple[str, ...]:
+    listed = [name.strip() for name in text.split(',')]
     given = tuple(dict.fromkeys(name for name in listed if name))
     if not given:
         raise exceptions.Invalid(

@@ -46,13 +46,18 @@ def problem(name: object) -> str | None:
                  'characters; %(start)s… has %(length)d') % {
                      'max': MAX_LENGTH, 'start': name[:40],
                      'length': len(name)}
-    if name not in STANDARD and not _CUSTOM.match(name):
+    if not _is_good(name):
         text = _("'%s' is not the name of a trait: it must be a standard "
                  'trait of os-traits, or CUSTOM_ followed by upper-case '
                  'letters, digits and underscores') % name
         near = _nearest(name)
         return f'{text}; ' + _('did you mean "%s"?') % near if near else text
     return None
+
+
+def _is_good(name: object) -> bool:
+    return isinstance(name, str) and len(name) <= MAX_LENGTH and (
+        name in STANDARD or _CUSTOM.match(name) is not None)
 
 
 def _nearest(name: str) -> str | None:
@@ -69,9 +74,10 @@ def validate(names: typing.Iterable[object]) -> None:
     :param names: the names, in any number.
     :raises: Invalid when at least one of them is bad.
     """
-    problems = [found for found in map(problem, names) if found]
-    if problems:
-        raise exceptions.Invalid('; '.join(problems))
+    bad = [name for name in names if not _is_good(name)]
+    if bad:
+        raise exceptions.Invalid(exceptions.listed(
+            bad, lambda name: problem(name) or ''))
 
 
 def validate_count(names: typing.Iterable[str]) -> None:

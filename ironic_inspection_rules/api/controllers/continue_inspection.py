@@ -30,7 +30,6 @@ from ironic.drivers.modules import inspect_utils
 
 from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api.controllers import base
-from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import trace
@@ -69,8 +68,8 @@ class ContinueInspectionController(base.RestController):
         :raises: RuleError if an early rule fails; nothing is looked up,
             enrolled or changed then.
         """
+        _check_access(api.request.GET.get('node_uuid'))
         node_uuid = request.query({'node_uuid': args.uuid})['node_uuid']
-        _check_access(node_uuid)
         data = stock.validated(request.ramdisk_data())
         inventory = data.pop('inventory')
         if self._requests is not None:
@@ -120,7 +119,7 @@ def run_early_rules(context, inventory: dict, plugin_data: dict) -> None:
     if outcome.traces or outcome.audited:
         plugin_data[record.EARLY_KEY] = {
             model.EARLY: record.of_phase(outcome, seconds),
-            record.EARLY_HIDDEN: hiding.lasting(target.journal.hidden, ())}
+            record.EARLY_HIDDEN: target.journal.hidden.lasting(())}
 
 
 def _check_access(node_uuid: str | None) -> None:

@@ -13,11 +13,14 @@
 """/v1/inspection_rules/evaluate: rules tried without changing anything."""
 
 from collections.abc import Sequence
+import dataclasses
 from typing import Any
 
 from ironic import api
 from ironic import objects
 from ironic.api.controllers.v1 import utils as api_utils
+from ironic.common import exception as ironic_exception
+from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import hidden_operations
@@ -39,7 +42,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import limits
 from ironic_inspection_rules.policies import inspection_rule as policies
-from ironic_inspection_rules.ruleset import repository
+from ironic_inspection_rules.rule_set import repository
 
 _OF_MACHINE = {'node': str, 'inventory': dict, 'plugin_data': dict}
 _OF_FLEET = {'nodes': (dict, list), 'limit': int, 'marker': str,
@@ -73,7 +76,8 @@ class EvaluateController(base.RestController):
         if asked['nodes'] is not None:
             return self._try_on_fleet(asked)
         plans = self._plans(asked['rules'])
-        known, origin = _facts(api.request.context, asked)
+        known, origin = _facts(api.request.context, asked, any(
+            plan.reads_previous for each in plans.values() for plan in each))
         outcome = evaluation.evaluate(plans, known, _phases(asked),
                                       limits=limits.by_phase())
         return {**view.represent_evaluation(outcome), **origin}
@@ -109,11 +113,10 @@ def _checked(asked: Any) -> dict[str, Any]:
     """Return the members of the request, None for what is not there."""
     if not isinstance(asked, dict):
         raise exceptions.Invalid(_('The request must be a JSON object'))
-    unknown = sorted(set(asked).difference(_MEMBERS))
+    unknown = suggestion.all_unknown(_('member of the request'), asked,
+                                     _MEMBERS)
     if unknown:
-        raise exceptions.Invalid('; '.join(
-            suggestion.unknown(_('member of the request'), name, _MEMBERS)
-            for name in unknown))
+        raise exceptions.Invalid(unknown)
     for name, kind in _MEMBERS.items():
         value = asked.get(name)
         if value is not None and (
@@ -158,18 +161,38 @@ def _check_together(asked: dict[str, Any]) -> None:
             _('"limit" must be 1 to %d') % fleet_page.MOST)
 
 
-def _facts(context: Any, asked: dict[str, Any]
+def _visible(context: Any, ident: str) -> Any:
+    """Find a node by the policies that those of a list obey.
+
+    :raises: NotFound if the caller would not see it there.
+    """
+    if not uuidutils.is_uuid_like(ident) and not (
+            api_utils.is_valid_node_name(ident)):
+        raise ironic_exception.InvalidUuidOrName(name=ident)
+    page = fleet_page.by_names([ident])
+    uuids = [uuid for _asked, uuid in page.nodes if uuid]
+    nodes = objects.Node.list(context, filters={
+        **page.filters, 'uuid_in': uuids}) if uuids else []
+    if not nodes:
+        raise exceptions.NotFound(_('Node %s could not be found.') % ident)
+    return nodes[0]
+
+
+def _facts(context: Any, asked: dict[str, Any], reads_previous: bool
            ) -> tuple[working_copy.Facts, dict[str, Any]]:
     """Gather the facts, as much of them as was posted from there.
 
+    A posted inventory comes after what Ironic has stored of the node.
+
+    :param reads_previous: whether a rule asks for what was stored before.
     :returns: the facts, and what the answer tells about their source.
     """
     inventory, plugin_data = asked['inventory'], asked['plugin_data']
-    origin = {'source': _REQUEST}
+    origin, previous = {'source': _REQUEST}, None
     if asked['node'] is None:
         return working_copy.Facts(inventory, plugin_data or {},
                                   node={}), origin
-    node = api_utils.get_rpc_node(asked['node'])
+    node = _visible(context, asked['node'])
     if inventory is None:
         found = inspection_data.find(context, node)
         inventory = found.inventory
@@ -178,7 +201,9 @@ def _facts(context: Any, asked: dict[str, Any]
         origin = {'source': found.source}
         if found.run:
             origin['run'] = found.run
-    return facts.of_node(
+    elif reads_previous:
+        previous = facts.stored_before(node, context)
+    return dataclasses.replace(facts.of_node(
         node, objects.Port.list_by_node_id(context, node.id),
         objects.Portgroup.list_by_node_id(context, node.id),
-        inventory, plugin_data or {}), origin
+        inventory, plugin_data or {}), previous=previous), origin

@@ -136,8 +136,8 @@ def _next_link(limit: int, marker: str) -> str:
 def _abort_inspection(node_uuid: str) -> None:
     """Have the conductor abort the inspection of a node that waits for it.
 
-    The request is out of the queue already: should this fail, the node
-    times out as if its ramdisk had never called.
+    The request is out of the queue already: should this fail, the leader
+    of the workers has the inspection fail.
     """
     context, rpcapi = api.request.context, api.request.rpcapi
     try:
@@ -147,5 +147,5 @@ def _abort_inspection(node_uuid: str) -> None:
                 context, node.uuid, 'abort',
                 topic=rpcapi.get_topic_for(node))
     except ironic_exception.IronicException as exc:
-        LOG.warning('The inspection of node %(node)s is left to its timeout: '
+        LOG.warning('The inspection of node %(node)s is left to the workers: '
                     '%(error)s', {'node': node_uuid, 'error': exc})

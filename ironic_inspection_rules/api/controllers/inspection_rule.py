@@ -44,7 +44,7 @@ from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import announcement
 from ironic_inspection_rules.objects import rule as rule_object
-from ironic_inspection_rules.ruleset import repository
+from ironic_inspection_rules.rule_set import repository
 
 _MAX_MESSAGE = 1000
 
@@ -238,10 +238,10 @@ def _checked(asked: Any) -> dict[str, Any]:
     """Return what a client posts for the whole rule set."""
     if not isinstance(asked, dict):
         raise exceptions.Invalid(_('The request must be a JSON object'))
-    unknown = ', '.join(sorted(set(asked).difference(
-        ('rules', 'revision', 'message'))))
+    unknown = suggestion.all_unknown(_('member of the request'), asked,
+                                     ('rules', 'revision', 'message'))
     if unknown:
-        raise exceptions.Invalid(_('Unknown in the request: %s') % unknown)
+        raise exceptions.Invalid(unknown)
     if not isinstance(asked.get('rules'), list):
         raise exceptions.Invalid(_('"rules" must be a list'))
     revision, message = asked.get('revision'), asked.get('message')

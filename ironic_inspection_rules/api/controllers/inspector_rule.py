@@ -26,13 +26,12 @@ from ironic_inspection_rules.api import contention
 from ironic_inspection_rules.api import inspector_forms
 from ironic_inspection_rules.api import notification
 from ironic_inspection_rules.api import request
-from ironic_inspection_rules.api import view
 from ironic_inspection_rules.api.controllers import base
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.legacy import translate
 from ironic_inspection_rules.objects import rule as rule_object
-from ironic_inspection_rules.ruleset import repository
+from ironic_inspection_rules.rule_set import repository
 
 _CREATED_SINCE = (1, 6)
 
@@ -92,7 +91,8 @@ class InspectorRuleController(base.RestController):
             rule.update({name: getattr(parsed, name)
                          for name in ('description', 'scope')})
             rule.update({name: list(getattr(parsed, name))
-                         for name in view.SECRET})
+                         for name in model.OPERATIONS})
+            rule.update({model.VARS: {}})
             with notification.emitted(api.request.context, rule, 'update'):
                 rule.save()
             return _represent(rule, self._form(rule))

@@ -23,6 +23,7 @@ from ironic_inspection_rules.api import reapplication
 from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api.controllers import base
 from ironic_inspection_rules.api.controllers import inspection_request
+from ironic_inspection_rules.api.controllers import inventory_history
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import request as request_object
 from ironic_inspection_rules.patches import controllers
@@ -41,6 +42,8 @@ class NodeInventoryController(base.RestController):
     def __init__(self, requests: submission.RequestSubmitter,
                  node_ident: str) -> None:
         self.node_ident = node_ident
+        self.history = inventory_history.InventoryHistoryController(
+            node_ident)
         self.reapply = ReapplyController(requests, node_ident)
         self.unprocessed = UnprocessedController(node_ident)
 

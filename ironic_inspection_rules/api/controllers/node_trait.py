@@ -19,11 +19,11 @@ from ironic import api
 from ironic.api import method
 from ironic.api.controllers.v1 import node
 from ironic.api.controllers.v1 import utils as api_utils
-from ironic.common import args
 from ironic.common import metrics_utils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import request
+from ironic_inspection_rules.api.controllers import base
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.patches import controllers
 from ironic_inspection_rules.traits import names
@@ -47,14 +47,14 @@ class NodeTraitsController(node.NodeTraitsController):
         return {'traits': self._traits('baremetal:node:traits:list')}
 
     @METRICS.timer('NodeTraitsController.get_one')
-    @method.expose(status_code=http_client.NO_CONTENT)
-    @args.validate(trait=args.string)
+    @base.expose(status_code=http_client.NO_CONTENT)
     def get_one(self, trait: str, *path: str) -> None:
         """Say whether the node has a trait.
 
         :raises: NotFound when it does not.
         """
         _check_end(path)
+        request.query({})
         if trait not in self._traits('baremetal:node:traits:list'):
             raise exceptions.NotFound(
                 _("Node %(node)s doesn't have a trait '%(trait)s'") % {
@@ -62,14 +62,13 @@ class NodeTraitsController(node.NodeTraitsController):
 
     @METRICS.timer('NodeTraitsController.put')
     @method.expose(status_code=http_client.NO_CONTENT)
-    def put(self, trait: str | None = None, *path: str,
-            **parameters: typing.Any) -> None:
+    def put(self, *path: str, **parameters: typing.Any) -> None:
         """Add one trait, or replace all with those of the body.
 
         :raises: Invalid when a name is no trait, or when there would be too
             many of them; nothing is changed then.
         """
-        _check_end(path)
+        trait = _trait(path, parameters)
         has = self._traits('baremetal:node:traits:set')
         body = request.body(any_type=True)
         if isinstance(body, dict):
@@ -92,10 +91,9 @@ class NodeTraitsController(node.NodeTraitsController):
 
     @METRICS.timer('NodeTraitsController.delete')
     @method.expose(status_code=http_client.NO_CONTENT)
-    def delete(self, trait: str | None = None, *path: str,
-               **parameters: typing.Any) -> None:
+    def delete(self, *path: str, **parameters: typing.Any) -> None:
         """Remove one trait, or all."""
-        _check_end(path)
+        trait = _trait(path, parameters)
         _delete(self, trait, **parameters)
 
     def _traits(self, policy: str) -> list[str]:
@@ -103,6 +101,18 @@ class NodeTraitsController(node.NodeTraitsController):
         found = api_utils.check_node_policy_and_retrieve(
             policy, self.node_ident)
         return found.traits.get_trait_names()
+
+
+def _trait(path: tuple[str, ...],
+           parameters: dict[str, typing.Any]) -> str | None:
+    """Return the trait that a URL names, in its path or as a parameter.
+
+    :param parameters: loses it.
+    """
+    _check_end(path[1:])
+    if path and 'trait' in parameters:
+        raise exceptions.Invalid(_('The trait is named twice'))
+    return path[0] if path else parameters.pop('trait', None)
 
 
 def _check_end(path: tuple[str, ...]) -> None:

@@ -29,7 +29,7 @@ from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.objects import rule_statistics
 from ironic_inspection_rules.policies import inspection_run as policies
-from ironic_inspection_rules.ruleset import repository
+from ironic_inspection_rules.rule_set import repository
 
 RESOURCE = 'statistics'
 

@@ -19,6 +19,7 @@ import pecan
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api.controllers import base
+from ironic_inspection_rules.api.controllers import inventory_history
 from ironic_inspection_rules.i18n import _
 
 
@@ -38,7 +39,15 @@ class SwitchedOffController(base.RestController):
 
 
 class NodeInventoryController(node.NodeInventoryController):
-    """Ironic's own, with nothing beneath it."""
+    """Ironic's own, with only its history beneath it.
+
+    :param node_ident: UUID or name of the node.
+    """
 
     reapply = SwitchedOffController()
     unprocessed = SwitchedOffController()
+
+    def __init__(self, node_ident: str) -> None:
+        super().__init__(node_ident)
+        self.history = inventory_history.InventoryHistoryController(
+            node_ident)

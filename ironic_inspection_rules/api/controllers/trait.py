@@ -15,13 +15,13 @@
 from http import client as http_client
 import typing
 
-from ironic.api import method
 from ironic.api.controllers.v1 import utils as api_utils
 from ironic.common import args
 from ironic.common import metrics_utils
-from pecan import rest
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.api import request
+from ironic_inspection_rules.api.controllers import base
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import tables
 from ironic_inspection_rules.traits import catalog
@@ -30,37 +30,35 @@ from ironic_inspection_rules.traits import query
 METRICS = metrics_utils.get_metrics_logger(__name__)
 
 
-class TraitsController(rest.RestController):
+class TraitsController(base.RestController):
     """Lists traits as placement does, with the number of nodes of each.
 
     Who may list only the nodes of a project sees only their traits.
     """
 
     @METRICS.timer('TraitsController.get_all')
-    @method.expose()
-    @args.validate(name=args.string, associated=args.boolean)
-    def get_all(self, name: str | None = None,
-                associated: bool | None = None) -> dict[str, typing.Any]:
+    @base.expose()
+    def get_all(self) -> dict[str, typing.Any]:
         """List traits.
 
-        :param name: ``startswith:PREFIX`` or ``in:NAME,NAME``.
-        :param associated: True for traits that some node has, False for
-            those that none has.
+        Their ``name`` may be asked for as ``startswith:PREFIX`` or
+        ``in:NAME,NAME``; ``associated`` ones are those that some node has.
         """
-        counts = _counts(catalog.parse(name), associated)
+        asked = request.query({'name': args.string,
+                               'associated': args.boolean})
+        counts = _counts(catalog.parse(asked['name']), asked['associated'])
         return {'traits': [{'name': found, 'nodes': nodes}
                            for found, nodes in counts.items()]}
 
     @METRICS.timer('TraitsController.get_one')
-    @method.expose(status_code=http_client.NO_CONTENT)
-    @args.validate(name=args.string)
-    def get_one(self, name: str, *path: str) -> None:
-        """Say whether a trait exists: it is a standard one or a node has it.
+    @base.expose(status_code=http_client.NO_CONTENT)
+    def get_one(self, name: str) -> None:
+        """Check that a trait exists: it is a standard one or a node has it.
 
-        :param path: what goes on in the URL; nothing is there.
         :raises: NotFound when it does not.
         """
-        if path or not _counts(catalog.Selection(listed=frozenset([name]))):
+        request.query({})
+        if not _counts(catalog.Selection(listed=frozenset([name]))):
             raise exceptions.NotFound(
                 _('Trait %s could not be found.') % name)
 

@@ -122,11 +122,9 @@ def by_names(idents: Sequence[Any], limit: int | None = None,
 
 def _query(filters: Mapping[str, Any]) -> dict[str, Any]:
     """Turn filters into parameters, as a URL would have them."""
-    unknown = sorted(set(filters).difference(FILTERS))
+    unknown = suggestion.all_unknown(_('filter of nodes'), filters, FILTERS)
     if unknown:
-        raise exceptions.Invalid('; '.join(
-            suggestion.unknown(_('filter of nodes'), name, FILTERS)
-            for name in unknown))
+        raise exceptions.Invalid(unknown)
     return {name: _text(name, value) for name, value in filters.items()
             if value is not None}
 

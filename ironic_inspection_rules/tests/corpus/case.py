@@ -22,7 +22,8 @@ that hold it up. A case says what is given, and what is expected:
 ``rules``                  several rules, in the order they run in
 ``node``, ``inventory``    laid over those of ``machine.yaml``, key by key
 ``plugin_data``,           in the place of those of ``machine.yaml``
-``ports``, ``port_groups``
+``ports``, ``port_groups``,
+``previous``
 ``scope``                  the inspection scope of the node
 ``mask_secrets``           the option, ``always`` unless given
 ``holds``                  whether the condition holds; its opposite does not.
@@ -68,7 +69,8 @@ _MACHINE = 'machine.yaml'
 _NOTHING = {'op': 'set-plugin-data', 'args': ['/matched', True]}
 _KEYS = {
     'name', 'condition', 'action', 'conditions', 'actions', 'rule', 'rules',
-    'node', 'inventory', 'plugin_data', 'ports', 'port_groups', 'scope',
+    'node', 'inventory', 'plugin_data', 'ports', 'port_groups', 'previous',
+    'scope',
     'mask_secrets', 'holds', 'matched', 'changes', 'after', 'gone', 'notes',
     'error', 'fails', 'maintenance', 'hidden', 'trace', 'reasons',
     'problems'}
@@ -125,7 +127,8 @@ class Case:
             inventory=machine['inventory'],
             plugin_data=machine['plugin_data'], node=machine['node'],
             ports=tuple(machine['ports']),
-            port_groups=tuple(machine['port_groups']))
+            port_groups=tuple(machine['port_groups']),
+            previous=self.get('previous'))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -22,6 +22,11 @@ import subprocess
 import time
 
 import fixtures
+from oslo_utils import importutils
+
+etcd3gw = importutils.try_import('etcd3gw')
+kazoo_client = importutils.try_import('kazoo.client')
+redis = importutils.try_import('redis')
 
 
 def free_port() -> int:
@@ -79,6 +84,10 @@ class Coordinator(fixtures.Fixture):
                     raise
                 time.sleep(0.05)
 
+    def forget(self, name: str) -> None:
+        """Take a lock away from whoever holds it."""
+        raise NotImplementedError()
+
     def stop(self) -> None:
         """Kill it."""
         self._process.kill()
@@ -103,6 +112,11 @@ class Redis(Coordinator):
         return ['--port', str(self.port), '--bind', self.host, '--save', '',
                 '--protected-mode', 'no']
 
+    def forget(self, name: str) -> None:
+        with redis.Redis(self.host, self.port) as client:
+            if not client.delete(f'_tooz_{name}_lock'):
+                raise AssertionError(f'{client.keys()}')
+
 
 class Etcd(Coordinator):
     """An etcd of one node."""
@@ -123,6 +137,11 @@ class Etcd(Coordinator):
                 peers, '--initial-advertise-peer-urls', peers,
                 '--initial-cluster', f'default={peers}']
 
+    def forget(self, name: str) -> None:
+        client = etcd3gw.client(self.host, self.port, api_path='/v3/')
+        if not client.delete(f'/tooz/locks{name}'):
+            raise AssertionError(f'nobody holds {name}')
+
 
 class Zookeeper(Coordinator):
     """A zookeeper of one node, as Debian packages it."""
@@ -138,3 +157,15 @@ class Zookeeper(Coordinator):
             f'clientPort={self.port}\nclientPortAddress={self.host}\n'
             'admin.enableServer=false\n')
         return ['start-foreground', str(config)]
+
+    def forget(self, name: str) -> None:
+        client = kazoo_client.KazooClient(f'{self.host}:{self.port}')
+        client.start()
+        try:
+            path = f'/tooz/locks/{name}'
+            holder = min(client.get_children(path),
+                         key=lambda child: child[-10:])
+            client.delete(f'{path}/{holder}')
+        finally:
+            client.stop()
+            client.close()

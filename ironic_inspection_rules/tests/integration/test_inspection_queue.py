@@ -176,4 +176,11 @@ class SplitTestCase(durable.DurableTestCase):
                              'provision', {'target': 'inspect'})
         for machine in machines:
             self.client.wait_for_state(machine.uuid, 'inspect wait')
+            self.wait_until_powered_on(machine)
         self.assertLess(len(machines) * 1.0, time.monotonic() - began)
+
+    def wait_until_powered_on(self, machine):
+        deadline = time.monotonic() + 60
+        while self.client.node(machine.uuid)['power_state'] != 'power on':
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.1)

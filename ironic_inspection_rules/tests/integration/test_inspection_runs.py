@@ -50,7 +50,7 @@ class RunsTestCase(base.TestCase):
             'GET', f'/v1/nodes/{node["uuid"]}/inspection_runs/explain'
             '?path=/extra/cpus')
         self.assertEqual((rule['uuid'], 4, True, run['uuid']), (
-            answer['rule']['uuid'], answer['after'], answer['still_holds'],
+            answer['rule']['uuid'], answer['after'], answer['current'],
             answer['run']['uuid']))
         self.assertEqual([True], [condition['result'] for condition
                                   in answer['conditions']])

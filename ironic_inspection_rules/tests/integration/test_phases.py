@@ -146,12 +146,12 @@ class DiscoveryTestCase(base.TestCase):
 
     def test_a_new_node_may_be_given_another_driver(self) -> None:
         self.create_rule(
-            action('set-attribute', '/driver', 'ipmi'),
-            action('set-attribute', '/driver_info/ipmi_address',
+            action('set-attribute', '/driver', 'redfish'),
+            action('set-attribute', '/driver_info/redfish_address',
                    '{inventory[bmc_address]}'))
         node = self.client.discover(base.ramdisk_data(base.new_mac()))
-        self.assertEqual('ipmi', node['driver'])
-        self.assertEqual('192.0.2.10', node['driver_info']['ipmi_address'])
+        self.assertEqual('redfish', node['driver'])
+        self.assertEqual('192.0.2.10', node['driver_info']['redfish_address'])
 
     def test_an_early_fail_enrolls_nothing(self) -> None:
         self.create_rule(action('fail', 'go away'), phase='early')

@@ -28,13 +28,12 @@ from ironic import objects
 from ironic.common import context as ironic_context
 from ironic.common import exception as ironic_exception
 from ironic.common import states
-from ironic.conductor import task_manager
-from oslo_db import exception as db_exc
 from oslo_utils import timeutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.coordination import election
 from ironic_inspection_rules.coordination import leader_tasks
+from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.inspection import hook
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import maintenance
@@ -42,6 +41,7 @@ from ironic_inspection_rules.queue import processor
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import submission
 from ironic_inspection_rules.queue import worker
+from ironic_inspection_rules.tests.simulation import conductor
 from ironic_inspection_rules.tests.simulation import coordinator
 from ironic_inspection_rules.tests.simulation import database as sim_database
 from ironic_inspection_rules.tests.simulation import invariants
@@ -50,12 +50,15 @@ from ironic_inspection_rules.tests.simulation import scheduler
 LEASE = 10.0
 INSPECTION_TIMEOUT = 60.0
 LEADER_PERIOD = 5.0
+TIME_LIMIT = 30.0
 SETTINGS = worker.Settings(
     threads=2, get_timeout=4.0, lease=LEASE, max_attempts=3,
-    connection_retries=3, retry_interval=1.0,
-    lock_timeout=INSPECTION_TIMEOUT)
+    connection_retries=3, retry_interval=1.0, time_limit=TIME_LIMIT)
 NODES = ('3c1d8f5e-24b7-4a0e-9a65-7be1f3a0c2d4',
          '9b2f6c10-7d3e-4c58-8f21-0e6a5d4b3c17')
+PATIENCE = 3 * LEASE
+"""Seconds in which an idle worker takes what waits."""
+
 _EPOCH = datetime.datetime(2026, 1, 1)
 _POSTS = 20
 """How often a ramdisk posts that gets no answer."""
@@ -71,9 +74,17 @@ class Anything:
 class InspectInterface(Anything):
     """Runs the hook as the agent's inspect interface does."""
 
+    def __init__(self) -> None:
+        self.before: Callable[[], None] = lambda: None
+
+    def inspect_hardware(self, task: Any) -> str:
+        """See Ironic's."""
+        return states.INSPECTWAIT
+
     def continue_inspection(self, task: Any, inventory: dict,
                             plugin_data: dict) -> None:
         """See Ironic's."""
+        self.before()
         rules = hook.InspectionRulesHook()
         rules.preprocess(task, inventory, plugin_data)
         rules(task, inventory, plugin_data)
@@ -89,7 +100,7 @@ class WatchedQueue(database_queue.DatabaseQueue):
 
     def __init__(self, watch: invariants.Invariants,
                  turns: scheduler.Scheduler) -> None:
-        super().__init__(LEASE)
+        super().__init__(LEASE, node_reservation.stop_clock)
         self._watch = watch
         self._turns = turns
 
@@ -124,6 +135,8 @@ class WatchedProcessor(processor.RequestProcessor):
             self._turns.note(f'locked by {request.delivery}')
             local['request'] = request
             self._watch.inside.append(request)
+            self._watch.process_of[request.delivery] = (
+                self._turns.current.process)
             try:
                 yield task
             finally:
@@ -137,16 +150,18 @@ class WorkerProcess(scheduler.Process):
     def __init__(self, name: str, cluster: 'Cluster') -> None:
         super().__init__(name)
         requests = WatchedQueue(cluster.watch, cluster.turns)
-        self.worker = worker.Worker(
-            worker.make_name(name), requests, WatchedProcessor(
-                requests, cluster.watch, cluster.turns), SETTINGS)
+        inspector = WatchedProcessor(requests, cluster.watch, cluster.turns)
+        self.worker = worker.Worker(worker.make_name(name), requests,
+                                    inspector, SETTINGS)
         tasks = maintenance.QueueMaintenance(
-            requests, INSPECTION_TIMEOUT, 86400.0, self.worker.wake).tasks
+            requests, INSPECTION_TIMEOUT, 86400.0, self.worker.wake,
+            inspector.settle).tasks
         self.leader_tasks = leader_tasks.LeaderTasks(
             functools.partial(
                 election.Election, 'upkeep', 'sim://', self.worker.name,
                 connection_retries=3, lease=6.0, heartbeat=2.0),
-            (*tasks, cluster.note_leader_round), LEADER_PERIOD)
+            (*tasks, cluster.note_leader_round), LEADER_PERIOD, TIME_LIMIT)
+        self.idle_since = cluster.turns.now
         cluster.turns.spawn('worker', self, self.worker.run)
         cluster.turns.spawn('leader', self, lambda: self.leader_tasks.run(
             cluster.never))
@@ -172,11 +187,16 @@ class Cluster:
         self._count = 0
         self._context = ironic_context.get_admin_context()
         self._api = scheduler.Process('api')
-        self._conductor = scheduler.Process('conductor')
         self._submitter = submission.RequestSubmitter(
-            database_queue.DatabaseQueue(LEASE), self._wake)
+            database_queue.DatabaseQueue(
+                LEASE, node_reservation.stop_clock), self._wake)
+        self._posted = 0
+        DRIVER.inspect.before = lambda: None
+        self.conductor = conductor.Conductor(
+            turns, self.watch, self._submitter, self.post)
         database.start(turns)
         database.around_commit = self.watch.around_commit
+        database.note_stall = self.watch.excuse_all
         self.tell_time()
 
     def tell_time(self) -> None:
@@ -205,79 +225,83 @@ class Cluster:
     def kill(self, process: WorkerProcess) -> None:
         """Kill a worker process with SIGKILL."""
         self.workers.remove(process)
+        self.watch.excuse_all(process)
         self.turns.kill(process)
 
-    def post(self, node_uuid: str, mark: str) -> None:
+    def post(self, node_uuid: str) -> None:
         """Have a machine post its data, until it is answered."""
+        self._posted += 1
+        mark = f'mark{self._posted}'
         self.turns.spawn('post', self._api,
                          lambda: self._post(node_uuid, mark))
 
     def _post(self, node_uuid: str, mark: str) -> None:
+        self.turns.note(f'node {node_uuid} posts {mark}')
         for _try in range(_POSTS):
+            self.watch.posts(node_uuid, mark)
             try:
                 node = objects.Node.get_by_uuid(self._context, node_uuid)
                 if node.provision_state != states.INSPECTWAIT:
                     return
                 put = self._submitter.put(
                     node_uuid, queue_request.CONTINUE, {'mark': mark}, {},
-                    {})
+                    {}, trusted=True)
+                self.watch.accepted(node_uuid, mark, put.uuid)
                 self.turns.note(f'{mark} is accepted as {put.uuid}')
                 return
-            except exceptions.RequestPending:
-                self.turns.note(f'{mark} is refused')
+            except ironic_exception.NodeNotFound:
                 return
-            except db_exc.DBError:
+            except exceptions.InspectionRulesError as exc:
+                self.turns.note(f'{mark} is refused: {exc}')
+                return
+            except conductor.TROUBLE:
                 self.turns.pause(lambda: False, 2.0)
 
-    def abort(self, node_uuid: str) -> None:
-        """Have an operator abort the request that waits, if there is one."""
-        self.turns.spawn('abort', self._api, lambda: self._abort(node_uuid))
-
-    def _abort(self, node_uuid: str) -> None:
-        try:
-            waiting = self._submitter.find_open(node_uuid)
-            if waiting is None:
-                return
-            self._submitter.abort(waiting.uuid, 'aborted by an operator')
-            with task_manager.acquire(
-                    self._context, node_uuid, load_driver=False, retry=False,
-                    purpose='abort') as task:
-                if task.node.provision_state == states.INSPECTWAIT:
-                    task.node.last_error = 'aborted by an operator'
-                    task.process_event('abort')
-        except (exceptions.InspectionRulesError, ironic_exception.NodeLocked,
-                ironic_exception.NodeNotLocked) as exc:
-            self.turns.note(f'not aborted: {exc}')
-        except db_exc.DBError as exc:
-            self.turns.note(f'not aborted: {exc}')
-            self._unlock_as_conductor(node_uuid)
-
-    def lock_as_conductor(self, node_uuid: str) -> None:
-        """Have a conductor lock a node for a while."""
-        self.turns.spawn('lock', self._conductor,
-                         lambda: self._lock(node_uuid))
-
-    def _lock(self, node_uuid: str) -> None:
-        try:
-            objects.Node.reserve(self._context, 'conductor', node_uuid)
-        except ironic_exception.NodeLocked:
+    def hang_next(self, seconds: float) -> None:
+        """Have the next hook hang for so long, 0.0 for none."""
+        if not seconds:
+            DRIVER.inspect.before = lambda: None
             return
-        except db_exc.DBError:
-            self.turns.note('a conductor does not know if it has the lock')
-        self.turns.pause(lambda: False, self.turns.random.uniform(0, 8))
-        self._unlock_as_conductor(node_uuid)
 
-    def _unlock_as_conductor(self, node_uuid: str) -> None:
-        """Free what a conductor locked, as it does when it starts anew."""
-        while True:
-            try:
-                objects.Node.release(self._context, 'conductor', node_uuid)
-                return
-            except (ironic_exception.NodeNotLocked,
-                    ironic_exception.NodeLocked):
-                return
-            except db_exc.DBError:
-                self.turns.pause(lambda: False, 1.0)
+        def hang() -> None:
+            DRIVER.inspect.before = lambda: None
+            request = self.turns.current.local.get('request')
+            self.watch.excuse(request)
+            self.turns.note(f'a hook hangs for {seconds:.0f} seconds')
+            self.turns.pause(lambda: False, seconds)
+        DRIVER.inspect.before = hang
+
+    def check(self) -> None:
+        """Check what must hold after every step.
+
+        :raises: Violated
+        """
+        self.database.end_idle_transactions(LEASE)
+        self.watch.check()
+        leaders = [process.name for process in self.workers
+                   if process.leader_tasks._election.is_leader]
+        if len(leaders) > 1:
+            raise invariants.Violated(f'two lead: {leaders}')
+        # One writer keeps all others waiting on SQLite.
+        if self.database.engine.dialect.name != 'sqlite':
+            self._check_patience()
+
+    def _check_patience(self) -> None:
+        """Check that nothing is left waiting by workers that could take it."""
+        now = self.turns.now
+        for process in self.workers:
+            if (process.stalled_until > now or self.database.is_away()
+                    or process.hangs_until > now
+                    or not process.worker._free.value):
+                process.idle_since = now
+        idle_since = min(process.idle_since for process in self.workers)
+        if now - idle_since <= PATIENCE:
+            return
+        for row in self.database.requests():
+            if row['open_node_uuid'] and (
+                    row['due_at'] or 0.0) < self.database.now() - PATIENCE:
+                raise invariants.Violated(
+                    f'request {row["uuid"]} waits although a worker is idle')
 
     def _wake(self) -> None:
         for process in self.workers:

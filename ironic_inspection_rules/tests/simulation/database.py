@@ -12,11 +12,13 @@
 
 """The database of a simulated cluster: a real one, out of reach at will.
 
-A thread gives the baton back before each transaction. The clock of the
-database is that of the scheduler.
+A thread gives the baton back before each transaction, in the middle of some,
+and while another one's lock keeps it from going on. The clock of the database
+is that of the scheduler.
 """
 
 from collections.abc import Callable
+import math
 from typing import Any
 
 from oslo_db import exception as db_exc
@@ -27,9 +29,10 @@ from sqlalchemy import orm
 from ironic_inspection_rules.db import clock
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.tests.simulation import scheduler
+from ironic_inspection_rules.tests.simulation import waiting
 
 _OF_NODES = ('uuid, reservation, provision_state, last_error, extra, '
-             'properties, maintenance, updated_at')
+             'properties, maintenance, updated_at, inspection_started_at')
 
 
 class Database:
@@ -45,16 +48,27 @@ class Database:
         self.away_until = 0.0
         self.lose_answers = 0
         self.stall_next = self.stall_claim = 0.0
+        self.stall_inside = self.swallow_next = 0.0
+        self.pauses = 0.0
         self.changed = self.was_written = True
+        self.note_stall: Callable[[scheduler.Process], None] = (
+            lambda process: None)
         self.around_commit: Callable[[Callable[[], None]], None] = (
             lambda commit: commit())
         self._clock_sql = str(sa.select(clock.now()).compile(
             dialect=engine.dialect)).partition('SELECT ')[2].rpartition(
                 ' AS ')[0]
-        self._do_begin = engine.dialect.do_begin
-        self._do_commit = engine.dialect.do_commit
-        engine.dialect.do_begin = self._begin  # type: ignore[method-assign]
-        engine.dialect.do_commit = self._commit  # type: ignore[method-assign]
+        dialect: Any = engine.dialect
+        self.waits = waiting.make(engine)
+        self._idle_since: dict[Any, float] = {}
+        self._do_begin, self._do_commit = dialect.do_begin, dialect.do_commit
+        self._do_rollback = dialect.do_rollback
+        self._do_execute = dialect.do_execute
+        self._do_close = dialect.do_close
+        dialect.do_begin, dialect.do_commit = self._begin, self._commit
+        dialect.do_rollback = self._rollback
+        dialect.do_close = dialect.do_terminate = self._close
+        dialect.do_execute = self._execute
         # It only matters to green threads, and takes long on a busy machine.
         sa.event.remove(engine, 'checkin', engines._thread_yield)
         # Files are opened anew for each transaction otherwise.
@@ -62,21 +76,23 @@ class Database:
             engine.pool._creator, pool_size=20, timeout=1.0,
             dialect=engine.dialect, _dispatch=engine.pool.dispatch)
         if engine.dialect.name == 'sqlite':
-            # Nothing is to survive the machine, and disks are slow.
-            sa.event.listen(engine, 'connect', lambda connection, record:
-                            connection.execute('PRAGMA synchronous=OFF'))
+            sa.event.listen(engine, 'connect', _prepare_sqlite)
         sa.event.listen(engine, 'before_cursor_execute', self._tell_time,
                         retval=True)
 
     def start(self, turns: scheduler.Scheduler) -> None:
         """Begin a schedule."""
         self.turns = turns
+        self.waits.start(turns)
+        self._idle_since.clear()
+        self.pauses = turns.random.choice((0.0, 0.05, 0.3))
         self.clock_offset = self.away_until = 0.0
         self.calm_down()
 
     def calm_down(self) -> None:
         """Forget the faults that have not happened yet."""
         self.stall_next = self.stall_claim = 0.0
+        self.stall_inside = self.swallow_next = 0.0
         self.lose_answers = 0
 
     def now(self) -> float:
@@ -114,29 +130,87 @@ class Database:
         self._require()
         self._do_begin(dbapi_connection)
 
+    def _execute(self, cursor: Any, statement: str, parameters: Any,
+                 context: Any = None) -> None:
+        """Carry out a statement, perhaps after a pause."""
+        actor = self.turns.current
+        if actor is None:
+            self._do_execute(cursor, statement, parameters, context)
+            return
+        if statement != 'BEGIN' and (
+                self.turns.random.random() < self.pauses):
+            self.turns.pause()
+        self._require()
+        self._swallow()
+        connection = cursor.connection
+        self._idle_since[connection] = math.inf
+        try:
+            self.waits.carry_out(connection, lambda: self._do_execute(
+                cursor, statement, parameters, context))
+        finally:
+            self._idle_since[connection] = self.turns.now
+        if statement.startswith(('UPDATE', 'INSERT', 'DELETE')):
+            seconds, self.stall_inside = self.stall_inside, 0.0
+            self._stall(actor, seconds)
+
+    def end_idle_transactions(self, limit: float) -> None:
+        """Have a server end what does nothing for too long."""
+        for connection, since in list(self._idle_since.items()):
+            if self.turns.now - since > limit:
+                del self._idle_since[connection]
+                self.waits.cut(connection)
+
+    def _swallow(self) -> None:
+        """Let a connection take what is said, and never answer."""
+        seconds, self.swallow_next = self.swallow_next, 0.0
+        if seconds:
+            self.turns.note(f'no answer for {seconds:.0f} seconds')
+            assert self.turns.current is not None
+            self.turns.current.process.hangs_until = self.turns.now + seconds
+            self.turns.pause(lambda: False, seconds)
+            raise db_exc.DBConnectionError('the connection is lost')
+
+    def _rollback(self, dbapi_connection: Any) -> None:
+        self._end_of(dbapi_connection)
+        self._do_rollback(dbapi_connection)
+
+    def _close(self, dbapi_connection: Any) -> None:
+        self._end_of(dbapi_connection)
+        self._do_close(dbapi_connection)
+
+    def _end_of(self, dbapi_connection: Any) -> None:
+        self.waits.ends += 1
+        self._idle_since.pop(_of_driver(dbapi_connection), None)
+
     def _commit(self, dbapi_connection: Any) -> None:
         if self.is_away() and self.turns.current is not None:
             # A server forgets what it was told by who is gone.
             dbapi_connection.rollback()
         self._require()
         self.changed = self.was_written = True
+        self._end_of(dbapi_connection)
         if self.turns.current is None:
             self._do_commit(dbapi_connection)
             return
         self.around_commit(lambda: self._do_commit(dbapi_connection))
-        self._stall(self.turns.current)
+        self._stall_after_commit(self.turns.current)
         if self.lose_answers:
             self.lose_answers -= 1
             self.turns.note('the answer to a commit is lost')
             raise db_exc.DBConnectionError('the answer was lost')
 
-    def _stall(self, actor: scheduler.Actor) -> None:
+    def _stall_after_commit(self, actor: scheduler.Actor) -> None:
         seconds, self.stall_next = self.stall_next, 0.0
         if not seconds and actor.local.get('claims'):
             seconds, self.stall_claim = self.stall_claim, 0.0
+        self._stall(actor, seconds)
+
+    def _stall(self, actor: scheduler.Actor, seconds: float) -> None:
         if seconds:
             actor.process.stalled_until = self.turns.now + seconds
+            self.note_stall(actor.process)
             self.turns.note(f'stalls until {actor.process.stalled_until:.1f}')
+            self.turns.pause()
 
     def _require(self) -> None:
         if self.is_away() and self.turns.current is not None:
@@ -147,6 +221,18 @@ class Database:
                    ) -> tuple[str, Any]:
         return statement.replace(self._clock_sql,
                                  f'({self.now()!r})'), parameters
+
+
+def _of_driver(connection: Any) -> Any:
+    """Take the pool's wrapping off a connection."""
+    return getattr(connection, 'driver_connection', connection)
+
+
+def _prepare_sqlite(connection: Any, record: Any) -> None:
+    # Nothing is to survive the machine, and disks are slow. Who waits for a
+    # lock is to give the baton back.
+    connection.execute('PRAGMA synchronous=OFF')
+    connection.execute('PRAGMA busy_timeout=0')
 
 
 def clear(engine: sa.Engine) -> None:

@@ -27,9 +27,11 @@ from ironic_inspection_rules.db import clock
 from ironic_inspection_rules.db import fence
 from ironic_inspection_rules.db import lease as leases
 from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.db import request as db_request
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.pxe_filter import nftables
+from ironic_inspection_rules.queue import decision
 from ironic_inspection_rules.queue import node_lock
 from ironic_inspection_rules.queue import worker
 
@@ -110,8 +112,11 @@ def election_for_once() -> Iterator[None]:
         yield
 
 
-def _claim_and_read_later(uuid: str, token: int, worker_name: str,
+def _claim_and_read_later(candidate: Any, worker_name: str,
                           lease: float) -> Any:
+    with transaction.reader() as session:
+        uuid = session.get_one(models.Request, candidate.id).uuid
+    token = candidate.token
     if not db_request.change_request(
             uuid, token, {'worker': worker_name, 'token': token + 1},
             due_in=lease):
@@ -129,6 +134,38 @@ def _claim_and_read_later(uuid: str, token: int, worker_name: str,
 def claim_of_another() -> Iterator[None]:
     """A claim adopts the token of whoever claims the request after it."""
     with mock.patch.object(leases, '_claim', _claim_and_read_later):
+        yield
+
+
+def _end_apart(self: Any, consume: Any, *others: Any) -> Any:
+    with fence.suspended(), transaction.writer() as session:
+        self.shared = node_reservation.release(session, self.node.uuid,
+                                               self._holder)
+    with fence.suspended(), transaction.writer() as session:
+        return consume(session)
+
+
+@contextlib.contextmanager
+def end_apart() -> Iterator[None]:
+    """A node is unlocked in one transaction, its request ends in another."""
+    with mock.patch.object(node_lock.DeliveryTask, '_end', _end_apart):
+        yield
+
+
+@contextlib.contextmanager
+def one_attempt() -> Iterator[None]:
+    """A request is given up after its first attempt."""
+    decide = decision.decide
+    with mock.patch.object(decision, 'decide',
+                           lambda request, most: decide(request, 1)):
+        yield
+
+
+@contextlib.contextmanager
+def claim_at_any_time() -> Iterator[None]:
+    """A request is delivered although a worker has it."""
+    with mock.patch.object(leases, 'due',
+                           lambda lease: (models.Request.id > 0,)):
         yield
 
 

@@ -39,7 +39,15 @@ class Invariants:
         self._database = database
         self._delivered: set[tuple[str, int]] = set()
         self.inside: list[queue_request.Request] = []
+        self.process_of: dict[str, Any] = {}
         self.marks: dict[str, str] = {}
+        self.deleted: set[str] = set()
+        self._inspections: collections.Counter[str] = collections.Counter()
+        self._posted: dict[str, tuple[str, int, int]] = {}
+        self._accepted: dict[str, tuple[str, str]] = {}
+        self._allowed: dict[str, str] = {}
+        self._excuses: collections.Counter[str] = collections.Counter()
+        self._seen: set[str] = set()
         self._settled = False
         self._violation: Violated | None = None
 
@@ -53,7 +61,39 @@ class Invariants:
         if key in self._delivered:
             self._violate(f'{key} was delivered twice')
         self._delivered.add(key)
-        self.marks[request.uuid] = request.inventory.get('mark')
+        if request.token == max(token for uuid, token in self._delivered
+                                if uuid == request.uuid):
+            self.marks[request.uuid] = request.inventory.get('mark')
+
+    def begin_inspection(self, node_uuid: str) -> None:
+        """Note that what comes from now on is of another inspection."""
+        self._inspections[node_uuid] += 1
+
+    def posts(self, node_uuid: str, mark: str) -> None:
+        """Note in which inspection a machine posts."""
+        now = self._inspections[node_uuid]
+        first = self._posted[mark][1] if mark in self._posted else now
+        self._posted[mark] = node_uuid, first, now
+
+    def accepted(self, node_uuid: str, mark: str, uuid: str) -> None:
+        """Note that a machine was answered with 202."""
+        self.posts(node_uuid, mark)
+        self._accepted[uuid] = node_uuid, mark
+
+    def may_end(self, uuid: str, how: str) -> None:
+        """Note that somebody asks for a request to end."""
+        self._allowed[uuid] = how
+
+    def excuse(self, request: queue_request.Request | None) -> None:
+        """Note that an attempt fails, and that the queue cannot help it."""
+        if request is not None:
+            self._excuses[request.uuid] += 1
+
+    def excuse_all(self, process: Any) -> None:
+        """Note that a process dies, or stalls, in all its attempts."""
+        for request in self.inside:
+            if self.process_of[request.delivery] is process:
+                self.excuse(request)
 
     def around_commit(self, commit: Any) -> None:
         """Commit; one whose delivery is over must not change anything."""
@@ -73,8 +113,12 @@ class Invariants:
                 for row in self._database.nodes() + self._database.requests()]
 
     def _is_at_work(self, request: queue_request.Request) -> bool:
-        """Whether the delivery is the last one of an open request."""
+        """Whether the delivery is the last one of a request.
+
+        That of one that has ended sees to its node.
+        """
         return any(row['open_node_uuid'] is not None
+                   or request.state in state.TERMINAL
                    for row in self._rows(request))
 
     def _has_lock(self, request: queue_request.Request) -> bool:
@@ -95,6 +139,7 @@ class Invariants:
         if not self.inside or not self._database.changed:
             return
         self._database.changed = False
+        self._check_new_marks()
         live = [request for request in self.inside if self._has_lock(request)]
         if len({request.node_uuid for request in live}) < len(live):
             raise Violated(f'two attempts inside one node: {live}')
@@ -104,6 +149,19 @@ class Invariants:
             if holders[request.node_uuid] is None:
                 raise Violated(f'somebody else has freed the lock of '
                                f'{request.delivery}')
+
+    def _check_new_marks(self) -> None:
+        """Check that no data are processed in another inspection."""
+        for node in self._database.nodes():
+            for mark in _marks(node):
+                if (key := f'{node["uuid"]} {mark}') in self._seen:
+                    continue
+                self._seen.add(key)
+                now = self._inspections[node['uuid']]
+                _node, first, last = self._posted[mark.split()[0]]
+                if not first <= now <= last:
+                    raise Violated(f'{mark} is of inspection {first}, and is '
+                                   f'processed in inspection {now}')
 
     def is_settled(self) -> bool:
         """Whether nothing is left to do."""
@@ -126,6 +184,7 @@ class Invariants:
         """Check what must hold once all faults are over."""
         requests = self._database.requests()
         for row in requests:
+            self._check_promise(row, requests)
             if row['open_node_uuid'] is not None:
                 raise Violated(f'request {row["uuid"]} does not end')
             if row['state'] == state.ERROR and not row['last_error']:
@@ -137,6 +196,38 @@ class Invariants:
             self._check_node(node, [row for row in requests
                                     if row['node_uuid'] == node['uuid']])
 
+    def _check_promise(self, row: Any, requests: list[Any]) -> None:
+        """Check that what was accepted is finished.
+
+        Unless it was aborted, another inspection or another posting took its
+        place, its node is gone, or all its attempts were cut off.
+        """
+        uuid, node_uuid = row['uuid'], row['node_uuid']
+        if (uuid not in self._accepted or row['state'] != state.ERROR
+                or node_uuid in self.deleted or uuid in self._allowed
+                or self._excuses[uuid] >= row['attempts'] > 2):
+            return
+        _node, first, last = self._posted[self._accepted[uuid][1]]
+        if self._inspections[node_uuid] > first or any(
+                self._posted.get(self.marks.get(other['uuid'], ''))
+                == (node_uuid, first, last)
+                for other in requests if other['state'] == state.FINISHED):
+            return
+        raise Violated(f'request {uuid} was accepted, and is not finished: '
+                       f'{row["last_error"]}')
+
+    def _check_outcome(self, node: Any, requests: list[Any]) -> None:
+        """Check that a node does not fail whose data were processed."""
+        if node['provision_state'] != states.INSPECTFAIL:
+            return
+        for row in requests:
+            accepted = self._accepted.get(row['uuid'])
+            if accepted and row['state'] == state.FINISHED and (
+                    self._posted[accepted[1]][1]
+                    == self._inspections[node['uuid']]):
+                raise Violated(f'{accepted[1]} was processed, and the node '
+                               f'fails: {node["last_error"]}')
+
     def _check_node(self, node: Any, requests: list[Any]) -> None:
         if node['reservation'] is not None:
             raise Violated(f'the node stays locked by {node["reservation"]}')
@@ -146,8 +237,8 @@ class Invariants:
         if (node['provision_state'] == states.INSPECTFAIL
                 and not node['last_error']):
             raise Violated('the node fails without a reason')
-        marks = collections.Counter(
-            json.loads(node['extra'] or '{}').get('marks', ()))
+        self._check_outcome(node, requests)
+        marks = collections.Counter(_marks(node))
         for row in requests:
             for phase in PHASES:
                 count = marks[f'{self.marks.get(row["uuid"])} {phase}']
@@ -156,3 +247,7 @@ class Invariants:
                 if count > 1 or wanted and count != 1:
                     raise Violated(f'phase {phase} of {row["uuid"]} happened '
                                    f'{count} times')
+
+
+def _marks(node: Any) -> list[str]:
+    return json.loads(node['extra'] or '{}').get('marks', [])

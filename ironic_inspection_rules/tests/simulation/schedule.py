@@ -17,9 +17,13 @@ from collections.abc import Iterator
 import contextlib
 from unittest import mock
 
+from oslo_db import api as oslo_db_api
+import tenacity
+
 from ironic_inspection_rules.coordination import candidacy
 from ironic_inspection_rules.coordination import election
 from ironic_inspection_rules.coordination import leader_tasks
+from ironic_inspection_rules.coordination import watchdog
 from ironic_inspection_rules.queue import worker
 from ironic_inspection_rules.tests.simulation import cluster as sim_cluster
 from ironic_inspection_rules.tests.simulation import coordinator
@@ -52,7 +56,6 @@ class Schedule:
         self._cluster: sim_cluster.Cluster
         # Two nodes keep two threads of a worker busy, one is met by both.
         self._nodes = sim_cluster.NODES[:self._random.randint(1, 2)]
-        self._posted = 0
 
     @property
     def trace(self) -> list[str]:
@@ -80,7 +83,7 @@ class Schedule:
         for _worker in range(2):
             self._cluster.start_worker()
         for node_uuid in self._nodes:
-            self._post(node_uuid)
+            self._cluster.post(node_uuid)
         faults = self._plan_faults()
         for step in range(STEPS):
             if step in faults:
@@ -94,13 +97,18 @@ class Schedule:
         with contextlib.ExitStack() as stack:
             for module, name, value in (
                     (worker, 'threading', threading),
-                    (worker, 'futures', standins.make_futures(
-                        self.turns, strict=True)),
+                    (worker, 'time', time),
+                    (watchdog, 'threading', threading),
+                    (watchdog, 'time', time),
                     (leader_tasks, 'threading', threading),
                     (candidacy, 'threading', threading),
                     (candidacy, 'time', time),
                     (election, 'threading', threading),
                     (election, 'time', time),
+                    (oslo_db_api, 'time', time),
+                    (oslo_db_api, 'random', self._random),
+                    (tenacity.nap, 'time', time),
+                    (tenacity.wait, 'random', self._random),
                     (election, 'leased_lock', coordinator.make_leased_lock(
                         self._cluster.coordinator))):
                 stack.enter_context(mock.patch.object(module, name, value))
@@ -109,17 +117,24 @@ class Schedule:
     def _step(self) -> bool:
         went_on = self.turns.step()
         self._cluster.tell_time()
-        self._cluster.watch.check()
+        self._cluster.check()
         return went_on
 
     def _plan_faults(self) -> dict[int, Callable[[], None]]:
+        conductor = self._cluster.conductor
         kinds = (self._kill, self._stall, self._lose_database,
                  self._lose_answer, self._lose_coordinator,
-                 self._for_a_node(self._post),
-                 self._for_a_node(self._cluster.abort),
-                 self._for_a_node(self._cluster.lock_as_conductor),
-                 self._jump, self._pass_time, self._stall_after_commit,
-                 self._stall_after_claim)
+                 self._forget_locks, self._swallow, self._hang,
+                 self._jump, self._set_back, self._pass_time,
+                 self._stall_after_commit, self._stall_after_claim,
+                 self._stall_inside, self._refuse_thread,
+                 conductor.time_out, conductor.restart,
+                 self._for_a_node(self._cluster.post),
+                 self._for_a_node(conductor.abort),
+                 self._for_a_node(conductor.lock),
+                 self._for_a_node(conductor.inspect),
+                 self._for_a_node(conductor.inspect),
+                 self._for_a_node(conductor.delete))
         # Most of the work is done in the first steps.
         return {int(self._random.random() ** 2 * STEPS):
                 self._random.choice(kinds)
@@ -128,11 +143,6 @@ class Schedule:
     def _for_a_node(self, fault: Callable[[str], None]
                     ) -> Callable[[], None]:
         return lambda: fault(self._random.choice(self._nodes))
-
-    def _post(self, node_uuid: str) -> None:
-        self._posted += 1
-        self.turns.note(f'node {node_uuid} posts mark{self._posted}')
-        self._cluster.post(node_uuid, f'mark{self._posted}')
 
     def _kill(self) -> None:
         self._cluster.kill(self._random.choice(self._cluster.workers))
@@ -145,6 +155,7 @@ class Schedule:
             process = self.turns.last
         process.stalled_until = self.turns.now + self._random.uniform(
             0.5, 3) * sim_cluster.LEASE
+        self._cluster.watch.excuse_all(process)
         self.turns.note(f'{process.name} stalls until '
                         f'{process.stalled_until:.1f}')
 
@@ -155,6 +166,13 @@ class Schedule:
     def _stall_after_claim(self) -> None:
         self._database.stall_claim = self._random.uniform(
             1, 4) * sim_cluster.LEASE
+
+    def _stall_inside(self) -> None:
+        self._database.stall_inside = self._random.uniform(
+            1, 9) * sim_cluster.LEASE
+
+    def _refuse_thread(self) -> None:
+        self.turns.refused_threads += 1
 
     def _lose_database(self) -> None:
         self._database.away_until = self.turns.now + self._random.choice(
@@ -176,6 +194,23 @@ class Schedule:
         self.turns.note('the clock of the database jumps to '
                         f'{self._database.now():.1f}')
 
+    def _set_back(self) -> None:
+        self._database.clock_offset -= self._random.choice((60.0, 86400.0))
+        self.turns.note('the clock of the database is set back to '
+                        f'{self._database.now():.1f}')
+
+    def _forget_locks(self) -> None:
+        self._cluster.coordinator.forget()
+        self.turns.note('the coordinator forgets all locks')
+
+    def _swallow(self) -> None:
+        self._database.swallow_next = self._random.uniform(
+            0.5, 9) * sim_cluster.LEASE
+
+    def _hang(self) -> None:
+        self._cluster.hang_next(self._random.uniform(0.5, 9)
+                                * sim_cluster.LEASE)
+
     def _pass_time(self) -> None:
         self.turns.now += self._random.uniform(0, 2) * sim_cluster.LEASE
         self._cluster.tell_time()
@@ -184,11 +219,14 @@ class Schedule:
         """End the faults, and wait for the end of all requests."""
         self.turns.note('no more faults')
         self._database.calm_down()
-        end = max([self.turns.now, self._database.away_until,
-                   self._cluster.coordinator.away_until,
-                   *(process.stalled_until
-                     for process in self._cluster.workers)]) + CALM
-        calm_since = self.turns.now
+        self._cluster.hang_next(0.0)
+        self.turns.refused_threads = 0
+        calm_since = max([
+            self.turns.now, self._database.away_until,
+            self._cluster.coordinator.away_until,
+            *(max(actor.process.stalled_until, actor.process.hangs_until)
+              for actor in self.turns.actors)])
+        end = calm_since + CALM
         for _step in range(CALM_STEPS):
             self._step()
             if self.turns.now >= end or (

@@ -40,7 +40,7 @@ class Process:
     def __init__(self, name: str) -> None:
         self.name = name
         self.killed = False
-        self.stalled_until = 0.0
+        self.stalled_until = self.hangs_until = 0.0
 
 
 class Baton:
@@ -89,6 +89,8 @@ class Scheduler:
         self.current: Actor | None = None
         self.last: Process | None = None
         self.trace: list[str] = []
+        self.refused_threads = 0
+        self.before_time_passes: Callable[[], None] = lambda: None
         self._returned = Baton()
 
     def spawn(self, name: str, process: Process,
@@ -156,6 +158,9 @@ class Scheduler:
         """
         self.steps += 1
         runnable = self.runnable()
+        if not runnable:
+            self.before_time_passes()
+            runnable = self.runnable()
         if runnable:
             self.run(self.random.choice(runnable))
             return True

@@ -143,6 +143,8 @@ class SimpleQueue:
 class Thread:
     """See :class:`threading.Thread`; belongs to the process it starts in."""
 
+    ident = None
+
     def __init__(self, turns: scheduler.Scheduler,
                  target: Callable[[], Any], name: str) -> None:
         self._turns = turns
@@ -153,6 +155,10 @@ class Thread:
     def start(self) -> None:
         """See :meth:`threading.Thread.start`."""
         assert self._turns.current is not None
+        if self._turns.refused_threads and self._name == 'delivery':
+            self._turns.refused_threads -= 1
+            self._turns.note('a thread cannot start')
+            raise RuntimeError("can't start new thread")
         self._actor = self._turns.spawn(
             self._name, self._turns.current.process, self._target)
 
@@ -204,4 +210,6 @@ def _settle(strict: bool, future: futures.Future,
 
 def make_time(turns: scheduler.Scheduler) -> types.SimpleNamespace:
     """Make what a module finds in the place of ``time``."""
-    return types.SimpleNamespace(monotonic=lambda: turns.now)
+    return types.SimpleNamespace(
+        monotonic=lambda: turns.now,
+        sleep=lambda seconds: turns.pause(lambda: False, seconds))

@@ -34,7 +34,7 @@ from ironic_inspection_rules.tests.simulation import schedule
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.inspection import base as glue
 
-COUNT = int(os.environ.get('IR_SCHEDULES', 2000))
+COUNT = int(os.environ.get('IR_SCHEDULES', 300))
 FIRST = int(os.environ.get('IR_FIRST_SCHEDULE', 1))
 PARTS = 8
 ON_SERVERS = 100
@@ -59,7 +59,8 @@ class SimulationTestCase(base.IronicTestCase):
         self.config(group='database', connection='sqlite://')
         self.config(group='inventory', data_backend='none')
         self.config(host='conductor')
-        self.config(node_locked_retry_attempts=0, group='conductor')
+        self.config(node_locked_retry_attempts=0, inspect_wait_timeout=40,
+                    group='conductor')
         objects.register_all()
         tables = self.useFixture(database.Database(self.kind, ironic=True))
         self.context = context.get_admin_context()
@@ -140,13 +141,22 @@ class DefectTestCase(SimulationTestCase):
             self.assertRaises(AssertionError, self.try_schedule, seed)
 
     def test_a_worker_that_breaks_its_own_lock(self):
-        self.assert_found(defects.node_lock_of_worker, 11)
+        self.assert_found(defects.node_lock_of_worker, 47)
 
     def test_a_worker_that_loses_a_thread(self):
         self.assert_found(defects.in_hand_by_request, 17)
 
     def test_an_election_that_an_outage_ends(self):
-        self.assert_found(defects.election_for_once, 14)
+        self.assert_found(defects.election_for_once, 6)
 
     def test_a_claim_that_adopts_the_token_of_another(self):
-        self.assert_found(defects.claim_of_another, 11)
+        self.assert_found(defects.claim_of_another, 19)
+
+    def test_a_request_that_ends_apart_from_its_node(self):
+        self.assert_found(defects.end_apart, 1)
+
+    def test_a_request_that_is_tried_once_only(self):
+        self.assert_found(defects.one_attempt, 5)
+
+    def test_a_request_that_is_claimed_before_it_is_due(self):
+        self.assert_found(defects.claim_at_any_time, 4)

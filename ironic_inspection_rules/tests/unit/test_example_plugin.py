@@ -14,11 +14,13 @@
 
 import configparser
 import importlib
+import json
 import pathlib
 
 import fixtures
 
 import ironic_inspection_rules
+from ironic_inspection_rules.authoring import lint
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import runner
@@ -82,6 +84,31 @@ class ExamplePluginTestCase(base.TestCase):
         problem, = validation.validate(
             {'actions': [{'op': 'set-rack', 'args': ['kitchen']}]}, self.ops)
         self.assertEqual('/actions/0/args/0', problem.pointer)
+
+    def lint(self, *rules):
+        """Return what the checks that know of no op find in rules."""
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path,
+                            'rules.yaml')
+        path.write_text(json.dumps(rules), 'utf-8')
+        return [(each.check, each.message)
+                for each in lint.lint([str(path)], self.ops)]
+
+    def test_what_an_op_declares_is_linted(self):
+        named = {'name': '{node.name}'}
+        rule = {'conditions': [
+            {'op': 'in-rack', 'args': {**named, 'rack': 'r12'}}],
+            'actions': [{'op': 'set-rack', 'args': named}]}
+        other = {'actions': [
+            {'op': 'set-rack', 'args': {'name': 'r13-u1'}}]}
+        (check, message), = self.lint(rule, other)
+        self.assertEqual('conflict', check)
+        self.assertIn('node attribute /extra/rack', message)
+        elsewhere = {'op': 'in-rack', 'args': {**named, 'rack': 'r13'}}
+        self.assertEqual([], self.lint(
+            rule, {**other, 'conditions': [elsewhere]}))
+        dead = {**rule, 'conditions': [*rule['conditions'], elsewhere]}
+        self.assertEqual(['never-holds'], [
+            check for check, _message in self.lint(dead)])
 
     def test_a_field_that_is_none_is_an_error(self):
         outcome, _extra = self.run_rule(

@@ -106,6 +106,22 @@ class ContinueInspectionTestCase(base.TestCase):
         self.assertEqual(404, self.post(b'nonsense', '1.83')[0])
         self.assertEqual(400, self.post(b'nonsense')[0])
 
+    def test_access_is_refused_before_parameters_are_looked_at(self):
+        self.serve(rule())
+
+        status, text = self.post(version='1.83', query='?nonsense=1')
+        self.assertEqual(404, status)
+        self.assertNotIn('nonsense', text)
+        self.assertEqual(400, self.post(query='?nonsense=1')[0])
+
+    def test_parameters_without_end_are_answered_shortly(self):
+        self.serve(rule())
+
+        status, text = self.post(query='?' + '&'.join(
+            f'a{number}=' for number in range(20_000)))
+        self.assertEqual(400, status)
+        self.assertLess(len(text), 10_000)
+
     def test_a_ramdisk_cannot_say_what_only_ironic_may(self):
         for name in ('auto_discovered', 'inspection_rules'):
             self.serve(rule({

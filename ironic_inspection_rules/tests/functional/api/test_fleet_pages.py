@@ -219,6 +219,20 @@ class VisibilityTestCase(test_fleet.FleetTestCase):
     def test_who_may_list_no_nodes_is_refused(self):
         for nodes in ({}, ['n0']):
             self.reason({'nodes': nodes}, 403, 'no-role')
+        self.reason({'node': 'n0'}, 403, 'no-role')
+
+    def test_a_node_alone_is_shown_to_whom_a_list_shows_it(self):
+        for user, seen in (('owner-member', 0), ('lessee-reader', 2),
+                           ('admin', 2)):
+            for ident in (f'n{seen}', uuid_of(seen)):
+                self.assertEqual(200, self.send(
+                    {'node': ident, 'rules': []}, user).status_int)
+        for user, ident in (('owner-member', 'n2'), ('lessee-reader', 'n0'),
+                            ('member', uuid_of(0)), ('admin', 'nobody')):
+            # Also where nothing of the node but its own fields is asked for.
+            for members in ({}, {'inventory': {}, 'plugin_data': {}}):
+                self.assertIn('could not be found', self.reason(
+                    {'node': ident, 'rules': [], **members}, 404, user))
 
 
 class MistakesTestCase(test_fleet.FleetTestCase):

@@ -24,11 +24,11 @@ import webob
 import yaml
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.authoring import lint
 from ironic_inspection_rules.conf import validation
 from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.offline import lint
-from ironic_inspection_rules.ruleset import builtin
-from ironic_inspection_rules.ruleset import origin
+from ironic_inspection_rules.rule_file import builtin
+from ironic_inspection_rules.rule_file import origin
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.unit import base
 

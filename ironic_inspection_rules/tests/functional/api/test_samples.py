@@ -141,6 +141,27 @@ class RunSamplesTestCase(base.TestCase):
                                               f'inspection-{name}')),
                 self.answer(path))
 
+    def test_so_is_what_became_of_a_rule(self):
+        rule = gabbi_fixtures.RULE
+        for number, count in enumerate((1, 2, 4)):
+            # As revision 3, that of the run.
+            request = webob.Request.blank(
+                f'{RULES}/{rule}' if number else RULES,
+                method='PUT' if number else 'POST', headers={
+                    'X-OpenStack-Ironic-API-Version': '1.96'})
+            request.json = {
+                'uuid': rule, 'description': 'big',
+                'conditions': [{'op': 'ge', 'args': {'values': [
+                    '{inventory.cpu.count}', count]}}],
+                'actions': [{'op': 'log', 'args': {'msg': 'big'}}]}
+            request.content_type = 'application/json'
+            request.get_response(application.current)
+        self.assertEqual(
+            without_place_and_time(sample('explain-rule-response',
+                                          'inspection-run')),
+            self.answer(f'/v1/nodes/{gabbi_fixtures.NODE}/inspection_runs/'
+                        f'explain?rule={rule}'))
+
     def test_so_are_those_of_a_fleet(self):
         admin = context.get_admin_context()
         node = objects.Node.get_by_uuid(admin, gabbi_fixtures.NODE)

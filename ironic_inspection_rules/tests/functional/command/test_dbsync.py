@@ -17,7 +17,9 @@ import subprocess
 import sys
 
 import fixtures
+from ironic import objects
 from ironic.db.sqlalchemy import models as ironic_models
+from oslo_utils import uuidutils
 import sqlalchemy as sa
 
 from ironic_inspection_rules.tests.unit import base
@@ -42,7 +44,7 @@ class CommandTestCase(base.TestCase):
 
     def dbsync(self, *arguments):
         done = subprocess.run(
-            [sys.executable, '-W', 'ignore', '-c', RUN,
+            [sys.executable, '-c', RUN,
              '--config-file', self.config_file, *arguments],
             capture_output=True, text=True, check=False)
         return done.returncode, done.stdout.strip(), done.stderr.strip()
@@ -51,7 +53,10 @@ class CommandTestCase(base.TestCase):
 class DBSyncTestCase(CommandTestCase):
 
     def test_tables_are_made_once_and_may_be_asked_for_again(self):
-        self.assertEqual((0, 'None', ''), self.dbsync('version'))
+        code, told, errors = self.dbsync('version')
+        self.assertEqual((1, ''), (code, told))
+        self.assertRegex(errors, r'^\S+: there are no tables .* in sqlite:///'
+                                 r'.* "\S+ create_schema" makes them$')
         code, told, errors = self.dbsync('create_schema')
         self.assertEqual((0, ''), (code, errors))
         code, version, _errors = self.dbsync('version')
@@ -65,10 +70,10 @@ class DBSyncTestCase(CommandTestCase):
 
     def test_stamp_takes_a_revision(self):
         self.assertEqual((0, '', ''), self.dbsync('stamp'))
-        self.assertNotEqual('None', self.dbsync('version')[1])
+        self.assertEqual(0, self.dbsync('version')[0])
         self.assertEqual((0, '', ''),
                          self.dbsync('stamp', '--revision', 'base'))
-        self.assertEqual('None', self.dbsync('version')[1])
+        self.assertEqual(1, self.dbsync('version')[0])
 
     def test_what_cannot_be_done_is_one_line_and_code_1(self):
         def refused(*arguments):
@@ -98,7 +103,8 @@ class AdoptTestCase(CommandTestCase):
         self.engine = sa.create_engine(
             f'sqlite:///{self.directory}/ironic.sqlite')
         self.addCleanup(self.engine.dispose)
-        ironic_models.InspectionRule.__table__.create(self.engine)
+        ironic_models.Base.metadata.create_all(self.engine)
+        objects.register_all()
 
     def add(self, **fields):
         """Make a rule of Ironic's own."""
@@ -112,7 +118,15 @@ class AdoptTestCase(CommandTestCase):
         with self.engine.connect() as connection:
             return tuple(connection.execute(sa.text(
                 f'SELECT count(*) FROM {table}')).scalar()
-                for table in ('inspection_rules', 'ir_rules'))
+                for table in ("inspection_rules WHERE phase IS NULL OR "
+                              "phase NOT LIKE 'was:%'", 'ir_rules'))
+
+    def built_in(self, rules):
+        """Give the file of ``[inspection_rules]built_in_rules``."""
+        path = self.directory / 'built-in.yaml'
+        path.write_text(rules)
+        with open(self.directory / 'ironic.conf', 'a') as config:
+            config.write(f'[inspection_rules]\nbuilt_in_rules = {path}\n')
 
     def test_without_tables_it_says_so(self):
         code, _output, errors = self.dbsync('adopt')
@@ -134,13 +148,10 @@ class AdoptTestCase(CommandTestCase):
     def test_built_in_rules_are_copied_once(self):
         self.dbsync('create_schema')
         self.add()
-        path = self.directory / 'built-in.yaml'
-        path.write_text('- priority: 10050\n'
-                        '  actions: [{op: fail, args: {msg: no}}]\n'
-                        '- uuid: 12ab7a3e-7a4b-4b0e-8b0e-6d3c5f0f9a12\n'
-                        '  actions: [{op: log, args: {msg: a}, unique: 1}]\n')
-        with open(self.directory / 'ironic.conf', 'a') as config:
-            config.write(f'[inspection_rules]\nbuilt_in_rules = {path}\n')
+        self.built_in('- priority: 10050\n'
+                      '  actions: [{op: fail, args: {msg: no}}]\n'
+                      '- uuid: 12ab7a3e-7a4b-4b0e-8b0e-6d3c5f0f9a12\n'
+                      '  actions: [{op: log, args: {msg: a}, unique: 1}]\n')
         code, output, errors = self.dbsync('adopt')
         self.assertEqual((0, ''), (code, errors))
         self.assertIn('priority 10050 becomes 9999', output)
@@ -149,26 +160,113 @@ class AdoptTestCase(CommandTestCase):
         self.assertEqual(0, self.dbsync('adopt')[0])
         self.assertEqual((0, 3), self.count())
 
-    def test_one_bad_rule_keeps_all_where_they_are(self):
+    def test_what_differs_is_only_adopted_when_that_is_accepted(self):
         self.dbsync('create_schema')
         self.add()
-        self.add(uuid='other', description='bad',
-                 actions=[{'op': 'faill', 'args': []}])
-        code, output, errors = self.dbsync('adopt')
-        self.assertEqual(1, code)
-        self.assertIn('faill', output)
-        self.assertIn('1 of 2 rules', errors)
+        self.add(uuid='other', description='bad', actions=[
+            {'op': 'set-attribute',
+             'args': {'path': '/reservation', 'value': 'x'}}])
+        code, output, _errors = self.dbsync('adopt')
+        self.assertEqual(2, code)
+        self.assertIn('"reservation" of a node cannot be changed', output)
+        self.assertIn('--accept-differences', output)
         self.assertEqual((2, 0), self.count())
+        code, _output, errors = self.dbsync('adopt', '--accept-differences')
+        self.assertEqual((2, ''), (code, errors))
+        # What cannot be a rule here stays where it is.
+        self.assertEqual((1, 1), self.count())
+
+    def test_rules_are_tried_on_machines(self):
+        self.dbsync('create_schema')
+        self.add(actions=[{'op': 'extend-plugin-data', 'args': {
+            'path': 'list', 'value': 'x'}}])
+        path = self.directory / 'machines' / 'odd.json'
+        path.parent.mkdir()
+        path.write_text('{"inventory": {"interfaces": []}, '
+                        '"plugin_data": {"list": 0}}')
+        code, output, errors = self.dbsync(
+            'adopt', '--inventory', str(path.parent))
+        self.assertEqual((2, ''), (code, errors))
+        self.assertIn(f'12ab7a3e-7a4b-4b0e-8b0e-6d3c5f0f9a11: {path}: ',
+                      output)
+        self.assertIn('differences: 2', output)
+        self.assertEqual((1, 0), self.count())
+        path.write_text('{"inventory": {"interfaces": []}}')
+        self.store_inventory('rack1-07', {'list': []})
+        code, output, _errors = self.dbsync(
+            'adopt', '--inventory', str(path.parent))
+        self.assertEqual(0, code, output)
+        self.assertIn('on 2 machines; differences: 0', output)
+        self.assertEqual((0, 1), self.count())
+
+    def test_rules_are_tried_on_what_is_stored(self):
+        self.dbsync('create_schema')
+        self.add(description='lists', actions=[
+            {'op': 'extend-plugin-data',
+             'args': {'path': 'list', 'value': '{node.name}'}}])
+        self.store_inventory('rack1-07', {'list': 0})
+        code, output, errors = self.dbsync('adopt')
+        self.assertEqual((2, ''), (code, errors))
+        self.assertIn('lists: rack1-07: plugin_data /list: stock Ironic '
+                      '["rack1-07"], here 0', output)
+        self.assertEqual((1, 0), self.count())
+
+    def store_inventory(self, name, plugin_data):
+        """Store what an inspection found on a new node."""
+        with self.engine.begin() as connection:
+            node, = connection.execute(sa.insert(ironic_models.Node).values(
+                uuid=uuidutils.generate_uuid(), name=name, driver='ipmi',
+                version=objects.Node.VERSION)).inserted_primary_key
+            connection.execute(sa.insert(ironic_models.NodeInventory).values(
+                node_id=node, inventory_data={'interfaces': []},
+                plugin_data=plugin_data))
+
+    def test_undo_puts_rules_back_as_they_were(self):
+        self.dbsync('create_schema')
+        self.add(phase='main', description='mine')
+        self.add(uuid='named', phase=None, priority=3)
+        before = self.rows()
+        self.assertEqual(0, self.dbsync('adopt')[0])
+        self.assertEqual((0, 2), self.count())
+        code, _output, errors = self.dbsync('drop', '--yes')
+        self.assertEqual(1, code)
+        self.assertIn('adopt --undo', errors)
+        code, output, errors = self.dbsync('adopt', '--undo', '--dry-run')
+        self.assertEqual((0, ''), (code, errors))
+        self.assertIn('mine goes back', output)
+        self.assertEqual((0, 2), self.count())
+        self.assertEqual(output, self.dbsync('adopt', '--undo')[1])
+        self.assertEqual(before, self.rows())
+        self.assertEqual((2, 0), self.count())
+
+    def test_drop_removes_the_tables_when_told_to(self):
+        self.dbsync('create_schema')
+        code, output, _errors = self.dbsync('drop')
+        self.assertEqual(1, code)
+        self.assertIn('ir_rules, 0 rows', output)
+        self.assertEqual(0, self.dbsync('version')[0])
+        self.assertEqual(0, self.dbsync('drop', '--yes')[0])
+        self.assertEqual(1, self.dbsync('version')[0])
+        self.assertIn('inspection_rules',
+                      sa.inspect(self.engine).get_table_names())
+        self.assertEqual(0, self.dbsync('create_schema')[0])
+
+    def rows(self):
+        with self.engine.connect() as connection:
+            return connection.execute(sa.text(
+                'SELECT * FROM inspection_rules ORDER BY id')).all()
 
     def test_a_rule_that_is_here_already_is_told(self):
         self.dbsync('create_schema')
-        self.add()
+        self.built_in('- uuid: 12ab7a3e-7a4b-4b0e-8b0e-6d3c5f0f9a11\n'
+                      '  actions: [{op: fail, args: {msg: no}}]\n')
         self.dbsync('adopt')
         self.add()
         for more in ((), ('--dry-run',)):
-            code, output, _errors = self.dbsync('adopt', *more)
+            code, _output, errors = self.dbsync('adopt', *more)
             self.assertEqual(1, code)
-            self.assertIn('here already', output)
+            self.assertIn('here already', errors)
+            self.assertEqual((1, 1), self.count())
 
     def test_a_database_that_is_none_is_one_line(self):
         self.dbsync('create_schema')

@@ -122,6 +122,12 @@ class ServerMixin(Mixin):
         self.coordinator.start()
         self.wait_for_one_leader(leader, other)
 
+    def test_a_leader_whose_lock_is_taken_away_steps_down(self) -> None:
+        leader, other = self.leader_and_other()
+        self.coordinator.forget('election')
+        self.assertTrue(leader.follows.wait(PATIENCE))
+        self.wait_for_one_leader(leader, other)
+
     def test_no_leader_while_the_coordinator_hangs(self) -> None:
         leader, other = self.leader_and_other()
         self.coordinator.freeze()

@@ -26,6 +26,8 @@ from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.db import test_adoption
 from ironic_inspection_rules.tests.unit.db import test_api
+from ironic_inspection_rules.tests.unit.db import test_content
+from ironic_inspection_rules.tests.unit.db import test_history
 from ironic_inspection_rules.tests.unit.db import test_migration
 from ironic_inspection_rules.tests.unit.db import test_rule_statistics
 from ironic_inspection_rules.tests.unit.db import test_run
@@ -114,6 +116,22 @@ class MySQLAdoptionTestCase(test_adoption.AdoptionMixin, ServerTestCase):
 class MySQLMigrationTestCase(test_migration.MigrationMixin, ServerTestCase):
     kind = 'mysql'
     ready = False
+
+
+class MySQLContentTestCase(test_content.ContentMixin, ServerTestCase):
+    kind = 'mysql'
+
+
+class PostgreSQLContentTestCase(test_content.ContentMixin, ServerTestCase):
+    kind = 'postgresql'
+
+
+class MySQLHistoryTestCase(test_history.HistoryMixin, ServerTestCase):
+    kind = 'mysql'
+
+
+class PostgreSQLHistoryTestCase(test_history.HistoryMixin, ServerTestCase):
+    kind = 'postgresql'
 
 
 class MySQLRunTestCase(test_run.RunMixin, ServerTestCase):

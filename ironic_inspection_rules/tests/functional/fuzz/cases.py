@@ -93,14 +93,48 @@ PATCHES = st.lists(st.one_of(fuzz.json_values, st.fixed_dictionaries(
         ["{'op': 'log'}", 'f(', '[' * 100_000]),
         'from': st.sampled_from(['/actions', '/description'])})), max_size=4)
 
+BOMBS = st.builds(
+    lambda source, target, count: [
+        {'op': 'copy', 'from': source, 'path': target}] * count,
+    st.sampled_from(['', '/actions', '/scope']),
+    st.sampled_from(['/actions/-', '/conditions/-', '/scope', '/actions/0']),
+    st.sampled_from([20, 100, 3000]))
+
+RULE_SETS = fuzz.json_values | st.fixed_dictionaries(
+    {'rules': st.lists(RULES, max_size=3)},
+    optional={'revision': fuzz.plain, 'message': fuzz.texts,
+              'x': fuzz.plain})
+
+FLEETS = st.fixed_dictionaries(
+    {'nodes': st.dictionaries(
+        st.sampled_from(['traits', 'owner', 'resource_class', 'x', 'limit']),
+        fuzz.plain, max_size=2) | st.lists(
+            st.sampled_from(['posted', UUID, 'x', 5, '']), max_size=3)},
+    optional={'rules': st.lists(RULES, max_size=2), 'limit': fuzz.plain,
+              'marker': fuzz.plain, 'compare': fuzz.plain})
+
+WIDE = st.integers(1, 4).map(lambda size: {
+    f'f{number}': number for number in range(10 ** size)})
+"""Documents of many members that nobody knows."""
+
 QUERIES = st.lists(st.tuples(
     st.sampled_from(['traits', 'not-traits-any', 'limit', 'marker', 'fields',
                      'sort_key', 'sort_dir', 'detail', 'scope', 'phase',
-                     'name', 'associated', 'node', 'state', 'x']),
+                     'name', 'associated', 'node', 'state', 'path', 'trait',
+                     'port', 'rule', 'dry_run', 'prune', 'node_uuid', 'x']),
     st.sampled_from(['CUSTOM_A', 'CUSTOM_A,CUSTOM_B', '1', '-1', 'x', '',
                      '%00', '%ff', '%F0%9F%98%80', UUID, 'uuid,scope',
+                     '/extra/a', '/~', 'true', '52:54:00:00:00:00',
                      'startswith:CUSTOM', 'in:' + 'A,' * 500])),
     max_size=3).map(lambda pairs: '&'.join(map('='.join, pairs)))
+
+MANY = st.builds(
+    lambda name, count, value: '&'.join(
+        f'{name}{number if name == "x" else ""}={value}'
+        for number in range(count)),
+    st.sampled_from(['x', 'traits', 'traits-any', 'limit', 'name']),
+    st.sampled_from([60, 3000]), st.sampled_from(['CUSTOM_A', 'x', '']))
+"""Queries of far more parameters than anybody needs."""
 
 FILES = st.one_of(
     DEEP, st.text(max_size=40), fuzz.json_values.map(json.dumps),
@@ -135,16 +169,40 @@ def _requests(method: str, path: str, documents: st.SearchStrategy
 
 def _reads(path: str) -> st.SearchStrategy[Case]:
     # Ironic itself fails on fields of nodes that it does not know.
-    return QUERIES.filter(lambda query: (
+    return (QUERIES | QUERIES | MANY).filter(lambda query: (
         'nodes' not in path or 'fields=' not in query)).map(
             lambda query: Case('GET', f'{path}?{query}', '', b''))
+
+
+_RULES = '/v1/inspection_rules'
+_RUNS = '/v1/nodes/posted/inspection_runs'
+_REVISION = f'{_RULES}/revisions'
+READ = (
+    _RULES, f'{_RULES}/{UUID}', f'{_RULES}/statistics', _REVISION,
+    f'{_REVISION}/1', f'{_REVISION}/x', f'{_REVISION}/{"9" * 30}',
+    _RUNS, f'{_RUNS}/{UUID}', f'{_RUNS}/explain',
+    '/v1/rules', f'/v1/rules/{UUID}', '/v1/nodes', '/v1/nodes/detail',
+    '/v1/nodes/posted/traits', '/v1/nodes/posted/traits/CUSTOM_A',
+    '/v1/nodes/posted/inventory', '/v1/nodes/posted/inventory/unprocessed',
+    '/v1/traits', '/v1/traits/CUSTOM_A', '/v1/inspection_requests',
+    f'/v1/inspection_requests/{UUID}',
+    '/v1/introspection/posted', '/v1/introspection/posted/data')
+"""What can be read, by its path."""
 
 
 CASES = st.one_of(
     _requests('POST', '/v1/continue_inspection', INVENTORIES),
     _requests('POST', '/v1/inspection_rules', RULES),
+    _requests('POST', '/v1/inspection_rules', WIDE),
     _requests('PUT', f'/v1/inspection_rules/{UUID}', RULES),
-    _requests('PATCH', f'/v1/inspection_rules/{UUID}', PATCHES),
+    _requests('PATCH', f'/v1/inspection_rules/{UUID}', PATCHES | BOMBS),
+    *(_requests('PUT', f'{_RULES}?{query}', RULE_SETS) for query in (
+        'dry_run=true', 'dry_run=x', 'prune=false', 'x=1')),
+    _requests('POST', f'{_REVISION}/1/restore', fuzz.json_values),
+    _requests('POST', '/v1/inspection_rules/evaluate', FLEETS),
+    _requests('POST', '/v1/inspection_rules/evaluate', WIDE),
+    MANY.map(lambda query: Case(
+        'POST', f'/v1/continue_inspection?{query}', '', b'{}')),
     _requests('POST', '/v1/inspection_rules/evaluate', st.fixed_dictionaries(
         {'node': st.sampled_from(['posted', None, 'x', 5]),
          'inventory': fuzz.mappings | st.none()},
@@ -155,10 +213,15 @@ CASES = st.one_of(
     _requests('PUT', '/v1/nodes/posted/traits', fuzz.json_values
               | st.just({'traits': ['CUSTOM_A']})),
     _requests('POST', '/v1/nodes/posted/inventory/reapply',
-              fuzz.json_values),
-    *map(_reads, ('/v1/inspection_rules', f'/v1/inspection_rules/{UUID}',
-                  '/v1/rules', '/v1/nodes', '/v1/nodes/detail', '/v1/traits',
-                  '/v1/inspection_requests')),
+              fuzz.json_values | INVENTORIES),
+    _requests('POST', '/v1/introspection/posted/data/unprocessed',
+              fuzz.json_values | INVENTORIES),
+    _requests('PUT', '/v1/nodes/posted/traits/CUSTOM_A', fuzz.json_values),
+    _requests('PUT', f'/v1/rules/{UUID}', OLD_RULES),
+    st.sampled_from([Case('DELETE', path, '', b'') for path in (
+        '/v1/nodes/posted/traits', '/v1/nodes/posted/traits/CUSTOM_A',
+        f'/v1/inspection_requests/{UUID}', f'{_RULES}/x', '/v1/rules/x')]),
+    *map(_reads, READ),
     FILES.map(lambda text: Case(
         'FILE', '', '', text.encode('utf-8', 'surrogatepass'))),
 )

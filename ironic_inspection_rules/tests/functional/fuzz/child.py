@@ -34,7 +34,7 @@ import psutil
 import webob
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.ruleset import document
+from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.functional.api import conductor
 from ironic_inspection_rules.tests.functional.api import gabbi_fixtures

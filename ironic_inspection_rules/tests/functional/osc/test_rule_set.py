@@ -14,9 +14,11 @@
 
 import io
 import json
+import pathlib
 import types
 from urllib import parse
 
+import fixtures
 from osc_lib import exceptions as osc_exceptions
 import requests
 import webob
@@ -27,7 +29,7 @@ from ironic_inspection_rules.osc import inspection_rule
 from ironic_inspection_rules.osc import rule_edit
 from ironic_inspection_rules.osc import rule_set
 from ironic_inspection_rules.tests.functional.api import application
-from ironic_inspection_rules.tests.unit.offline import files
+from ironic_inspection_rules.tests.unit.rule_file import files
 
 UUID = '11111111-1111-4111-8111-111111111111'
 
@@ -76,8 +78,9 @@ class RuleSetCommandsTestCase(files.FilesTestCase):
 
         :returns: what it returns and what it prints.
         """
+        self.stderr = io.StringIO()
         app = types.SimpleNamespace(
-            stdout=io.StringIO(), stderr=io.StringIO(), options=None,
+            stdout=io.StringIO(), stderr=self.stderr, options=None,
             client_manager=types.SimpleNamespace(
                 sdk_connection=types.SimpleNamespace(
                     config=types.SimpleNamespace(config={}),
@@ -147,6 +150,88 @@ class RuleSetCommandsTestCase(files.FilesTestCase):
         self.assertEqual(
             [('one', 'unchanged'), ('secret', 'unchanged'),
              ('new', 'unchanged')], self.outcomes(other))
+
+    def test_what_lint_warns_of_is_shown_and_no_error(self):
+        slip = RULES.replace('msg: one', 'msg: "{inventory.cpu.cuont}"')
+        path = self.write('slip.yaml', slip)
+        for kind, arguments, expected in (
+                (rule_set.PlanInspectionRules, (), 2),
+                (rule_set.ApplyInspectionRules, ('--yes',), 0),
+                (inspection_rule.ImportInspectionRules, (), None)):
+            code, _printed = self.run_command(kind, path, *arguments)
+
+            self.assertEqual(expected, code)
+            self.assertRegex(self.stderr.getvalue(),
+                             r'slip.yaml:\d+:\d+: warning: #1 \(one\): '
+                             '.*did you mean "count"')
+
+    def test_the_problems_of_all_rules_are_told_with_their_places(self):
+        bad = RULES.replace('msg: one', 'mgs: one') + (
+            '- {description: third, priority: -1, actions: []}\n')
+        error = self.assertRaises(osc_exceptions.CommandError, self.plan, bad)
+        lines = str(error).splitlines()
+        self.assertEqual(['#1 (one)', '#1 (one)', '#3 (third)',
+                          '#3 (third)'],
+                         [line.split(': ')[1] for line in lines])
+        self.assertRegex(lines[-1], r'rules.yaml:\d+:\d+: .*/actions: ')
+
+    def test_good_rules_are_planned_without_warnings(self):
+        self.plan(RULES)
+        self.assertEqual('', self.stderr.getvalue())
+
+    def test_folders_and_what_is_piped_in_are_files_of_rules(self):
+        folder = pathlib.Path(self.write('rules.yaml', RULES)).parent
+        self.assertEqual(2, self.run_command(
+            rule_set.PlanInspectionRules, str(folder))[0])
+        self.useFixture(fixtures.MonkeyPatch('sys.stdin',
+                                             io.StringIO(RULES)))
+        self.assertIn('2 created', self.run_command(
+            inspection_rule.ImportInspectionRules, '-')[1])
+        self.assertEqual(0, self.run_command(
+            rule_set.ApplyInspectionRules, str(folder), '--yes')[0])
+
+    def test_an_edited_rule_is_linted_as_a_whole(self):
+        actions = self.write(
+            'actions.yaml', '[{op: log, args: {msg: "{inventory.cpu.x}"}}]')
+        self.edit('--description', 'new', '--actions', actions)
+        self.assertIn('no inspection reports "x"', self.stderr.getvalue())
+        self.edit('new', '--priority', '7')
+        self.assertIn('no inspection reports "x"', self.stderr.getvalue())
+
+    def test_operations_are_given_as_text_too(self):
+        made = self.edit(
+            '--description', 'new',
+            '--conditions', ' [{"op": "eq", "args": {"values": [1, 1]}}]',
+            '--actions', '[{op: log, args: {msg: "{vars.a}"}}]',
+            '--vars', '{"a": {"b": 1}}')
+
+        self.assertEqual([{'op': 'eq', 'args': {'values': [1, 1]}}],
+                         made['conditions'])
+        self.assertEqual([{'op': 'log', 'args': {'msg': '{vars.a}'}}],
+                         made['actions'])
+        self.assertEqual({'a': {'b': 1}}, made['vars'])
+        self.assertEqual([], self.edit('new', '--conditions', '[]')[
+            'conditions'])
+        self.assertIn('--actions', str(self.assertRaises(
+            exceptions.InvalidDocument, self.edit, 'new', '--actions',
+            '[{op: log')))
+
+    def test_rules_of_ironic_inspector_are_told_to_be_that(self):
+        old = json.dumps([{'description': 'old', 'conditions': [
+            {'op': 'eq', 'field': 'memory_mb', 'value': number}
+            for number in range(3)], 'actions': [
+                {'action': 'fail', 'message': 'x'}]}])
+        path = self.write('old.json', old)
+
+        for kind in (rule_set.PlanInspectionRules,
+                     rule_set.ApplyInspectionRules,
+                     inspection_rule.ImportInspectionRules):
+            error = self.assertRaises(osc_exceptions.CommandError,
+                                      self.run_command, kind, path)
+            self.assertRegex(
+                str(error), r'^.*old.json:1:2: #1 \(old\): this is a rule of '
+                'ironic-inspector: run "ironic-inspection-rules convert"'
+                '[^\n]*$')
 
     def test_import_twice_makes_no_rule_twice(self):
         path = self.write('rules.yaml', RULES)

@@ -13,12 +13,17 @@
 """Changing a rule by a JSON patch; HTTP tests cover what is refused."""
 
 import copy
+import json
+import types
 
+import fixtures
 import hypothesis
 from hypothesis import strategies as st
+import jsonpatch
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import patch
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.tests.unit import base
 
@@ -71,6 +76,51 @@ class ApplyTestCase(base.TestCase):
 
         self.assertIn('Operation 1', str(exc))
         self.assertIn('/priority', str(exc))
+
+    def test_a_patch_has_a_bounded_number_of_operations(self):
+        one = {'op': 'test', 'path': '/priority', 'value': 1}
+        patch.apply(RULE, [one] * patch.MOST_OPERATIONS)
+
+        exc = self.assertRaises(exceptions.Invalid, patch.apply, RULE,
+                                [one] * (patch.MOST_OPERATIONS + 1))
+        self.assertIn(f'at most {patch.MOST_OPERATIONS} operations', str(exc))
+
+    def test_copies_of_copies_end_before_they_are_made(self):
+        made = []
+
+        def apply_patch(document, operations, **options):
+            made.append(len(json.dumps(document)))
+            return jsonpatch.apply_patch(document, operations, **options)
+
+        with fixtures.MonkeyPatch(
+                'ironic_inspection_rules.api.patch.jsonpatch',
+                types.SimpleNamespace(**{**vars(jsonpatch),
+                                         'apply_patch': apply_patch})):
+            exc = self.assertRaises(exceptions.Invalid, patch.apply, RULE, [
+                {'op': 'add', 'path': '/actions/0/args', 'value': 'x' * 1000},
+                *[{'op': 'copy', 'from': '/actions', 'path': '/actions/-'},
+                  {'op': 'copy', 'from': '/actions', 'path': '/conditions/-'},
+                  {'op': 'move', 'from': '/conditions', 'path': '/actions/-'},
+                  {'op': 'add', 'path': '/conditions', 'value': []}] * 20])
+
+        self.assertIn('larger than', str(exc))
+        self.assertLess(max(made), 2 * budget.Limits().size)
+
+    def test_moves_do_not_nest_without_end(self):
+        exc = self.assertRaises(exceptions.Invalid, patch.apply, RULE, [
+            operation for _number in range(30) for operation in (
+                {'op': 'add', 'path': '/vars', 'value': []},
+                {'op': 'move', 'from': '/conditions', 'path': '/vars/-'},
+                {'op': 'move', 'from': '/vars', 'path': '/conditions'})])
+
+        self.assertIn('deeper than', str(exc))
+
+    def test_a_stray_member_does_not_hide_a_value(self):
+        deep = []
+        for _level in range(30):
+            deep = [deep]
+        self.assertRaises(exceptions.Invalid, patch.apply, RULE, [
+            {'op': 'add', 'path': '/actions', 'from': '', 'value': deep}])
 
     def test_lists_of_objects_take_a_string_as_it_is(self):
         rule = rule_object.Rule(**RULE)

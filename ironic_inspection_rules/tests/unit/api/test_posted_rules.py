@@ -14,7 +14,7 @@
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import posted_rules
 from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.ruleset import repository
+from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.tests.unit import base
 
 
@@ -57,6 +57,6 @@ class PostedRulesTestCase(base.TestCase):
         self.assertNotEqual([first], uuids(rule('y')))
 
     def test_a_bad_rule_is_refused_with_its_place(self):
-        exc = self.assertRaises(exceptions.InvalidRule, self.posted.plans,
+        exc = self.assertRaises(exceptions.InvalidRules, self.posted.plans,
                                 [rule(), {'actions': 1}])
         self.assertIn('/rules/1', str(exc))

@@ -115,6 +115,20 @@ class QueryTestCase(base.TestCase):
         self.assertIn('"b"', str(exc))
         self.assertIn('"c"', str(exc))
 
+    def test_only_the_first_unknown_ones_are_told_and_searched_for(self):
+        searched = []
+        with fixtures.MonkeyPatch(
+                'ironic_inspection_rules.engine.suggestion.nearest',
+                lambda name, known: searched.append(name)):
+            exc = self.assertRaises(
+                exceptions.Invalid, self.read,
+                '&'.join(f'a{number}=' for number in range(20_000)),
+                limit=lambda name, value: value)
+
+        self.assertEqual(exceptions.MOST_TOLD, len(searched))
+        self.assertIn('and 19950 more', str(exc))
+        self.assertLess(len(str(exc)), 5000)
+
     def test_a_parameter_may_be_there_once(self):
         self.assertRaises(exceptions.Invalid, self.read, 'a=1&a=2',
                           a=lambda name, value: value)

@@ -21,7 +21,7 @@ import pathlib
 import yaml
 
 from ironic_inspection_rules.tests.unit.command import test_shell
-from ironic_inspection_rules.tests.unit.offline import files
+from ironic_inspection_rules.tests.unit.rule_file import files
 
 OLD = '- {description: A, actions: [{op: set-attribute, args: [/extra/a, 1]}]}'
 
@@ -56,6 +56,27 @@ class DiffTestCase(test_shell.CallTestCase):
                 '{desc', '{priority: 1, desc')), *self.machines)
         self.assertEqual(2, code)
         self.assertIn('0 of 2', output)
+
+    def test_what_is_only_renamed_or_written_otherwise_is_0(self):
+        for old, new, told in (
+                ('tion: A', 'tion: B', '= A → B (only renamed)\n'),
+                ('[/extra/a, 1]', '{path: extra.a, value: 1}',
+                 '= A (written otherwise, same meaning)\n')):
+            code, output = self.call(
+                'diff', self.old, self.write('c.yaml', OLD.replace(old, new)),
+                *self.machines)
+            self.assertEqual(0, code, output)
+            self.assertIn(told, output)
+            self.assertIn('0 changed', output)
+            self.assertIn('; no difference: ', output)
+
+    def test_a_comment_has_all_of_it(self):
+        code, output = self.call('diff', self.old, self.new, *self.machines,
+                                 '-f', 'markdown')
+        self.assertEqual(2, code)
+        self.assertIn('changed: `A`\n\n```diff\n@@', output)
+        self.assertIn('\n+ /extra/a: 2\n```\n', output)
+        self.assertIn('2 of 2', output)
 
     def test_programs_get_all_of_it(self):
         for how, load in (('json', json.loads), ('yaml', yaml.safe_load)):

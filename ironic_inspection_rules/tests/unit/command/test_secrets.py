@@ -17,19 +17,21 @@ from ironic_inspection_rules.tests.unit.command import test_shell
 CANARY = 'c4n4ry'
 
 RULES = """
-- description: copies
+- description: reads
   conditions:
   - {op: "!eq", args: ["{inventory[bmc_account][password]}", x]}
   - {op: "!contains", args: ["{plugin_data[site][api_token]}", x]}
   actions:
-  - {op: set-attribute, args: {path: /extra/a,
-     value: "{inventory[bmc_account][password]}"}}
-  - {op: set-attribute, args: {path: /extra/b, value: "{node.driver_info}"}}
-  - {op: set-plugin-data, args: {path: /c, value: "{inventory}"}}
   - {op: log, args: {msg: "{inventory} {node} {plugin_data}"}}
 - description: fails
   actions:
   - {op: fail, args: {msg: "{plugin_data} {node.driver_info[ipmi_password]}"}}
+"""
+
+COPIES = """
+- description: copies
+  actions:
+  - {op: set-attribute, args: {path: /extra/b, value: "{node.driver_info}"}}
 """
 
 MACHINE = {
@@ -76,3 +78,10 @@ class SecretsTestCase(test_shell.CallTestCase):
         self.told('--expect', str(expected), '--update')
         self.assertIn('******', expected.read_text())
         self.assertNotIn(CANARY, expected.read_text())
+
+    def test_what_would_copy_them_is_an_error(self):
+        self.rules = self.write('copies.yaml', COPIES)
+        code, output = self.call('test', self.rules, *self.arguments)
+        self.assertEqual(1, code)
+        self.assertIn('{node.driver_info}', output)
+        self.assertNotIn(CANARY, output)

@@ -17,17 +17,21 @@ import io
 import json
 import logging
 import os
+import pathlib
 import subprocess
 import sys
+from xml.etree import ElementTree
 
+import fixtures
 import yaml
 
 from ironic_inspection_rules.command import shell
-from ironic_inspection_rules.tests.unit.offline import files
+from ironic_inspection_rules.tests.unit.rule_file import files
 
 GOOD = '- actions: [{op: set-attribute, args: {path: /extra/a, value: 1}}]\n'
 FAILS = '- actions: [{op: fail, args: [x]}]\n'
-BREAKS = '- actions: [{op: log, args: {msg: "{plugin_data.gone}"}}]\n'
+BREAKS = ('- actions: [{op: set-attribute, args: {path: /extra/a, '
+          'value: "{plugin_data.gone}"}}]\n')
 
 
 class CallTestCase(files.FilesTestCase):
@@ -86,6 +90,33 @@ class ShellTestCase(CallTestCase):
 
 
 class LintTestCase(CallTestCase):
+
+    def test_all_commands_take_folders_and_what_is_piped_in(self):
+        machine = self.write('a.json', '{"inventory": {}}')
+        folder = pathlib.Path(machine).with_name('rules')
+        folder.mkdir()
+        folder.joinpath('b.yaml').write_text(GOOD)
+        for words in (('test', None, '--inventory', machine),
+                      ('diff', str(folder), None), ('lint', None)):
+            for path in (str(folder), '-'):
+                self.useFixture(fixtures.MonkeyPatch(
+                    'sys.stdin', io.StringIO(GOOD)))
+                self.assertEqual(0, self.call(
+                    *(word or path for word in words))[0], words)
+
+    def test_a_folder_is_all_files_in_it(self):
+        path = pathlib.Path(self.write('bad.yaml', '- actions: []'))
+        self.write('good.json', GOOD)
+        code, output = self.call('lint', str(path.parent))
+        self.assertEqual(1, code)
+        self.assertIn('bad.yaml:1', output)
+
+    def test_a_dash_is_what_is_piped_in(self):
+        self.useFixture(fixtures.MonkeyPatch(
+            'sys.stdin', io.StringIO('- actions: []')))
+        code, output = self.call('lint', '-')
+        self.assertEqual(1, code)
+        self.assertIn('-:1:', output)
 
     def test_nothing_found_is_nothing_said(self):
         self.assertEqual((0, ''), self.call(
@@ -199,6 +230,51 @@ class TestTestCase(CallTestCase):
             'test', self.write('r.yaml', rules), '--inventory', other)[0])
         self.assertEqual(1, self.try_rules(rules, '--inventory', other)[0])
 
+    def test_what_audit_rules_would_do_is_told_apart(self):
+        text = (FAILS + GOOD).replace('- actions', '- mode: audit\n  actions')
+        code, output = self.try_rules(text)
+        self.assertEqual(0, code)
+        before, apart = output.split('audit: ', 1)
+        self.assertIn('nothing would change', before)
+        self.assertIn('would fail', apart)
+        self.assertIn('+ /extra/a: 1', apart)
+
+    def test_expectations_may_name_parts(self):
+        expected = self.write('expected.yaml', '')
+        rules = GOOD + ('- actions: [{op: add-trait, args: [CUSTOM_A]}, '
+                        '{op: fail, args: [too old to boot]}]\n')
+        self.try_rules(rules, '--expect', expected, '--update')
+        machine, = yaml.safe_load(open(expected))
+        told = yaml.safe_load(open(expected))[machine]
+        self.assertEqual(('fail: too old to boot', ['CUSTOM_A']),
+                         (told['error'], told['traits']))
+        for part, code in (
+                ({'error': {'contains': 'old'}}, 0),
+                ({'error': {'matches': 'old'}}, 1),
+                ({'error': {'matches': 'fail: .*boot'}}, 0),
+                ({'traits': {'has': ['CUSTOM_A']}}, 0),
+                ({'traits': {'has': ['CUSTOM_B']}}, 1),
+                ({'traits': {'is': []}}, 1),
+                ({'error': {'matches': '('}}, 1)):
+            self.write('expected.yaml', yaml.safe_dump({machine: part}))
+            self.assertEqual(code, self.try_rules(
+                rules, '--expect', expected)[0], part)
+
+    def test_junit_has_a_case_for_each_machine(self):
+        for rules, tag in ((GOOD, None), (FAILS, 'failure'),
+                           (BREAKS, 'error')):
+            _code, output = self.try_rules(rules, '-f', 'junit')
+            suite = ElementTree.fromstring(output.split('?>\n')[1])
+            case, = suite
+            self.assertEqual('1', suite.get('tests'))
+            self.assertEqual([tag] if tag else [],
+                             [each.tag for each in case])
+        expected = self.write('expected.yaml', '{}')
+        code, output = self.try_rules(GOOD, '-f', 'junit', '--expect',
+                                      expected)
+        self.assertEqual(1, code)
+        self.assertIn('nothing is expected', output)
+
     def test_a_file_that_is_not_good_is_1(self):
         self.assertEqual(1, self.try_rules('- actions: [{op: no}]')[0])
         self.assertEqual(1, self.try_rules(GOOD, '--node', 'none')[0])
@@ -250,6 +326,32 @@ class ConvertTestCase(CallTestCase):
         self.assertEqual(0, code)
         rule, = yaml.safe_load(output)
         self.assertEqual('set-attribute', rule['actions'][0]['op'])
+
+    def test_rules_of_stock_ironic_keep_their_meaning(self):
+        path = self.write('rules.yaml', (
+            '- actions: [{op: set-attribute, args: {path: extra/a, '
+            'value: "{inventory[memory][physical_mb]}"}}]\n'))
+        code, output = self.call('convert', '--from', 'ironic', path)
+        self.assertEqual(0, code)
+        rule, = yaml.safe_load(output)
+        self.assertEqual(
+            {'path': '/extra/a', 'value': (
+                '{inventory.memory.physical_mb | '
+                "default('{inventory[memory][physical_mb]}')!s}")},
+            rule['actions'][0]['args'])
+
+    def test_what_stock_ironic_did_and_no_rule_can_is_1(self):
+        path = self.write('rules.yaml', (
+            '- actions:\n'
+            '  - {op: log, args: {msg: a}}\n'
+            '  - {op: set-attribute, args: {path: /reservation, value: x}}\n'))
+        with contextlib.redirect_stderr(io.StringIO()) as errors:
+            code, output = self.call('convert', '--from', 'ironic', path)
+        self.assertEqual(1, code)
+        self.assertIn('rules.yaml:3:', errors.getvalue())
+        self.assertIn('"reservation" of a node cannot be changed',
+                      errors.getvalue())
+        self.assertIn('"reservation"', output)
 
     def test_anything_lost_is_1(self):
         path = self.write('rules.yaml', self.OLD % '{data}')

@@ -47,6 +47,16 @@ class ComparisonTestCase(base.TestCase):
                 self.assertIsInstance(
                     condition()(*values, force_strings=force_strings), bool)
 
+    def test_whole_numbers_of_any_length_are_told_apart(self):
+        for number in (10 ** 16, 2 ** 64, 10 ** 200):
+            for other in (number + 1, str(number + 1)):
+                self.assertFalse(comparison.Equal()(number, other))
+                self.assertTrue(comparison.NotEqual()(number, other))
+                self.assertTrue(comparison.Less()(number, other))
+                self.assertFalse(comparison.Greater()(number, other))
+                self.assertFalse(comparison.GreaterOrEqual()(number, other))
+                self.assertFalse(comparison.OneOf()(number, [other]))
+
     @fuzz.settings
     @hypothesis.given(st.integers(), st.integers())
     def test_digits_compare_as_their_number(self, one, other):

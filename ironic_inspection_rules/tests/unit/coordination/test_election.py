@@ -15,12 +15,14 @@ import pathlib
 import shutil
 import threading
 import time
+import types
 import typing
 
 import fixtures
 
 from ironic_inspection_rules.coordination import candidacy
 from ironic_inspection_rules.coordination import election
+from ironic_inspection_rules.coordination import outage
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.coordination import fake_election
 
@@ -272,6 +274,21 @@ class ElectionTestCase(ContractMixin, base.TestCase):
                                   self.logged('ERROR')))
         self.assertIn('[coordination]backend_url', self.log.output)
         self.assertIn('works again', self.log.output)
+
+
+class CandidacyTestCase(base.TestCase):
+
+    def test_a_lease_runs_from_the_question_not_from_the_answer(self) -> None:
+        clock = iter([10.0, 12.0])
+        self.useFixture(fixtures.MonkeyPatch(
+            f'{candidacy.__name__}.time', types.SimpleNamespace(
+                monotonic=lambda: next(clock))))
+        lock: typing.Any = types.SimpleNamespace(hold=lambda: True)
+        part = candidacy.Candidacy(lambda: lock, 3.0, 0.5, 1.0,
+                                   outage.Outage('It', 10))
+        part._ask(lock)
+        self.assertEqual(candidacy.Leadership(since=15.0, until=13.0),
+                         part.leadership)
 
 
 class FakeCoordinator:

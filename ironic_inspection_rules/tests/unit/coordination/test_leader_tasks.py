@@ -68,7 +68,7 @@ class LeaderTasksTestCase(base.TestCase):
         self.election.win()
         self.assertTrue(begun.wait(PATIENCE))
         [worker] = [thread for thread in threading.enumerate()
-                    if thread.name == 'leader-tasks']
+                    if thread.name == 'leader tasks']
         self.stop.set()
         while self.election.is_leader:
             self.stop.wait(0)

@@ -10,7 +10,9 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
+from collections.abc import Callable
 import pathlib
+import typing
 
 import fixtures
 
@@ -47,3 +49,30 @@ class LeasedLockTestCase(base.TestCase):
             path.rename(path.with_suffix('.old'))
             path.touch()
             self.assertRaises(leased_lock.LockLost, first.hold)
+
+    def test_exit_leaves_although_the_lock_cannot_be_freed(self) -> None:
+        service = FakeCoordinator()
+        self.useFixture(fixtures.MonkeyPatch(
+            'tooz.coordination.get_coordinator',
+            lambda *args, **kwargs: service))
+        with self.lock('first') as first:
+            first.hold()
+        self.assertEqual(['start', 'heartbeat', 'acquire', 'release', 'stop'],
+                         service.calls)
+
+
+class FakeCoordinator:
+    """A coordinator, and its lock, that is lost when it is to be freed."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def __getattr__(self, name: str) -> Callable[..., bool]:
+        return lambda **options: not self.calls.append(name)
+
+    def get_lock(self, name: bytes) -> typing.Self:
+        return self
+
+    def release(self) -> None:
+        self.calls.append('release')
+        raise ConnectionError('the coordinator is away')

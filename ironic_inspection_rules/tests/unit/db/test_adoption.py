@@ -15,6 +15,7 @@
 import json
 
 import fixtures
+from ironic.common.inspection_rules import validation
 from ironic.db.sqlalchemy import models as ironic_models
 import sqlalchemy as sa
 
@@ -55,18 +56,47 @@ class AdoptionMixin:
         self.assertEqual((UUID % 1, 7), (second['uuid'], second['priority']))
         self.assertFalse(second['conditions'])
 
-    def test_moved_rules_are_here_and_not_there(self):
+    def store(self, *given, rows):
+        adoption.store([values(each) for each in given], rows, rows)
+
+    def test_ironic_runs_no_rule_that_was_taken_over(self):
         self.add(values(1), values(2))
-        adoption.store([values(1), values(2)], adoption.read_ironic())
+        rows = adoption.read_ironic()
+        self.store(1, 2, rows=rows)
         self.assertEqual([], adoption.read_ironic())
+        self.assertEqual(rows, adoption.read_ironic(set_aside=True))
         self.assertEqual([UUID % 1, UUID % 2],
                          [rule.uuid for rule in api.list_rules()])
+        with self.database.engine.connect() as connection:
+            # As Ironic's engine asks for them.
+            self.assertEqual([], connection.execute(sa.select(IRONIC).where(
+                IRONIC.c.phase.in_([
+                    phase.value for phase in validation.InspectionPhase]))
+                ).all())
+
+    def test_what_is_given_back_is_as_it_was(self):
+        self.add(values(1), {**values(2), 'phase': None, 'priority': 5})
+        before = self.rows()
+        rows = adoption.read_ironic()
+        self.store(1, 2, rows=rows)
+        api.create_rule(values(3))
+        self.assertNotEqual(before, self.rows())
+        adoption.restore(adoption.read_ironic(set_aside=True),
+                         [UUID % 1, UUID % 2])
+        self.assertEqual(before, self.rows())
+        self.assertEqual([UUID % 3],
+                         [rule.uuid for rule in api.list_rules()])
+
+    def rows(self):
+        with self.database.engine.connect() as connection:
+            return connection.execute(
+                sa.select(IRONIC).order_by(IRONIC.c.id)).all()
 
     def test_a_taken_uuid_leaves_all_as_it_was(self):
         api.create_rule(values(2))
         self.add(values(1), values(2))
-        self.assertRaises(exceptions.RuleAlreadyExists, adoption.store,
-                          [values(1), values(2)], adoption.read_ironic())
+        self.assertRaises(exceptions.RuleAlreadyExists, self.store,
+                          1, 2, rows=adoption.read_ironic())
         self.assertEqual(2, len(adoption.read_ironic()))
         self.assertEqual(1, len(api.list_rules()))
 
@@ -74,8 +104,7 @@ class AdoptionMixin:
         self.add(values(1))
         rows = adoption.read_ironic()
         self.add(values(2))
-        self.assertRaises(exceptions.Conflict, adoption.store, [values(1)],
-                          rows)
+        self.assertRaises(exceptions.Conflict, self.store, 1, rows=rows)
         self.assertEqual(2, len(adoption.read_ironic()))
         self.assertEqual([], api.list_rules())
 

@@ -98,6 +98,20 @@ class MigrationMixin:
             self.assertEqual('theirs', connection.execute(sa.text(
                 'SELECT version_num FROM alembic_version')).scalar_one())
 
+    def test_drop_removes_all_of_it_and_nothing_else(self):
+        with self.database.engine.begin() as connection:
+            connection.execute(sa.text('CREATE TABLE nodes (id INTEGER)'))
+        migration.upgrade()
+        self.assertEqual(1, migration.tables()['ir_rules_revision'])
+        self.assertEqual({'nodes', *migration.tables()}, self.tables())
+
+        migration.drop()
+
+        self.assertEqual({'nodes'}, self.tables())
+        self.assertIsNone(migration.version())
+        migration.upgrade()
+        migration.check()
+
     def test_stamp_notes_the_revision_and_makes_no_table(self):
         migration.stamp(REVISIONS[0])
 

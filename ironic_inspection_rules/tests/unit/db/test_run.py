@@ -18,6 +18,7 @@
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import content
 from ironic_inspection_rules.db import run
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
@@ -91,10 +92,15 @@ class RunMixin:
 
     def test_data_are_those_of_the_last_run_if_it_failed(self):
         self.assertIsNone(run.get_data(NODE))
-        self.record(result='failed', inventory={'cpu': 1}, plugin_data={})
-        self.assertEqual({'cpu': 1}, run.get_data(NODE).inventory)
+        digest = content.store({'inventory': {'cpu': 1}, 'plugin_data': {}})
+        self.record(result='failed', content=digest)
+        self.assertEqual({'cpu': 1}, run.get_data(NODE)['inventory'])
         self.record(result='ok')
         self.assertIsNone(run.get_data(NODE))
+
+    def test_data_that_an_older_release_has_stored_are_read(self):
+        self.record(result='failed', inventory={'cpu': 1}, plugin_data={})
+        self.assertEqual({'cpu': 1}, run.get_data(NODE)['inventory'])
 
     def test_the_runs_of_a_node_go_with_it(self):
         self.record()

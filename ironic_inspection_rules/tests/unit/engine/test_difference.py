@@ -12,6 +12,7 @@
 """How two states of a machine differ."""
 
 from ironic_inspection_rules.engine import difference
+from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.tests.unit import base
 
@@ -25,7 +26,8 @@ def state(node=None, traits=(), ports=PORTS, **plugin_data):
 
 class DifferenceTestCase(base.TestCase):
 
-    def between(self, one, other, hidden=()):
+    def between(self, one, other, hidden=None):
+        hidden = hidden or hiding.Hidden()
         return [(each.object, each.op, each.path, each.before, each.value)
                 for each in difference.between(one, other, PORTS, hidden)]
 
@@ -78,9 +80,10 @@ class DifferenceTestCase(base.TestCase):
                        'extra': {'a': {'token': 'x'}}})))
 
     def test_nor_does_what_a_sensitive_rule_has_set(self):
-        hidden = {('node', ('extra', 'a')), ('node', ('traits', 'B'))}
+        hidden = hiding.Hidden([('node', ('extra', 'a')),
+                                ('node', ('traits', 'B'))])
         self.assertEqual(
-            [('node', 'replace', '/extra/a', '******', '******'),
+            [('node', 'replace', '/******', '******', '******'),
              ('traits', 'add', '/******', None, '******')],
             self.between(state({'extra': {'a': {'b': 1}}}),
                          state({'extra': {'a': {'b': 2}}}, ['B']), hidden))

@@ -54,6 +54,25 @@ class ExplanationTestCase(base.TestCase):
             for _again in range(2):
                 self.assertEqual(list(told), why(plan, a=a, b=b))
 
+    def test_conditions_of_an_action_have_a_reason(self):
+        plan = compiler.compile_rule(model.Rule.from_mapping({
+            'uuid': 'rule', 'actions': [
+                {'op': 'log', 'args': ['{item}'], 'loop': [3, 2, 1],
+                 'when': [{'op': 'gt', 'args': ['{item}', 1]},
+                          {'op': 'exists', 'args': ['{item}']}]}]}),
+            registry.installed())
+        for explain in (True, False):
+            target = working_copy.WorkingCopy(
+                working_copy.Facts({}, {}, {}))
+            [rule] = runner.run([plan], target, explain=explain).traces
+            [action] = rule.actions
+            self.assertEqual(
+                [('gt', 2, 1, 'values=[1, 1]' if explain else None),
+                 ('exists', 2, 0, 'value=3' if explain else None)],
+                [tuple(each) for each in action.when])
+            self.assertTrue(action.ran)
+            self.assertEqual(['info: 3', 'info: 2'], list(action.notes))
+
     def test_values_of_other_types_are_told_apart(self):
         plan = compile_rule({'op': 'eq', 'args': ['{plugin_data.a}', 1]})
         for value, told in ((1, (True, 'values=[1, 1]')),

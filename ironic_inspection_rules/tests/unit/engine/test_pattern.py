@@ -69,6 +69,13 @@ class TimeLimitTestCase(base.TestCase):
         for pattern in ('.*a', 'a+b+', 'a{3}'):
             self.assertTrue(self.has_limit(pattern, 'x' * 10_000), pattern)
 
+    def test_many_branches_have_a_limit(self):
+        # Each may double the ways to match, whatever is repeated.
+        branches = '|'.join('ab' for _each in range(12))
+        self.assertFalse(self.has_limit(f'^(?:{branches})', 'a' * 100))
+        self.assertTrue(self.has_limit(f'^(?:{branches})[a-z]+$', 'a' * 100))
+        self.assertFalse(self.has_limit('^(?:ab)[a-z]+$', 'a' * 100))
+
     def test_a_word_is_looked_for_in_any_value(self):
         self.assertFalse(self.has_limit('end', 'x' * 900_000))
 

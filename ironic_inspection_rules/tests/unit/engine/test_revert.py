@@ -65,6 +65,18 @@ class RevertTestCase(base.TestCase):
                          roots['node']['extra'])
         self.assertEqual('clean', roots['ports'][0]['extra']['a'])
 
+    def test_undoing_is_in_the_order_of_actions_and_rules(self):
+        first, second, third = (
+            {'op': 'set-attribute', 'args': ['/extra/a', 5, value]}
+            for value in ('one', 'two', 'three'))
+        roots, _traces = self.run_rules(
+            {'conditions': [NEVER], 'actions': [first, second]})
+        self.assertEqual('two', roots['node']['extra']['a'])
+        roots, _traces = self.run_rules(
+            {'conditions': [NEVER], 'actions': [second]},
+            {'conditions': [NEVER], 'actions': [third]})
+        self.assertEqual('three', roots['node']['extra']['a'])
+
     def test_a_cleanup_value_that_is_not_to_be_used_is_refused(self):
         action = {'op': 'set-attribute', 'args': ['/extra/a', 5, 'clean'],
                   'revert': False}

@@ -15,6 +15,7 @@
 import traceback
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import plugin
@@ -66,11 +67,12 @@ class RunTestCase(base.TestCase):
                 [True, False] if explain else [True],
                 [trace.matched for trace in outcome.traces])
 
-    def run_rules(self, *rules, scope=None, explain=False):
+    def run_rules(self, *rules, scope=None, explain=False,
+                  limits=budget.MAIN):
         plans = [compiler.compile_rule(model.Rule.from_mapping(
             {'uuid': f'rule-{number}', **rule}), self.ops)
             for number, rule in enumerate(rules)]
-        return runner.run(plans, self.target, scope, explain)
+        return runner.run(plans, self.target, scope, explain, limits=limits)
 
     def matched(self, outcome):
         return [trace.rule.uuid for trace in outcome.traces if trace.matched]
@@ -84,6 +86,25 @@ class RunTestCase(base.TestCase):
         self.assertEqual(['rule-0', 'rule-1', 'rule-2'],
                          self.matched(outcome))
         self.assertTrue(outcome.keeps_changes)
+
+    def test_what_is_audited_takes_nothing_from_others(self):
+        many = list(range(600))
+        log = {'op': 'log', 'args': ['{item}'], 'loop': many}
+        conditions = [{'op': 'ge', 'args': ['{item}', 0], 'loop': many,
+                       'multiple': 'all'}]
+        limits = budget.Limits(operations=1000)
+        enforced = {'actions': [log]}
+        self.assertIsNotNone(
+            self.run_rules(enforced, enforced, limits=limits).error)
+        for audited in ({'actions': [log]},
+                        {'conditions': conditions,
+                         'actions': [{'op': 'log', 'args': ['x']}]}):
+            for explain in (False, True):
+                outcome = self.run_rules(
+                    {**audited, 'mode': 'audit'}, enforced, explain=explain,
+                    limits=limits)
+                self.assertIsNone(outcome.error)
+                self.assertIsNone(outcome.audited[0].error)
 
     def test_some_rules_are_decided_before_the_first_action(self):
         outcome = self.run_rules(

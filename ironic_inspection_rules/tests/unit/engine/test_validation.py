@@ -59,6 +59,39 @@ rules = st.fixed_dictionaries(
         'x~y/z': fuzz.plain})
 
 
+class InspectorRuleTestCase(base.TestCase):
+
+    def test_it_is_one_problem_that_names_the_way_out(self):
+        for old in ({'actions': [{'action': 'fail'}]},
+                    {'actions': [5, {'action': 'fail'}]},
+                    {'conditions': [{'op': 'is-empty', 'field': 'x'}],
+                     'nonsense': 1}):
+            problem, = validation.validate(
+                old, registry.installed())
+            self.assertIn('rule of ironic-inspector: run '
+                          '"ironic-inspection-rules convert"',
+                          problem.message)
+
+    def test_others_are_none(self):
+        for other in ({}, 5, {'actions': [{'op': 'fail'}]}, {'actions': 5},
+                      {'conditions': [{'op': 'eq', 'args': ['field', 1]}]}):
+            self.assertFalse(validation.is_old(other))
+
+
+class NumbersTestCase(base.TestCase):
+
+    def test_numbers_that_json_lacks_are_told_with_their_places(self):
+        problems = validation.validate({
+            'vars': {'most': float('inf')},
+            'conditions': [{'op': 'gt', 'args': {
+                'values': [1, {'a/b': float('nan')}]}}],
+            'actions': [LOG]}, registry.installed())
+        self.assertEqual(
+            {'/vars/most', '/conditions/0/args/values/1/a~1b'},
+            {each.pointer for each in problems
+             if each.message == 'must be a finite number'})
+
+
 class ParseTestCase(base.TestCase):
 
     def parse(self, **fields):

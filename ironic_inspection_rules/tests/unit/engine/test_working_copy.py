@@ -52,9 +52,11 @@ class ConfirmedTestCase(base.TestCase):
              ('node', '/properties/capabilities/c', 'd')],
             [(each.object, each.path, each.value)
              for each in target.journal.confirmed])
+        self.assertTrue(all(each.before == each.value
+                            for each in target.journal.confirmed))
         self.assertEqual([], target.journal.changes)
 
-    def test_what_a_sensitive_rule_has_set_is_not_noted(self):
+    def test_what_a_sensitive_rule_has_set_does_not_show(self):
         target = make(node={'extra': {}})
         target.journal.enter(True, sensitive=True)
         target.set('node', ('extra', 'size'), 1)
@@ -65,7 +67,10 @@ class ConfirmedTestCase(base.TestCase):
         target.set('node', ('extra', 'size'), 1)
         trait.AddTrait()(target, 'CUSTOM_A')
 
-        self.assertEqual([], target.journal.confirmed)
+        self.assertEqual(
+            [('node', '/******', '******')], list(dict.fromkeys(
+                (each.object, each.path, each.value)
+                for each in target.journal.confirmed)))
 
     def test_only_so_many_are_noted(self):
         target = make(node={'extra': {'size': 1}})

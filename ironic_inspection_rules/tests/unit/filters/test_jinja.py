@@ -11,6 +11,7 @@
 # under the License.
 """Filters do what those of Jinja2 and Ansible do, for any values."""
 
+import datetime
 import functools
 import itertools
 import math
@@ -48,6 +49,15 @@ def ours(expression, **data):
     except exceptions.OperationError:
         return exceptions.OperationError
     return _NOTHING if isinstance(value, template.Missing) else value
+
+
+def refused(expression):
+    """Return the class of the error with which a rule is refused."""
+    try:
+        template.compile_value(f'{{{expression}}}')
+    except exceptions.OperationError as exc:
+        return type(exc)
+    return None
 
 
 @functools.cache
@@ -117,7 +127,13 @@ CASES = {
         ('sort(reverse=true)', st.lists(words), _NONE),
         ("sort(reverse=true, attribute='in.n')", st.lists(deep), _NONE)],
     'map': [("map(attribute='n')", st.lists(dicts), _NONE),
-            ("map(attribute='in.n')", st.lists(deep), _NONE)],
+            ("map(attribute='in.n')", st.lists(deep), _NONE),
+            ("map(attribute='w', default=7)", st.lists(
+                st.one_of(dicts, st.just({}))), _NONE),
+            ("map('upper')", st.lists(words), _NONE),
+            ("map('round', 1)", st.lists(numbers), _NONE),
+            ("map('replace', 'a', plugin_data.a)", st.lists(words), words),
+            ("map('default', plugin_data.a, true)", st.lists(words), words)],
     **{name: [
         (f"{name}('{op}', plugin_data.a)", st.lists(st.integers(-3, 3)),
          st.integers(-3, 3)) for op in ('eq', 'ne', 'lt', 'le', 'gt', 'ge')]
@@ -128,6 +144,26 @@ CASES = {
           for op in ('ne', 'lt', 'le', 'gt', 'ge')]]
        for name in ('selectattr', 'rejectattr')},
 }
+
+# What Jinja2 has no filter for, and how it is said there.
+_mappings = st.dictionaries(words, grammar.values, max_size=5)
+OTHERWISE = [
+    ('plugin_data.v | keys', 'plugin_data.v.keys() | list', _mappings,
+     _NONE),
+    ('plugin_data.v | values', 'plugin_data.v.values() | list', _mappings,
+     _NONE),
+    ('plugin_data.v | get("n")', 'plugin_data.v["n"]',
+     st.one_of(dicts, st.just({})), _NONE),
+    ('plugin_data.v | get("in.n", 7)', 'plugin_data.v["in"]["n"]', deep,
+     _NONE),
+    ('plugin_data.v | get(1)', 'plugin_data.v[1]', st.lists(words), _NONE),
+    ('plugin_data.v | get(plugin_data.a)', 'plugin_data.v[plugin_data.a]',
+     _mappings, words),
+    *[(f'plugin_data.v | {name}(plugin_data.a)',
+       f'plugin_data.v {sign} plugin_data.a', numbers, numbers)
+      for name, sign in (('add', '+'), ('subtract', '-'), ('multiply', '*'),
+                         ('divide', '/'))],
+]
 
 
 class JinjaTestCase(base.TestCase):
@@ -193,12 +229,73 @@ class JinjaTestCase(base.TestCase):
             if not expression.startswith('nothing'):
                 ours(f'plugin_data.v | {expression}', v=value, a=1, b=2)
 
-    def test_numbers_without_end_are_no_whole_numbers(self):
+    def test_what_is_equal_stays_in_order(self):
+        data = [{'n': number, 'at': at} for at, number in enumerate(
+            [1, 2, 1, 2, 1])]
+        for reverse in ('false', 'true'):
+            expression = (f"plugin_data.x | sort(attribute='n', "
+                          f"reverse={reverse}) | map(attribute='at')")
+            self.assertEqual(jinja(expression, x=data),
+                             ours(expression, x=data))
+
+    def test_numbers_are_finite(self):
+        filters = ('int', 'float', 'round', 'abs', 'add(1)', 'divide(2)',
+                   "tier([[0, 'a']])")
         for number in (math.inf, -math.inf, math.nan):
+            for each in filters:
+                self.assertIs(exceptions.OperationError,
+                              ours(f'plugin_data.v | {each}', v=number))
+        for values in ([1e308, 1e308], [math.inf]):
             self.assertIs(exceptions.OperationError,
-                          ours('plugin_data.v | int', v=number))
-            self.assertEqual(repr(number),
-                             repr(ours('plugin_data.v | float', v=number)))
+                          ours('plugin_data.v | sum', v=values))
+
+    def test_what_jinja_says_otherwise(self):
+        for case in OTHERWISE:
+            self.check_otherwise(*case)
+
+    def check_otherwise(self, expression, said, values, arguments):
+        @_settings
+        @hypothesis.given(values, arguments)
+        def check(value, a):
+            expected = jinja(said, v=value, a=a)
+            if isinstance(expected, float) and not math.isfinite(expected):
+                expected = exceptions.OperationError
+            self.assertEqual(repr(expected),
+                             repr(ours(expression, v=value, a=a)),
+                             (expression, value, a))
+
+        check()
+
+    @fuzz.settings
+    @hypothesis.given(_mappings)
+    def test_dict2items_is_that_of_ansible(self, mapping):
+        for call, key, value in (
+                ('dict2items', 'key', 'value'),
+                ("dict2items(key_name='file', value_name='path')",
+                 'file', 'path')):
+            self.assertEqual(
+                repr([{key: each, value: mapping[each]} for each in mapping]),
+                repr(ours(f'plugin_data.v | {call}', v=mapping)))
+        self.assertIs(exceptions.OperationError,
+                      ours('plugin_data.v | dict2items', v=[mapping]))
+
+    @fuzz.settings
+    @hypothesis.given(st.datetimes(), st.sampled_from(
+        ['%m/%d/%Y', '%Y%m%d', '%d.%m.%Y %H:%M', '%Y-%j', '100%% %d %b %Y']))
+    def test_date_reads_what_was_written(self, moment, written):
+        hypothesis.assume(moment.year >= 1000)
+        read = datetime.datetime.strptime(moment.strftime(written), written)
+        self.assertEqual(
+            (read if '%H' in written else read.date()).isoformat(),
+            ours(f"plugin_data.v | date('{written}')",
+                 v=moment.strftime(written)))
+
+    def test_a_date_has_a_format_of_python(self):
+        for written in ('%Q', '%'):
+            self.assertIs(exceptions.OperationError, refused(
+                f"plugin_data.v | date('{written}')"))
+        self.assertIs(exceptions.OperationError,
+                      refused('plugin_data.v | date(plugin_data.a)'))
 
 
 for _name in CASES:

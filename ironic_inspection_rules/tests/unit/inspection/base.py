@@ -22,7 +22,7 @@ from ironic_inspection_rules.db import run as db_run
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.inspection import keeping
-from ironic_inspection_rules.ruleset import repository
+from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.runs import statistics
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base

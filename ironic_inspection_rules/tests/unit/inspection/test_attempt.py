@@ -23,6 +23,7 @@ from ironic_inspection_rules.queue import checkpoints
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
+from ironic_inspection_rules.runs import recorder
 from ironic_inspection_rules.tests.unit.inspection import base
 
 MARK = ('extend-attribute', ['/extra/marks', 'x'])
@@ -47,7 +48,8 @@ class DeliveryTestCase(base.GlueTestCase):
         self.plugin_data = {'fresh': True}
         self.task.node.refresh()
         saved = checkpoints.Checkpoints(self.queue, self.request)
-        with attempt.attempt_scope(saved):
+        with attempt.attempt_scope(attempt.Attempt(
+                recorder.Run(recorder.INSPECTION), saved)):
             try:
                 for phase in phases:
                     phase(self.task, {}, self.plugin_data)
@@ -182,13 +184,15 @@ class DeliveryTestCase(base.GlueTestCase):
 class NoDeliveryTestCase(base.GlueTestCase):
 
     def test_without_a_request_nothing_is_saved(self):
-        current = attempt.current()
+        self.assertIsNone(attempt.current())
+        current = attempt.NullAttempt(recorder.Run(recorder.INSPECTION))
         self.assertFalse(current.has_checkpoint('main'))
         self.assertIsNone(current.checkpoint('main', None, {}, {}, None))
 
     def test_a_lost_database_is_left_to_ironic(self):
         def lose():
-            with attempt.current().guard():
+            with attempt.NullAttempt(
+                    recorder.Run(recorder.INSPECTION)).guard():
                 raise db_exc.DBConnectionError()
         self.assertRaises(db_exc.DBConnectionError, lose)
 

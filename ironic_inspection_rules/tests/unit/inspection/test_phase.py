@@ -12,8 +12,10 @@
 
 """Phases of rules on a node in a real database."""
 
+import fixtures
 from ironic.common import exception as ironic_exception
 
+from ironic_inspection_rules.inspection import attempt
 from ironic_inspection_rules.inspection import phase
 from ironic_inspection_rules.runs import recorder
 from ironic_inspection_rules.tests.unit.inspection import base
@@ -57,11 +59,36 @@ class PhaseRunnerTestCase(base.GlueTestCase):
         stored.refresh = asked.append
         runner = phase.PhaseRunner(stored)
         for _inspection in range(2):
-            with recorder.in_run(recorder.Run(recorder.INSPECTION)) as run:
+            run = recorder.Run(recorder.INSPECTION)
+            with attempt.in_scope(attempt.NullAttempt(run)):
                 runner.preprocess(self.task, {}, {})
                 run.run_rules(1)
                 runner.apply(self.task, {}, {}, 'main')
         self.assertEqual(2, len(asked))
+
+    def test_rules_see_what_was_stored_before(self):
+        reads = base.rule(('set-attribute', [
+            '/extra/before', '{previous.inventory.memory | default(0)}']))
+        read = []
+
+        def stored(node, context):
+            read.append(node.uuid)
+            raise ironic_exception.NodeInventoryNotFound(node=node.uuid)
+
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.drivers.modules.inspect_utils.get_inspection_data',
+            stored))
+        self.inspect(base.rule(('set-attribute', ['/extra/a', 1])))
+        self.assertEqual([], read)
+        self.inspect(reads)
+        self.assertEqual(0, self.stored_node().extra['before'])
+        self.assertEqual({self.task.node.uuid}, set(read))
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.drivers.modules.inspect_utils.get_inspection_data',
+            lambda node, context: {'inventory': {'memory': 7},
+                                   'plugin_data': {}}))
+        self.inspect(reads)
+        self.assertEqual(7, self.stored_node().extra['before'])
 
     def test_the_trace_is_kept_by_phase(self):
         self.inspect(base.rule(('log', ['hello']), phase='preprocess',
@@ -206,11 +233,16 @@ class PhaseRunnerTestCase(base.GlueTestCase):
         self.inspect(rule)
         self.assertEqual({'ran': 1}, self.stored_node().extra)
 
-    def test_phases_of_later_ironics_are_left_alone(self):
+    def test_unknown_phases_are_an_error(self):
         runner = phase.PhaseRunner(base.rules(
             base.rule(('set-attribute', ['/extra/ran', 1]))))
 
-        runner.apply(self.task, {}, self.plugin_data, 'cleaning')
+        for name in ('cleaning', 'early', 'mian'):
+            error = self.assertRaises(
+                ironic_exception.HardwareInspectionFailure, runner.apply,
+                self.task, {}, self.plugin_data, name)
+            self.assertIn('must be one of preprocess, main, not '
+                          f'"{name}"', str(error))
 
         self.assertEqual({}, self.stored_node().extra)
 

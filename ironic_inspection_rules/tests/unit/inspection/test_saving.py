@@ -34,7 +34,8 @@ class SavingTestCase(base.GlueTestCase):
             enabled_hardware_types=['fake-hardware', 'manual-management'],
             enabled_boot_interfaces=['fake', 'pxe'],
             enabled_power_interfaces=['fake', 'agent'],
-            enabled_management_interfaces=['fake', 'noop'])
+            enabled_management_interfaces=['fake', 'noop'],
+            enabled_vendor_interfaces=['fake', 'no-vendor'])
 
 
 class DeadlockTestCase(SavingTestCase):

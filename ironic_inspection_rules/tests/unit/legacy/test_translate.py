@@ -101,13 +101,6 @@ class ParseTestCase(base.TestCase):
         self.assertEqual({'name': 'a', 'value': None},
                          rule.actions[0]['args'])
 
-    def test_old_rules_are_known_from_new_ones(self):
-        self.assertTrue(translate.is_old({'actions': [ACTION]}))
-        self.assertTrue(translate.is_old(
-            {'conditions': [{'field': 'x', 'op': 'is-empty'}]}))
-        for other in ({}, 5, {'actions': [{'op': 'fail'}]}, {'actions': 5}):
-            self.assertFalse(translate.is_old(other))
-
 
 class RestoreTestCase(base.TestCase):
 

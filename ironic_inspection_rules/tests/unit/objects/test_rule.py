@@ -33,7 +33,7 @@ from ironic_inspection_rules.tests.unit import base
 
 # Raise VERSION when the fields or the remotable methods change, then put the
 # new fingerprint here.
-FINGERPRINT = '1.2-c6721c067add5c7a374a0c6e466c2e16'
+FINGERPRINT = '1.3-8ca3a33cbddd152fa445b718ff0dcda0'
 UUID = '11111111-1111-4111-8111-111111111111'
 
 
@@ -137,7 +137,7 @@ class RuleTestCase(base.IronicTestCase):
     def test_a_pinned_release_stores_the_version_it_can_read(self):
         self.config(pin_release_version='35.0')
 
-        self.assertEqual('1.2', self.make().VERSION)
+        self.assertEqual('1.3', self.make().VERSION)
 
     def test_the_mode_is_stored(self):
         rule = self.make(mode='off')
@@ -178,7 +178,7 @@ class OlderServiceTestCase(base.IronicTestCase):
         enforced, off = self.make(), self.make(mode='off')
 
         self.assertEqual(
-            ['1.0', '1.2'],
+            ['1.0', '1.3'],
             [db_api.get_rule_by_uuid(rule.uuid).version
              for rule in (enforced, off)])
 
@@ -188,7 +188,7 @@ class OlderServiceTestCase(base.IronicTestCase):
 
         found = rule_object.Rule.get_by_uuid(self.context, UUID)
 
-        self.assertEqual(('enforce', '1.2'), (found.mode, found.VERSION))
+        self.assertEqual(('enforce', '1.3'), (found.mode, found.VERSION))
 
     def test_what_it_sends_is_enforced(self):
         primitive = rule_object.Rule(uuid=UUID).obj_to_primitive('1.0')
@@ -196,7 +196,7 @@ class OlderServiceTestCase(base.IronicTestCase):
         found = object_base.IronicObjectSerializer().deserialize_entity(
             self.context, primitive)
 
-        self.assertEqual(('enforce', '1.2'), (found.mode, found.VERSION))
+        self.assertEqual(('enforce', '1.3'), (found.mode, found.VERSION))
 
 
 class OverTheWire:

@@ -17,11 +17,11 @@ import pathlib
 import fixtures
 from osc_lib import exceptions as osc_exceptions
 
-from ironic_inspection_rules.offline import machine_test
+from ironic_inspection_rules.machine import machine_file
 from ironic_inspection_rules.osc import inspection_data
-from ironic_inspection_rules.ruleset import machine
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.osc import fakes
+from ironic_inspection_rules.trial import machine_test
 
 UUIDS = [f'9f6c1d0e-7b3a-4d52-8c11-0e5f4a3b2c1{digit}' for digit in '0123']
 NODES = [{'uuid': uuid, 'name': name} for uuid, name
@@ -64,11 +64,29 @@ class ExportInspectionDataTestCase(base.TestCase):
              f'_up-{UUIDS[2]}.json'}, set(self.texts()))
         paths = machine_test.find_inventories([str(self.directory)])
         self.assertEqual([{'kept': 1}, {'kept': 2}, {'kept': 0}], [
-            machine.load(path).plugin_data for path in paths])
+            machine_file.load(path).plugin_data for path in paths])
         self.assertIn('3 inventories', self.app.stdout.getvalue())
-        self.assertIn('Without a stored inventory: 1 node\n',
+        self.assertIn('Without an inventory: 1 node\n',
                       self.app.stderr.getvalue())
         self.assertEqual({'deep'}, set(os.listdir(self.scratch)))
+
+    def test_of_a_machine_that_failed_the_kept_data_are_written(self):
+        runs = f'/nodes/{UUIDS[3]}/inspection_runs'
+        self.ironic.routes['GET', runs] = (200, {'inspection_runs': [
+            {'uuid': 'r', 'result': 'failed'}]})
+        self.ironic.routes['GET', f'{runs}/r'] = (200, {
+            'inventory': {'hostname': 'new'}, 'plugin_data': {'kept': 3}})
+        # One that passed, and one of which nothing is kept.
+        for number, result in ((0, 'ok'), (1, 'failed')):
+            runs = f'/nodes/{UUIDS[number]}/inspection_runs'
+            self.ironic.routes['GET', runs] = (200, {'inspection_runs': [
+                {'uuid': 'r', 'result': result}]})
+            self.ironic.routes['GET', f'{runs}/r'] = (200, {
+                'inventory': None, 'plugin_data': None})
+        self.export()
+        self.assertEqual({'hostname': 'new'}, machine_file.load(
+            str(self.directory / 'new.json')).inventory)
+        self.assertIn('4 inventories', self.app.stdout.getvalue())
 
     def test_filters_reach_ironic(self):
         self.export('resource_class=baremetal')

@@ -80,7 +80,8 @@ class RunTestCase(CommandTestCase):
         self.assertEqual(['/nodes/one/inspection_runs',
                           '/nodes/one/inspection_runs/r'], self.paths())
         shown = dict(zip(names, values, strict=True))
-        self.assertEqual('a (big)', shown['main'].human_readable())
+        self.assertEqual('a (big)\n  it changed nothing',
+                         shown['main'].human_readable())
         self.assertEqual(WHOLE['phases']['main'],
                          shown['main'].machine_readable())
         self.assertNotIn('links', shown)
@@ -129,6 +130,24 @@ class ExplainTestCase(CommandTestCase):
         self.assertEqual(list(story.of_run(WHOLE)),
                          self.app.stdout.getvalue().splitlines())
         self.assertEqual('/nodes/one/inspection_runs/r', self.paths()[-1])
+
+    def test_a_rule_is_told_of(self):
+        self.answer({'rule': {'uuid': 'a'}, 'run': test_story.RUN,
+                     'mode': 'enforce', 'matched': False, 'conditions': [],
+                     'changes': [], 'error': None, 'decided_again': False,
+                     'reason': None})
+        self.run_command(inspection_run.ExplainInspection, 'one', '--rule',
+                         'a')
+        self.assertEqual('rule a did not match',
+                         self.app.stdout.getvalue().splitlines()[0])
+
+    def test_that_nobody_set_it_is_a_sentence(self):
+        self.baremetal.answers = [(404, {'error_message': {
+            'faultstring': 'No rule has set it.'}})]
+        error = self.assertRaises(
+            osc_exceptions.CommandError, self.run_command,
+            inspection_run.ExplainInspection, 'one', '--path', '/extra/x')
+        self.assertEqual('No rule has set it.', str(error))
 
     def test_one_thing_is_asked_at_a_time(self):
         self.assertRaises(SystemExit, self.explain, '--path', '/extra/a',

@@ -23,7 +23,8 @@ RUN = {'uuid': 'r', 'created_at': 'today', 'event': 'inspection',
 ANSWER = {**CHANGE, 'rule': RULE, 'revision': 3, 'phase': 'main',
           'conditions': [{'op': 'eq', 'result': True,
                           'reason': 'values=(1, 1)'}],
-          'run': RUN, 'still_holds': True, 'sensitive_rules': []}
+          'run': RUN, 'current': True, 'current_value': None,
+          'sensitive_rules': []}
 
 
 def phase(**fields):
@@ -84,9 +85,19 @@ class PhaseTestCase(base.TestCase):
 
     def test_rules_are_told_with_their_changes(self):
         self.assertEqual(
-            ['undone: b', 'a (big)', '  /extra/rack: null → "a1"'],
-            self.lines(rules=[{**RULE, 'changes': [CHANGE]}],
+            ['undone: b', 'a (big)', '  because eq: true (values=(1, 1))',
+             '  /extra/rack: null → "a1"'],
+            self.lines(rules=[{**RULE, 'changes': [CHANGE],
+                               'conditions': ANSWER['conditions']}],
                        reverted=[{'uuid': 'b'}]))
+
+    def test_a_match_that_changed_nothing_says_so(self):
+        self.assertEqual(['a (big)', '  it changed nothing'],
+                         self.lines(rules=[{**RULE, 'changes': []}]))
+        self.assertEqual(
+            ['a (big)', '  /extra/rack: "a1", as it was already'],
+            self.lines(rules=[{**RULE, 'changes': [], 'confirmed': [
+                {**CHANGE, 'before': 'a1'}]}]))
 
     def test_an_audit_rule_would_do_so(self):
         self.assertEqual(
@@ -121,9 +132,54 @@ class AnswerTestCase(base.TestCase):
                          self.lines(conditions=[])[-1])
 
     def test_a_value_that_was_changed_since_is_said_to_be(self):
-        self.assertIn('changed it since', self.lines(still_holds=False)[-1])
-        self.assertEqual(self.lines(), self.lines(still_holds=None))
+        self.assertIn('Now it is "b7": something else has changed it since',
+                      self.lines(current=False, current_value='b7')[-1])
+        self.assertEqual(self.lines(), self.lines(current=None))
+
+    def test_of_a_sensitive_rule_only_its_uuid_is_told(self):
+        self.assertEqual(
+            ['set by the sensitive rule s; what it does is not told',
+             'in run r of today (inspection, ok)'],
+            self.lines(**dict.fromkeys(CHANGE), rule={
+                'uuid': 's', 'description': None, 'revision': None}))
 
     def test_sensitive_rules_that_ran_later_are_named(self):
         self.assertIn('not recorded: x, y',
                       self.lines(sensitive_rules=['x', 'y'])[-1])
+
+
+class RuleTestCase(base.TestCase):
+
+    def lines(self, **fields):
+        return list(story.of_rule({
+            'rule': RULE, 'run': RUN, 'mode': 'enforce', 'matched': False,
+            'conditions': [{'op': 'eq', 'result': False,
+                            'reason': 'values=[1, 2]'}],
+            'changes': [], 'error': None, 'decided_again': True,
+            'reason': None, **fields}))
+
+    def test_why_it_did_not_match_is_told(self):
+        self.assertEqual(
+            ['rule a (big) did not match',
+             'in run r of today (inspection, ok)',
+             'Decided again, on the data of that run and the node as it is '
+             'now:', 'because eq: false (values=[1, 2])'], self.lines())
+
+    def test_so_is_what_it_did(self):
+        self.assertEqual(
+            ['rule a (big) matched', 'in run r of today (inspection, ok)',
+             'because eq: undecided', '/extra/rack: null → "a1"'],
+            self.lines(matched=True, decided_again=False, changes=[CHANGE],
+                       conditions=[{'op': 'eq', 'result': None,
+                                    'reason': None}]))
+
+    def test_a_match_that_changed_nothing_says_so(self):
+        self.assertEqual('it changed nothing', self.lines(
+            matched=True, decided_again=False)[-1])
+
+    def test_what_kept_it_from_running_comes_last(self):
+        self.assertEqual(
+            ['Its mode is "audit": nothing of this was carried out.',
+             'would fail: too small', 'Why is not known.'],
+            self.lines(mode='audit', error='too small',
+                       reason='Why is not known.')[-3:])

@@ -46,7 +46,10 @@ class NameTestCase(base.TestCase):
             'sys.modules', {**sys.modules, self.module.__name__:
                             self.module}))
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.patches.name.release', lambda: '40.0.0'))
+            'ironic_inspection_rules.patches.name.release',
+            lambda: self.release))
+        self.release = '39.0.2.dev7'
+        name._warn_of_untried.cache_clear()
 
     def name(self, path, *parameters, **more):
         return name.Name(self.module.__name__, path, 'it is off',
@@ -105,7 +108,7 @@ class NameTestCase(base.TestCase):
             exceptions.UnsupportedIronic, name.check,
             [self.name('moved'), self.name('Owner'), self.name('gone')])
         self.assertEqual(
-            'Ironic 40.0.0 cannot be extended: '
+            'Ironic 39.0.2.dev7 cannot be extended: '
             'ironic_of_this_test.moved is not there, and without it it is '
             'off; ironic_of_this_test.gone is not there, and without it it '
             'is off', str(error))
@@ -114,6 +117,32 @@ class NameTestCase(base.TestCase):
         log = self.useFixture(fixtures.FakeLogger(level=logging.WARNING))
         name.check([self.name('moved', required=False), self.name('Owner')])
         self.assertEqual(
-            'This Ironic, 40.0.0, is not one that is supported: '
+            'This Ironic, 39.0.2.dev7, is not one that is supported: '
             'ironic_of_this_test.moved is not there. Without it it is off.\n',
             log.output)
+
+    def test_a_newer_ironic_with_all_names_gets_one_warning(self):
+        self.release = '40.0.0'
+        log = self.useFixture(fixtures.FakeLogger(level=logging.WARNING))
+        name.check([self.name('Owner')])
+        name.check([self.name('function')])
+        self.assertEqual(
+            'Ironic 40.0.0 is newer than 39.0.0, the newest that inspection '
+            'rules have been tried on. All names that they need are there.\n',
+            log.output)
+
+    def test_a_newer_ironic_without_a_name_is_refused(self):
+        self.release = '40.0.0'
+        log = self.useFixture(fixtures.FakeLogger(level=logging.WARNING))
+        error = self.assertRaises(exceptions.UnsupportedIronic, name.check,
+                                  [self.name('moved')])
+        self.assertIn('Ironic 40.0.0 cannot be extended: '
+                      'ironic_of_this_test.moved is not there', str(error))
+        self.assertEqual('', log.output)
+
+    def test_an_older_ironic_is_refused(self):
+        self.release = '34.0.0'
+        error = self.assertRaises(exceptions.UnsupportedIronic, name.check, [])
+        self.assertEqual(
+            'Ironic 34.0.0 cannot be extended: it is older than 35, the '
+            'oldest that is supported', str(error))

@@ -21,9 +21,10 @@ import pkgutil
 from ironic_inspection_rules import patches
 from ironic_inspection_rules.patches import name
 from ironic_inspection_rules.patches import names
+from ironic_inspection_rules.patches import stock_engine
 from ironic_inspection_rules.tests.unit import base
 
-ALL = {*names.OF_API, *names.OF_CONDUCTOR}
+ALL = {*names.OF_API, *names.OF_CONDUCTOR, *stock_engine.NAMES}
 
 
 class NamesTestCase(base.IronicTestCase):

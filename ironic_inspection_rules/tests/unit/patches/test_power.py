@@ -10,8 +10,8 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
-import contextlib
 import inspect
+import types
 
 import fixtures
 from ironic.drivers.modules.inspector import agent
@@ -34,30 +34,24 @@ class PowerTestCase(base.IronicTestCase):
             self.useFixture(fixtures.MonkeyPatch(
                 name, lambda interface, task: self.seen.append(task)))
 
-    @contextlib.contextmanager
-    def turn(self):
-        self.seen.append('turn begins')
-        yield
-        self.seen.append('turn ends')
-
     def test_all_power_ons_for_inspection_lead_through_here(self):
         for start in (agent.AgentInspect._start_managed_inspection,
                       agent.AgentInspect._start_unmanaged_inspection):
             self.assertIn('self._power_on_or_reboot(task)',
                           inspect.getsource(start))
 
-    def test_a_machine_is_powered_on_in_its_turn(self):
-        power.around_power_on(self.turn)
-        interface.Common._power_on_or_reboot(None, 'machine')
-        self.assertEqual(['turn begins', 'machine', 'turn ends'], self.seen)
+    def replace(self):
+        power.replace_power_on(self.seen.append)
 
-    def test_pacing_twice_is_pacing_once(self):
+    def test_a_machine_is_powered_on_later(self):
+        machine = types.SimpleNamespace(node=types.SimpleNamespace(uuid='1'))
         for _time in range(2):
-            power.around_power_on(self.turn)
-        interface.Common._power_on_or_reboot(None, 'machine')
-        self.assertEqual(3, len(self.seen))
+            self.replace()
+        interface.Common._power_on_or_reboot(None, machine)
+        self.assertEqual(['1'], self.seen)
+        power.power_on(machine)
+        self.assertEqual(['1', machine], self.seen)
 
     def test_a_pace_that_cannot_be_kept_is_refused(self):
         del interface.Common._power_on_or_reboot
-        self.assertRaises(exceptions.Invalid, power.around_power_on,
-                          self.turn)
+        self.assertRaises(exceptions.Invalid, self.replace)

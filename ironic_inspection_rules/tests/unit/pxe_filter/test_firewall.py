@@ -31,6 +31,16 @@ ADMISSION = admission.Admission(
 LEASE = 3.0
 
 
+class Counted(frozenset):
+    """Addresses; counts how often somebody goes through them."""
+
+    passes = 0
+
+    def __sub__(self, other):
+        Counted.passes += 1
+        return Counted(super().__sub__(other))
+
+
 class ContractMixin:
     """What a firewall does, with the fake kernel and with the real one.
 
@@ -74,6 +84,19 @@ class ContractMixin:
             {'leader': {self.interface}, 'unknown': {self.interface},
              'whitelist': ADMISSION.allowlist,
              'blacklist': ADMISSION.denylist}, self.sets())
+
+    def test_a_round_without_a_change_goes_through_no_address(self):
+        self.firewall.install()
+        machines = admission.Machines(Counted(ADMISSION.denylist),
+                                      Counted(ADMISSION.allowlist))
+        passes = []
+        for _round in range(2):
+            self.firewall.update(
+                admission.decide(machines, True, True), LEASE)
+            passes.append(Counted.passes)
+        self.assertEqual(ADMISSION.denylist, self.sets()['blacklist'])
+        self.assertLess(0, passes[0])
+        self.assertEqual(passes[0], passes[1])
 
     def test_update_with_no_time_left_blocks(self):
         self.firewall.install()

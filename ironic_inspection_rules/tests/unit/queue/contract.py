@@ -85,6 +85,15 @@ class QueueContract:
                          (again.uuid, again.state, again.attempts,
                           again.worker))
 
+    def test_who_gave_a_request_back_holds_it_no_longer(self):
+        self.put()
+        given = self.take('w1')
+        self.queue.retry(given, 5)
+        self.assertEqual({given.delivery}, self.queue.heartbeat([given]))
+        for attempt in (lambda: self.queue.begin(given, state.PROCESSING),
+                        lambda: self.queue.consume(given)):
+            self.assertRaises(exceptions.LeaseLost, attempt)
+
     def test_who_lost_the_lease_cannot_touch_the_request(self):
         self.put()
         lost = self.take('w1')
@@ -136,6 +145,29 @@ class QueueContract:
                          self.queue.heartbeat([lost, kept, taken]))
         self.assertEqual(set(), self.queue.heartbeat([]))
 
+    def test_a_clock_that_was_set_back_delays_nothing(self):
+        put = self.put()
+        self.pass_time(-86400)
+        self.assertEqual(put.uuid, self.queue.get('w1').uuid)
+        self.pass_time(-86400)
+        self.assertEqual(put.uuid, self.queue.get('w2').uuid)
+
+    def test_a_clock_that_is_corrected_takes_nothing_away(self):
+        self.put()
+        self.queue.get('w1')
+        self.pass_time(-LEASE / 2)
+        self.assertIsNone(self.queue.get('w2'))
+
+    def test_trouble_of_the_surroundings_is_no_attempt(self):
+        self.put()
+        for failures in range(1, 4):
+            got = self.queue.get('w1')
+            self.queue.begin(got, state.PROCESSING)
+            self.queue.retry(got, 0, 'read only', of_surroundings=True)
+            found = self.queue.find(got.uuid)
+            self.assertEqual((0, failures),
+                             (found.attempts, found.lock_failures))
+
     def test_a_consumed_request_is_finished(self):
         self.put()
         request = self.take()
@@ -183,7 +215,7 @@ class QueueContract:
 
     def test_new_data_have_the_whole_time_to_lock_the_node(self):
         node_uuid = self.put(mark='first').node_uuid
-        self.queue.retry(self.queue.get('w1'), 5, node_locked=True)
+        self.queue.retry(self.queue.get('w1'), 5, of_surroundings=True)
         self.assertEqual(1, self.queue.find_open(node_uuid).lock_failures)
         self.put(mark='second')
         self.assertEqual(0, self.queue.find_open(node_uuid).lock_failures)
@@ -218,6 +250,13 @@ class QueueContract:
         for event in (queue_request.REAPPLY, queue_request.TIMEOUT):
             self.assertRaises(exceptions.RequestPending, self.put,
                               event=event)
+
+    def test_a_reapplication_replaces_no_data_that_wait(self):
+        waiting = self.put(event=queue_request.REAPPLY)
+
+        self.assertRaises(exceptions.RequestPending, self.put,
+                          event=queue_request.REAPPLY, mark='second')
+        self.assertEqual(waiting.uuid, self.queue.get('w1').uuid)
 
     def test_a_node_takes_a_new_request_when_the_last_is_done(self):
         self.put()
@@ -263,22 +302,33 @@ class QueueContract:
         held = self.take('w1')
         self.assertEqual([], self.queue.expire())
         self.pass_time(LEASE)
-        self.assertEqual([(held.uuid, NODE, 'w1', False)],
+        self.assertEqual([(held.uuid, NODE, 'w1')],
                          self.queue.expire())
         self.assertEqual([], self.queue.expire())
         self.assertRaises(exceptions.LeaseLost, self.queue.consume, held)
         self.assertEqual(held.uuid, self.queue.get('w2').uuid)
 
-    def test_a_done_request_lapses_once_in_case_its_node_is_locked(self):
+    def test_what_ended_outside_of_a_transaction_is_settled_later(self):
         self.put()
         done = self.take('w1')
         self.queue.consume(done)
         self.assertTrue(self.queue.is_held(NODE, done.delivery))
         self.pass_time(LEASE)
         self.assertFalse(self.queue.is_held(NODE, done.delivery))
-        self.assertEqual([(done.uuid, NODE, 'w1', True)],
-                         self.queue.expire())
         self.assertEqual([], self.queue.expire())
+        left, = self.queue.unsettled()
+        self.assertEqual(done.uuid, left.uuid)
+        self.assertTrue(self.queue.is_held(NODE, left.delivery))
+        self.assertEqual([], self.queue.unsettled())
+        self.pass_time(LEASE)
+        later, = self.queue.unsettled()
+        self.queue.settle(left)
+        self.pass_time(LEASE)
+        self.assertEqual(1, len(self.queue.unsettled()))
+        self.pass_time(LEASE)
+        self.queue.settle(*self.queue.unsettled())
+        self.pass_time(LEASE)
+        self.assertEqual([], self.queue.unsettled())
         self.assertEqual(state.FINISHED, self.queue.find(done.uuid).state)
 
     def test_it_is_known_which_delivery_holds_a_node(self):

@@ -45,16 +45,10 @@ class DecideTestCase(base.TestCase):
                          self.decide(event=queue_request.TIMEOUT))
 
 
-class LockDelayTestCase(base.TestCase):
-
-    def delays(self, interval, timeout, count):
-        return [decision.lock_delay(failures, interval, timeout)
-                for failures in range(count)]
+class DelayTestCase(base.TestCase):
 
     def test_it_doubles_up_to_a_limit(self):
         self.assertEqual([4.0, 8.0, 16.0, 30.0, 30.0],
-                         self.delays(4.0, 900.0, 5))
-
-    def test_it_ends(self):
-        self.assertEqual([1.0, 2.0, 4.0, None, None],
-                         self.delays(1.0, 7.0, 5))
+                         [decision.delay(failures, 4.0)
+                          for failures in range(5)])
+        self.assertEqual(30.0, decision.delay(100000, 1.0))

@@ -13,6 +13,8 @@
 import contextlib
 
 from oslo_db import exception as db_exc
+import pymysql
+import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import transaction
@@ -24,7 +26,6 @@ from ironic_inspection_rules.tests.unit.queue import base
 
 ATTEMPTS = 3
 RETRY = 2.0
-LOCK_TIMEOUT = 100.0
 
 
 class Killed(BaseException):
@@ -77,7 +78,8 @@ class DelivererTestCase(base.QueueTestCase):
         super().setUp()
         self.processor = FakeProcessor()
         self.deliverer = delivery.Deliverer(
-            self.queue, self.processor, ATTEMPTS, RETRY, LOCK_TIMEOUT)
+            self.queue, self.processor, ATTEMPTS, RETRY,
+            lambda seconds: True)
         self.request = self.queue.put('node', queue_request.CONTINUE)
 
     def deliver(self, name='w1'):
@@ -119,26 +121,77 @@ class DelivererTestCase(base.QueueTestCase):
         self.assertIs(delivery.Outcome.FINISHED, self.deliver())
         self.assertEqual((state.FINISHED, 1, None), self.outcome())
 
-    def test_a_node_that_stays_locked_ends_the_request(self):
-        self.processor.trouble['lock'] = [exceptions.NodeBusy('busy')] * 9
+    def test_a_node_that_stays_locked_is_waited_for(self):
+        self.processor.trouble['lock'] = [exceptions.NodeBusy('busy')] * 50
+        for _turn in range(50):
+            self.assertIs(delivery.Outcome.RETRIED, self.deliver())
+            base.pass_time(decision.MAX_DELAY)
+        self.assertIs(delivery.Outcome.FINISHED, self.deliver())
+        self.assertEqual((state.FINISHED, 1, None), self.outcome())
+
+    def test_trouble_of_the_surroundings_fails_no_node(self):
+        for trouble in (
+                db_exc.DBConnectionError('away'), db_exc.DBDeadlock('lost'),
+                sa.exc.TimeoutError('the pool is empty'),
+                db_exc.DBError(pymysql.err.OperationalError(
+                    1290, 'running with the --read-only option')),
+                exceptions.TemporaryFailure('coordinator'),
+                RuntimeError("can't start new thread")):
+            for step in ('lock', 'check', 'run'):
+                self.processor.trouble[step] = [trouble] * 3
+                for _turn in range(3):
+                    self.assertIs(delivery.Outcome.RETRIED, self.deliver())
+                    base.pass_time(decision.MAX_DELAY)
+        self.assertEqual({}, self.processor.failed)
+        self.assertEqual(0, self.outcome()[1])
+        self.assertIs(delivery.Outcome.FINISHED, self.deliver())
+
+    def test_a_request_is_given_back_when_the_database_is_there_again(self):
+        self.processor.trouble['run'] = [db_exc.DBConnectionError('away')]
+        retry, pauses = self.queue.retry, []
+
+        def away_twice(*args):
+            if len(pauses) < 2:
+                raise db_exc.DBConnectionError('away')
+            retry(*args)
+        self.queue.retry = away_twice
+        self.deliverer = delivery.Deliverer(
+            self.queue, self.processor, ATTEMPTS, RETRY, pauses.append)
+        self.assertIs(delivery.Outcome.RETRIED, self.deliver())
+        self.assertEqual(([RETRY] * 2, 0), (pauses, self.outcome()[1]))
+
+    def test_what_breaks_off_before_it_begins_is_bounded(self):
+        self.processor.trouble['check'] = [ValueError('surprise')] * 9
         outcomes = []
         while self.queue.find_open('node'):
             outcomes.append(self.deliver())
             base.pass_time(decision.MAX_DELAY)
-        # After 2, 4, 8, 16, 30, 30 and 30 seconds.
-        self.assertEqual([delivery.Outcome.RETRIED] * 7
+        self.assertEqual([delivery.Outcome.RETRIED] * 3
                          + [delivery.Outcome.FAILED], outcomes)
-        self.assertEqual(
-            (state.ERROR, 0, 'given up as its node stays locked: busy'),
-            self.outcome())
+        self.assertEqual(1, len(self.left()))
 
-    def test_an_attempt_ends_the_count_of_failures_to_lock(self):
-        self.processor.trouble['lock'] = [exceptions.NodeBusy('busy')] * 2
-        self.processor.trouble['run'] = [exceptions.TemporaryFailure('x')]
-        for _turn in range(3):
-            self.deliver()
-            base.pass_time(decision.MAX_DELAY)
-        self.assertEqual(0, self.queue.find_open('node').lock_failures)
+    def left(self):
+        base.pass_time(base.LEASE)
+        return [request.uuid for request in self.queue.unsettled()]
+
+    def test_a_node_that_cannot_be_failed_is_left_to_the_leader(self):
+        self.processor.finding = delivery.NodeCheck(obstacle='no way')
+        self.processor.trouble['fail'] = [ValueError('surprise')]
+        self.assertIs(delivery.Outcome.FAILED, self.deliver())
+        self.assertEqual((state.ERROR, 0, 'no way'), self.outcome())
+        self.assertEqual([self.request.uuid], self.left())
+
+    def test_a_node_that_was_failed_is_not(self):
+        self.processor.finding = delivery.NodeCheck(obstacle='no way')
+        self.deliver()
+        self.assertEqual([], self.left())
+
+    def test_a_superseded_request_leaves_its_node_alone(self):
+        self.processor.finding = delivery.NodeCheck(superseded=True)
+        self.assertIs(delivery.Outcome.FAILED, self.deliver())
+        self.assertEqual((state.ERROR, 0, queue_request.OVERTAKEN),
+                         self.outcome())
+        self.assertEqual(({}, []), (self.processor.failed, self.left()))
 
     def test_the_request_of_a_deleted_node_is_consumed(self):
         self.processor.trouble['lock'] = [exceptions.NodeGone('gone')]
@@ -162,19 +215,21 @@ class DelivererTestCase(base.QueueTestCase):
         self.processor.trouble['run'] = [
             exceptions.TemporaryFailure('database away')]
         self.assertIs(delivery.Outcome.RETRIED, self.deliver())
-        self.assertEqual((state.PROCESSING, 1, 'database away'),
+        self.assertEqual((state.PROCESSING, 0, 'database away'),
                          self.outcome())
         base.pass_time(RETRY)
         self.assertIs(delivery.Outcome.FINISHED, self.deliver())
-        self.assertEqual((state.FINISHED, 2, None), self.outcome())
+        self.assertEqual((state.FINISHED, 1, None), self.outcome())
 
     def test_what_broke_off_is_tried_again(self):
-        self.processor.trouble['unlock'] = [ValueError('surprise')]
         self.processor.trouble['run'] = [ValueError('surprise')]
         self.assertIs(delivery.Outcome.RETRIED, self.deliver())
         self.assertEqual((state.PROCESSING, 1, 'surprise'), self.outcome())
 
     def test_a_queue_that_went_away_gets_its_request_back_by_the_lease(self):
+        def retry(*args):
+            raise db_exc.DBConnectionError('away')
+        self.queue.retry = retry
         self.processor.trouble['run'] = [db_exc.DBConnectionError('away')]
         self.assertIs(delivery.Outcome.LOST, self.deliver())
         self.assertIsNone(self.queue.get('w2'))
@@ -183,7 +238,7 @@ class DelivererTestCase(base.QueueTestCase):
 
     def test_attempts_are_bounded(self):
         self.processor.trouble['run'] = [
-            exceptions.TemporaryFailure(f'trouble {number}')
+            ValueError(f'trouble {number}')
             for number in range(10)]
         for _turn in range(ATTEMPTS):
             self.assertIs(delivery.Outcome.RETRIED, self.deliver())

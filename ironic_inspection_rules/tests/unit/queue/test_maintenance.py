@@ -27,6 +27,7 @@ from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import run
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import maintenance
+from ironic_inspection_rules.queue import processor
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import worker
@@ -44,7 +45,8 @@ class QueueMaintenanceTestCase(base.GlueTestCase):
         self.queue = database_queue.DatabaseQueue(LEASE)
         self.woken = 0
         self.maintenance = maintenance.QueueMaintenance(
-            self.queue, 900, 3600, self.wake)
+            self.queue, 900, 3600, self.wake,
+            processor.RequestProcessor(self.queue, 900).settle)
 
     def wake(self):
         self.woken += 1
@@ -104,7 +106,7 @@ class QueueMaintenanceTestCase(base.GlueTestCase):
 
     def test_a_node_that_a_live_worker_of_an_earlier_release_has_locked(self):
         self.queue.put(self.node.uuid, queue_request.CONTINUE, {})
-        self.queue.get(NAME)
+        self.queue.begin(self.queue.get(NAME), state.PROCESSING)
         objects.Node.reserve(self.context, NAME, self.node.uuid)
         self.assertEqual(NAME, self.unlock())
         self.pass_lease()
@@ -137,6 +139,9 @@ class QueueMaintenanceTestCase(base.GlueTestCase):
         self.queue.find(done.uuid)
         self.change_rows(finished_at=timeutils.utcnow()
                          - datetime.timedelta(seconds=3601))
+        self.maintenance.forget_requests()
+        self.queue.find(done.uuid)
+        self.change_rows(due_at=None)
         self.maintenance.forget_requests()
         self.assertRaises(exceptions.RequestNotFound, self.queue.find,
                           done.uuid)
@@ -189,4 +194,4 @@ class QueueMaintenanceTestCase(base.GlueTestCase):
     def test_everything_is_a_task(self):
         for task in self.maintenance.tasks:
             task()
-        self.assertEqual(5, len(self.maintenance.tasks))
+        self.assertEqual(6, len(self.maintenance.tasks))

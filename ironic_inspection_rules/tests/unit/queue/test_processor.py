@@ -12,28 +12,37 @@
 
 """Carrying out requests on nodes in a real database."""
 
+from concurrent import futures
 import datetime
 import types
 from unittest import mock
 
 import fixtures
+from ironic import objects
 from ironic.common import exception as ironic_exception
 from ironic.common import state_machine
 from ironic.common import states
+from ironic.conductor import task_manager
+from ironic.conductor import utils as conductor_utils
 from oslo_db import exception as db_exc
 from oslo_utils import timeutils
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import node_reservation
+from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.queue import checkpoints
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import processor
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
+from ironic_inspection_rules.queue import unserved
 from ironic_inspection_rules.queue import worker
 from ironic_inspection_rules.tests.unit.inspection import base
+from ironic_inspection_rules.tests.unit.queue import base as queue_base
 
 NAME = worker.make_name('here')
+LONG_AGO = datetime.datetime(2026, 1, 1)
 
 
 class InspectorTestCase(base.GlueTestCase):
@@ -258,6 +267,194 @@ class TimeoutTestCase(InspectorTestCase):
                          self.stored_node().provision_state)
 
 
+class BindingTestCase(InspectorTestCase):
+    """Requests of one inspection, and another one."""
+
+    def setUp(self):
+        super().setUp()
+        with transaction.writer() as session:
+            self.queue.consume(self.request, transaction=session)
+        self.queue = database_queue.DatabaseQueue(
+            60, node_reservation.stop_clock)
+        self.inspector = processor.RequestProcessor(self.queue, timeout=900)
+
+    def inspect(self, started):
+        """Have a new inspection wait for its data."""
+        self.set_node(provision_state=states.INSPECTWAIT, last_error=None,
+                      inspection_started_at=started)
+
+    def post(self, **data):
+        return self.queue.put(self.node.uuid, queue_request.CONTINUE, data)
+
+    def check(self, request):
+        return processor.check(self.stored_node(), request)
+
+    def is_overdue(self):
+        """Whether Ironic's conductor or our leader would fail the node."""
+        overdue = processor.list_overdue(self.context, 900)
+        return [node.uuid for node in objects.Node.list(
+            self.context, filters={
+                'provision_state': states.INSPECTWAIT,
+                'inspection_started_before': 900})] + overdue
+
+    def test_the_timeout_does_not_count_while_accepted_data_wait(self):
+        self.inspect(LONG_AGO)
+        self.assertEqual([self.node.uuid] * 2, self.is_overdue())
+        first = self.post(cpu=1)
+        self.assertEqual([], self.is_overdue())
+        self.assertEqual(LONG_AGO, first.inspection_began_at)
+        # A ramdisk that got no answer posts again.
+        again = self.post(cpu=2)
+        self.assertEqual((first.uuid, LONG_AGO),
+                         (again.uuid, again.inspection_began_at))
+        self.assertEqual(delivery.NodeCheck(), self.check(again))
+
+    def test_who_was_failed_just_before_is_processed_all_the_same(self):
+        self.inspect(LONG_AGO)
+        accepted = self.post(cpu=1)
+        with task_manager.acquire(self.context, self.node.uuid) as task:
+            task.process_event('fail')
+            conductor_utils.cleanup_inspectwait_timeout(task)
+        self.assertEqual(delivery.NodeCheck(), self.check(accepted))
+
+    def test_an_aborted_inspection_is_not_processed(self):
+        self.inspect(LONG_AGO)
+        accepted = self.post(cpu=1)
+        self.set_node(provision_state=states.INSPECTFAIL,
+                      last_error='Inspection was aborted by request.')
+        self.assertIsNotNone(self.check(accepted).obstacle)
+
+    def test_old_data_are_not_processed_into_a_newer_inspection(self):
+        self.inspect(LONG_AGO)
+        for begun in (False, True):
+            self.post(cpu=1)
+            old = self.queue.get(NAME)
+            if begun:
+                old = self.queue.begin(old, state.PROCESSING)
+            self.inspect(timeutils.utcnow())
+            self.assertTrue(self.check(old).superseded)
+            self.assertFalse(self.check(old).obstacle)
+
+            new = self.post(cpu=2)
+
+            self.assertNotEqual(old.uuid, new.uuid)
+            ended = self.queue.find(old.uuid)
+            self.assertEqual((state.ERROR, queue_request.OVERTAKEN),
+                             (ended.state, ended.last_error))
+            self.assertRaises(exceptions.LeaseLost, self.queue.consume, old)
+            self.assertEqual(delivery.NodeCheck(), self.check(new))
+            self.assertEqual([], self.settle())
+            self.queue.abort(new.uuid, 'out of the way')
+            self.settle()
+            self.inspect(LONG_AGO)
+
+    def test_what_a_stale_delivery_writes_is_refused(self):
+        self.inspect(LONG_AGO)
+        self.post(cpu=1)
+        old = self.queue.get(NAME)
+
+        def go_on():
+            with self.inspector.lock(old) as task:
+                task.node.extra = {'late': True}
+                with futures.ThreadPoolExecutor(1) as pool:
+                    pool.submit(self.overtake).result()
+                task.node.save()
+        self.assertRaises(exceptions.LeaseLost, go_on)
+        self.assertEqual({}, self.stored_node().extra)
+
+    def overtake(self):
+        self.inspect(timeutils.utcnow())
+        self.post(cpu=2)
+
+    def settle(self):
+        queue_base.pass_time(60)
+        left = self.queue.unsettled()
+        for request in left:
+            self.inspector.settle(request)
+        return [request.uuid for request in left]
+
+    def test_the_node_of_an_ended_request_is_brought_to_an_end(self):
+        for present in (states.INSPECTWAIT, states.INSPECTING):
+            self.inspect(LONG_AGO)
+            self.post(cpu=1)
+            request = self.queue.begin(self.queue.get(NAME),
+                                       state.PROCESSING)
+            self.set_node(provision_state=present)
+            self.set_node(inspection_started_at=None)
+            self.queue.consume(request, 'no way')
+            self.assertEqual([request.uuid], self.settle())
+            node = self.stored_node()
+            self.assertEqual((states.INSPECTFAIL, None),
+                             (node.provision_state, node.reservation))
+            self.assertIn('no way', node.last_error)
+            self.assertEqual([], self.settle())
+
+    def test_a_locked_node_is_brought_to_an_end_later(self):
+        self.inspect(LONG_AGO)
+        self.queue.abort(self.post(cpu=1).uuid, 'aborted')
+        objects.Node.reserve(self.context, 'conductor', self.node.uuid)
+        self.assertRaises(exceptions.NodeBusy, self.settle)
+        objects.Node.release(self.context, 'conductor', self.node.uuid)
+        self.assertEqual(1, len(self.settle()))
+        self.assertEqual(states.INSPECTFAIL,
+                         self.stored_node().provision_state)
+
+    def test_a_newer_inspection_is_left_alone(self):
+        self.inspect(LONG_AGO)
+        self.queue.abort(self.post(cpu=1).uuid, 'aborted')
+        self.inspect(timeutils.utcnow())
+        self.assertEqual(1, len(self.settle()))
+        self.assertEqual(states.INSPECTWAIT,
+                         self.stored_node().provision_state)
+
+    def test_a_deleted_node_needs_nothing(self):
+        self.inspect(LONG_AGO)
+        self.queue.abort(self.post(cpu=1).uuid, 'aborted')
+        self.node.destroy()
+        self.assertEqual(1, len(self.settle()))
+        self.assertEqual([], self.settle())
+
+    def test_a_cleaning_up_that_fails_fails_the_node_all_the_same(self):
+        self.inspect(LONG_AGO)
+        self.post(cpu=1)
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.conductor.utils.inspecting_error_handler',
+            mock.Mock(side_effect=ValueError('surprise'))))
+        request = self.queue.get(NAME)
+        with self.inspector.lock(request) as task:
+            self.inspector.fail(task, request, 'no way')
+        self.assertEqual(states.INSPECTFAIL,
+                         self.stored_node().provision_state)
+
+    def test_a_worker_takes_what_it_can_serve(self):
+        self.inspect(LONG_AGO)
+        self.post(cpu=1)
+        self.set_node(conductor_group='rack1')
+        driver = self.stored_node().driver
+        for drivers, groups, takes in (
+                (['other'], [], False), ([driver], ['rack2'], False),
+                ([driver], [''], False), ([driver, 'other'], ['RACK1'], True)):
+            served = node_reservation.served_by(drivers, groups)
+            got = database_queue.DatabaseQueue(60, served=served).get(NAME)
+            self.assertEqual(takes, got is not None)
+
+    def test_what_nobody_serves_is_told_once(self):
+        self.inspect(LONG_AGO)
+        self.post(cpu=1)
+        log = self.useFixture(fixtures.FakeLogger())
+        mine, others = (unserved.UnservedRequests(
+            node_reservation.served_by(drivers, []), 30) for drivers in
+            ([self.stored_node().driver], ['other']))
+        others.check()
+        self.assertEqual('', log.output)
+        queue_base.pass_time(60)
+        for _round in range(2):
+            mine.check()
+            others.check()
+        self.assertEqual(1, log.output.count('enabled_hardware_types'))
+        self.assertIn(self.stored_node().driver, log.output)
+
+
 class FailTestCase(InspectorTestCase):
 
     def fail(self):
@@ -289,7 +486,10 @@ class CheckTestCase(base.base.TestCase):
     def go_ons(self, event, request_state):
         request = queue_request.Request('uuid', 'node', event,
                                         state=request_state)
-        found = {present: processor.check(present, request)
+        found = {present: processor.check(
+                     types.SimpleNamespace(
+                         provision_state=present, last_error=None,
+                         inspection_started_at=None), request)
                  for present in state_machine.machine.states}
         self.done = {present for present, finding in found.items()
                      if finding.done}

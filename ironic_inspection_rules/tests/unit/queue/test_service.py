@@ -10,6 +10,8 @@
 # License for the specific language governing permissions and limitations
 # under the License.
 
+import threading
+
 from ironic.conf import CONF
 
 from ironic_inspection_rules import conf
@@ -26,3 +28,21 @@ class StartTestCase(base.IronicTestCase):
         exc = self.assertRaises(exceptions.Invalid, service.WorkerService,
                                 'name')
         self.assertIn('[coordination]backend_url', str(exc))
+
+
+class SuperviseTestCase(base.TestCase):
+
+    def test_what_breaks_off_starts_again_until_it_is_stopped(self):
+        self.patch(service, '_RESTART_DELAY', 0)
+        worker = object.__new__(service.WorkerService)
+        worker._stop = threading.Event()
+        runs = []
+
+        def run():
+            runs.append(None)
+            if len(runs) < 3:
+                raise ValueError
+            worker._stop.set()
+
+        worker._supervise(run)
+        self.assertEqual(3, len(runs))

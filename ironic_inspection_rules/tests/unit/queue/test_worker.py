@@ -28,7 +28,7 @@ from ironic_inspection_rules.tests.unit.queue import test_delivery
 
 SETTINGS = worker.Settings(
     threads=2, get_timeout=0.05, lease=base.LEASE, max_attempts=3,
-    connection_retries=2, retry_interval=0.01, lock_timeout=900.0)
+    connection_retries=2, retry_interval=0.01)
 
 
 class WorkerTestCase(base.QueueTestCase):
@@ -147,7 +147,8 @@ class WorkerTestCase(base.QueueTestCase):
         self.assertTrue(second.wait(10))
         ends.release()
         self.assertTrue(self.done.acquire(timeout=10))
-        held = {one.uuid for one in self.worker._in_hand.values()}
+        held = {one.request.uuid
+                for one in self.worker._in_hand.values()}
         self.assertEqual({request.uuid}, held)
         ends.release()
         self.assertTrue(self.done.acquire(timeout=10))
@@ -160,6 +161,80 @@ class WorkerTestCase(base.QueueTestCase):
         self.assertEqual(
             {delivery.Outcome.FINISHED: 4, delivery.Outcome.LOST: 1},
             collections.Counter(self.seen))
+
+    def restart_with(self, **settings):
+        self.worker = worker.Worker(
+            'w1', self.queue, self.processor,
+            dataclasses.replace(SETTINGS, **settings), self.observe)
+        self.thread = threading.Thread(target=self.worker.run)
+
+    def test_a_delivery_that_hangs_costs_others_nothing(self):
+        log = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
+        go_on = threading.Event()
+        self.addCleanup(go_on.set)
+
+        def hang_in_a_hook(node, request, saved):
+            if node == 'hangs':
+                go_on.wait(60)
+        self.processor.run = hang_in_a_hook
+        self.restart_with(threads=1, time_limit=0.1)
+        self.queue.put('hangs', queue_request.CONTINUE)
+        self.queue.put('b', queue_request.CONTINUE)
+        beats = []
+        self.queue.heartbeat = lambda held: beats.append(held) or set()
+        self.start()
+
+        self.assertTrue(self.done.acquire(timeout=20))
+
+        self.assertEqual([delivery.Outcome.FINISHED], self.seen)
+        self.assertIn('hang_in_a_hook', log.output)
+        self.assertEqual(1, log.output.count('is given up'))
+        self.assertEqual({}, self.worker._in_hand)
+
+    def test_a_queue_that_hangs_is_asked_by_another_thread(self):
+        log = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
+        go_on, calls, get = threading.Event(), [], self.queue.get
+
+        def swallow_the_answer(name):
+            calls.append(name)
+            if len(calls) > 1:
+                return get(name)
+            go_on.wait(60)
+            return get(name)
+        self.queue.get = swallow_the_answer
+        self.restart_with(threads=1, time_limit=0.1, lease=0.1)
+        self.queue.put('a', queue_request.CONTINUE)
+        self.start()
+
+        self.assertTrue(self.done.acquire(timeout=20))
+
+        self.assertEqual([delivery.Outcome.FINISHED], self.seen)
+        self.assertIn('swallow_the_answer', log.output)
+        self.processor.run = lambda *args: None
+        self.queue.put('b', queue_request.CONTINUE)
+        go_on.set()
+        self.assertTrue(self.done.acquire(timeout=20))
+
+    def test_a_thread_that_cannot_start_leaves_no_request_behind(self):
+        self.restart_with(threads=1)
+        start, failures = threading.Thread.start, [1, 2]
+
+        def start_later(thread):
+            if thread.name == 'delivery' and failures:
+                failures.pop()
+                raise RuntimeError("can't start new thread")
+            start(thread)
+        self.useFixture(fixtures.MonkeyPatch('threading.Thread.start',
+                                             start_later))
+        put = self.queue.put('a', queue_request.CONTINUE)
+        self.start()
+
+        self.assertTrue(self.done.acquire(timeout=20))
+
+        self.assertEqual([], failures)
+        self.assertEqual((state.FINISHED, 1), (
+            self.queue.find(put.uuid).state,
+            self.queue.find(put.uuid).attempts))
 
     def work_for_three_heartbeats(self, beats):
         """Process a request until three more heartbeats are counted.

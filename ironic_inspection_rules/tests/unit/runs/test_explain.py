@@ -106,6 +106,18 @@ class FindTestCase(base.TestCase):
         self.assert_found(0, 'b', find(SIZE, *runs))
         self.assertEqual((), find(node('extra', 'other'), runs[0]))
 
+    def test_of_a_sensitive_rule_that_set_it_later_the_uuid_is_told(self):
+        older = {'main': phase(rule('a', change('/extra/size', None, 1)))}
+        for places, found in (([['node', '/extra/size']], 's'),
+                              ([['node', '/extra']], 's'),
+                              ([['node', '/extra/other']], 'a'),
+                              ([], 'a')):
+            newer = {'main': phase({'uuid': 's', 'places': places})}
+            finding = find(SIZE, newer, older)
+            self.assertEqual(found, finding.rule['uuid'])
+            self.assertEqual(found == 's', finding.change is None)
+            self.assertEqual((), finding.sensitive)
+
     def test_what_the_record_hides_may_have_changed(self):
         self.assert_found(0, 'a', find(SIZE, {'main': phase(rule('a', change(
             '/extra', '******', {'size': 1})))}))
@@ -146,6 +158,30 @@ class FindTestCase(base.TestCase):
             if name != 'a' and present is not explain.UNKNOWN:
                 self.assertTrue(explain.still_holds(found.change, place,
                                                     present))
+
+    def test_a_sensitive_rule_that_set_it_is_found(self):
+        older = {'main': phase(rule('a', change('/extra/size', None, 1)))}
+        for path, found in (('/extra/size', 's'), ('/extra', 's'),
+                            ('/extra/size/deep', 's'), ('/extra/x', 'a')):
+            newer = {'main': phase({'uuid': 's', 'places': [['node', path]]})}
+            told = find(SIZE, newer, older)
+            self.assertEqual((found, ()), (told.rule['uuid'],
+                                           told.sensitive))
+            self.assertEqual(found == 's', told.change is None)
+
+    def test_which_trait_a_sensitive_rule_set_is_not_known(self):
+        newer = {'main': phase({'uuid': 's', 'places': [
+            ['traits', '/******']]})}
+        place = explain.Place('traits', ('CUSTOM_A',))
+        self.assertEqual(('s',), find(place, newer))
+        self.assertEqual((), find(SIZE, newer))
+
+    def test_what_a_sensitive_rule_appended_is_found(self):
+        newer = {'main': phase({'uuid': 's', 'places': [
+            ['node', '/extra/list/-']]})}
+        self.assertEqual('s', find(node('extra', 'list', '3'),
+                                   newer).rule['uuid'])
+        self.assertEqual((), find(node('extra', 'list', 'x'), newer))
 
     def test_sensitive_rules_that_may_have_been_it_are_named(self):
         runs = {'main': phase(

@@ -53,6 +53,19 @@ class ParseTestCase(base.TestCase):
             (('traits-any', ('CUSTOM_A',)), ('traits-any', ('CUSTOM_B',))),
             trait_filter.parse({'traits-any': ['CUSTOM_A', 'CUSTOM_B']}))
 
+    def test_too_many_names_are_refused_before_they_are_looked_at(self):
+        most = trait_filter.MOST_NAMES
+        good = [f'CUSTOM_{number}' for number in range(most)]
+        trait_filter.parse({'traits': good[1:], 'traits-any': good[0]})
+
+        for values in ({'traits': [*good, 'CUSTOM_A']},
+                       {'traits': good, 'not-traits': 'CUSTOM_A'},
+                       {'traits-any': ','.join([*good, '~'])},
+                       {'traits': ',' * 10_000}):
+            error = self.assertRaises(exceptions.Invalid,
+                                      trait_filter.parse, values)
+            self.assertIn(f'at most {most} names', str(error))
+
     def test_an_empty_list_is_refused(self):
         for value in ('', ' ', ',', ['CUSTOM_A', '']):
             error = self.assertRaises(exceptions.Invalid, trait_filter.parse,

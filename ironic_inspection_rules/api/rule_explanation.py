@@ -1,0 +1,188 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What became of a rule in a node's newest run, as the API tells it."""
+
+from collections.abc import Mapping
+import datetime
+from typing import Any
+
+from ironic import api
+from ironic import objects
+from ironic.common import exception as ironic_exception
+from oslo_utils import timeutils
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.api import inspection_data
+from ironic_inspection_rules.db import history as db_history
+from ironic_inspection_rules.engine import evaluation
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.inspection import facts
+from ironic_inspection_rules.inspection import limits
+from ironic_inspection_rules.objects import rule as rule_object
+from ironic_inspection_rules.objects import run as run_object
+from ironic_inspection_rules.rule_set import repository
+from ironic_inspection_rules.runs import history
+from ironic_inspection_rules.runs import record
+
+_SETTLING = datetime.timedelta(minutes=1)
+"""Data of an inspection are stored no later than so long after its run."""
+
+Answer = dict[str, Any]
+
+
+def explain(node: Any, uuid: str, runs: list[Any],
+            rules: repository.Repository) -> Answer:
+    """Tell what a rule did in the newest run, also that it did not match.
+
+    Why it did not match is not kept: it is decided again, on the data of
+    that run and on the node as it is now.
+
+    :param uuid: of the rule.
+    :param runs: the newest run kept of the node, whole, if there is one.
+    :param rules: the rules in force.
+    :returns: the answer; its ``run`` is that one.
+    :raises: NotFound if no run is kept, or it knows no such rule.
+    """
+    if not runs:
+        raise exceptions.NotFound(
+            _('No inspection of node %s is kept') % node.uuid)
+    run = runs[0]
+    context = api.request.context
+    past, revision = _rules_of(context, run.revision, rules)
+    rule = next((each for each in past if each.uuid == uuid), None)
+    recorded = _recorded(run.phases, uuid)
+    if rule is None and recorded is None:
+        raise exceptions.NotFound(
+            _('Rule %(rule)s was not among the rules of run %(run)s '
+              '(revision %(revision)s)') % {
+                'rule': uuid, 'run': run.uuid, 'revision': run.revision})
+    answer: Answer = {
+        'rule': {'uuid': uuid,
+                 'description': rule.description if rule else None,
+                 'revision': rule.revision if rule else None},
+        'run': run, 'revision': run.revision,
+        'phase': rule.phase if rule else None,
+        'mode': rule.mode if rule else None, 'matched': False,
+        'conditions': None, 'actions': [], 'changes': [], 'error': None,
+        'decided_again': False, 'reason': None}
+    if recorded is not None:
+        answer.update(recorded)
+    elif rule is not None:
+        again = {**answer, **_decide_again(context, node, run, rule, rules,
+                                           past)}
+        if revision != run.revision:
+            again['reason'] = again['reason'] or _(
+                'The rules of revision %d are not kept any more; these are '
+                'those in force.') % run.revision
+        answer = again
+    if (rule is not None and rule.sensitive) or (
+            recorded is not None and 'conditions' not in recorded):
+        answer.update(conditions=None, actions=[], changes=[], error=None)
+        answer['rule'].update(description=None, revision=None)
+    return answer
+
+
+def _recorded(phases: Mapping[str, record.Record], uuid: str
+              ) -> Answer | None:
+    """Return what the run keeps of a rule, if anything."""
+    for phase, kept in phases.items():
+        for kind in ('rules', 'audit', 'reverted'):
+            for rule in kept[kind]:
+                if rule['uuid'] != uuid:
+                    continue
+                answer: Answer = {
+                    'phase': phase, 'matched': kind == 'rules' or (
+                        kind == 'audit' and bool(rule.get('actions')))}
+                if 'changes' in rule:
+                    answer.update({name: rule.get(name) for name in (
+                        'conditions', 'actions', 'changes', 'error')})
+                    answer['changes'] = [*rule['changes'],
+                                         *rule.get('confirmed', ())]
+                if not kept['saved']:
+                    answer['reason'] = _('Nothing of this was saved.')
+                return answer
+    return None
+
+
+def _rules_of(context: Any, revision: int | None,
+              rules: repository.Repository
+              ) -> tuple[list[model.Rule], int | None]:
+    """Return the rules of a revision, or those in force if it is gone."""
+    rules.refresh(context)
+    if revision is not None and revision != rules.revision:
+        try:
+            found = rule_object.Rule.get_rules_of_revision(context, revision)
+            return rules.with_stored(found['rules']), revision
+        except ironic_exception.NotFound:
+            pass
+    return rules.in_force(context), rules.revision
+
+
+def _decide_again(context: Any, node: Any, run: Any, rule: model.Rule,
+                  rules: repository.Repository, past: list[model.Rule]
+                  ) -> Answer:
+    """Decide a rule on the data of a run, where they are still there."""
+    if rule.mode == model.OFF:
+        return {'reason': _('The mode of the rule is "off".')}
+    known = facts.of_node(
+        node, objects.Port.list_by_node_id(context, node.id),
+        objects.Portgroup.list_by_node_id(context, node.id),
+        *_data(context, node, run))
+    if not known.inventory and not known.plugin_data:
+        return {'reason': _('It did not match. Why is not known: the data of '
+                            'that run are not kept.')}
+    outcome = evaluation.evaluate(rules.compile(past), known,
+                                  limits=limits.by_phase())
+    for seen in outcome.traces:
+        if seen.rule.uuid == rule.uuid:
+            told = {'conditions': [each.as_dict() for each
+                                   in seen.conditions],
+                    'decided_again': True}
+            if seen.matched:
+                told['reason'] = _(
+                    'It did not match then, and would match now: the node '
+                    'was changed since.')
+            return told
+    return {'decided_again': True, 'reason': (
+        _('It was not its turn: an earlier rule ended the inspection.')
+        if outcome.error else
+        _('Its scope "%s" is not that of the node.') % rule.scope)}
+
+
+def _data(context: Any, node: Any, run: Any
+          ) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return inventory and plugin data of a run, empty where they are gone."""
+    try:
+        found = history.read(db_history.get_inventory(node.uuid, run.uuid))
+    except exceptions.KeptInventoryNotFound:
+        found = {}
+    if found:
+        return found['inventory'], found['plugin_data']
+    kept = run_object.InspectionRun.get_data(context, node.uuid)
+    if kept is not None and kept['uuid'] == run.uuid:
+        return kept['inventory'] or {}, kept['plugin_data'] or {}
+    try:
+        stored = inspection_data.find(context, node)
+    except (exceptions.InspectionRulesError,
+            ironic_exception.IronicException):
+        return {}, {}
+    if stored.stored_at is None or run.created_at is None or (
+            _time(stored.stored_at)
+            > run.created_at.replace(tzinfo=None) + _SETTLING):
+        return {}, {}
+    return stored.inventory, stored.plugin_data
+
+
+def _time(text: str) -> datetime.datetime:
+    return timeutils.parse_isotime(text).replace(tzinfo=None)

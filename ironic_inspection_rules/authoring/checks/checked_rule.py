@@ -1,0 +1,104 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The rules that are checked."""
+
+import dataclasses
+import re
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.rule_file import file_rule
+
+_PLAIN = ('description', 'scope', 'phase', 'sensitive')
+_IN_ARGUMENT = re.compile(r'/(?:conditions|actions)/\d+'
+                          r'(?:/(?:conditions|when)/\d+)*/args/.')
+
+Found = typing.Iterator[tuple[str, str]]
+"""Where in a rule something is, as a JSON pointer, and what."""
+
+
+@dataclasses.dataclass(frozen=True)
+class CheckedRule:
+    """A rule with what its author wrote.
+
+    ``problems`` are those for which it would be refused; what is at fault is
+    left out of the rest, as far as it has to be.
+    """
+
+    written: file_rule.WrittenRule
+    rule: model.Rule
+    conditions: list[file_rule.Operation]
+    actions: list[file_rule.Operation]
+    problems: tuple[exceptions.Problem, ...] = ()
+
+    @property
+    def operations(self) -> list[file_rule.Operation]:
+        """All conditions, then the actions."""
+        return [*self.all_conditions, *self.actions]
+
+    @property
+    def all_conditions(self) -> list[file_rule.Operation]:
+        """The conditions, also those in groups and of actions."""
+        return [each for condition in [*self.conditions, *(
+                    when for action in self.actions for when in action.inner)]
+                for each in condition.all]
+
+
+def texts(value: typing.Any, pointer: str = '') -> Found:
+    """Find the texts in a value, each with its place.
+
+    :param pointer: JSON pointer to the value.
+    """
+    if isinstance(value, str):
+        yield pointer, value
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from texts(item, f'{pointer}/{index}')
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from texts(item, pointer + data_path.pointer([key]))
+
+
+def of(written: file_rule.WrittenRule, ops: registry.Registry) -> CheckedRule:
+    """Parse a written rule, or what is good of it."""
+    try:
+        rule = written.parse(ops)
+    except exceptions.InvalidRule as exc:
+        return _good_part(written, ops, exc.problems)
+    return CheckedRule(written, rule, *file_rule.operations(rule, ops))
+
+
+def _good_part(written: file_rule.WrittenRule, ops: registry.Registry,
+               problems: tuple[exceptions.Problem, ...]) -> CheckedRule:
+    """Read what a rule has that can be checked beside its problems."""
+    entry = written.entry if isinstance(written.entry, dict) and (
+        not written.is_old) else {}
+    bad = {each.pointer.split('/')[1] for each in problems
+           if each.pointer.count('/') == 1}
+    # An argument with a problem is looked at all the same.
+    broken = {'/'.join(each.pointer.split('/')[:3]) for each in problems
+              if not _IN_ARGUMENT.match(each.pointer)}
+    fields = {name: entry.get(name) for name in _PLAIN
+              if name not in bad and entry.get(name) is not None}
+    rule = model.Rule.from_mapping({
+        'uuid': '', **fields, 'conditions': [], 'actions': []})
+    conditions, actions = (
+        file_rule.read(entry[name] if isinstance(entry.get(name), list)
+                       else [], f'/{name}', ops, inside,
+                       skip=frozenset(broken))
+        for name, inside in (('conditions', 'conditions'),
+                             ('actions', 'when')))
+    return CheckedRule(written, rule, conditions, actions, problems)

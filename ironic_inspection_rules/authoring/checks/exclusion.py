@@ -1,0 +1,171 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Whether conditions of two rules cannot both hold for one machine.
+
+Only what is plain to see counts: nobody asks whether two regular expressions
+have a text in common.
+"""
+
+from collections.abc import Iterable
+import functools
+import itertools
+import json
+import re
+import typing
+
+from ironic_inspection_rules.authoring.checks import facts
+from ironic_inspection_rules.engine import compiler
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.rule_file import file_rule
+
+Operation = file_rule.Operation
+
+
+class Claim:
+    """A condition with what it says, found out once for many comparisons."""
+
+    def __init__(self, condition: Operation) -> None:
+        self.condition = condition
+        self.plugin = condition.op.plugin
+        self.loops = condition.loops
+        self.inverted = condition.inverted
+
+    @functools.cached_property
+    def inner(self) -> list['Claim']:
+        """The conditions of a group."""
+        return [Claim(each) for each in self.condition.inner]
+
+    @functools.cached_property
+    def says(self) -> tuple[str, str]:
+        """The condition in a form that is the same if it is."""
+        return self.condition.op.name, json.dumps(
+            [self.condition.arguments,
+             self.condition.written.get('conditions')],
+            sort_keys=True, default=str)
+
+    @functools.cached_property
+    def facts(self) -> list[facts.Fact]:
+        """What it says of fields."""
+        return facts.of(self.condition)
+
+
+def claims(conditions: Iterable[Operation]) -> list[Claim]:
+    """Make conditions ready to be compared with others."""
+    return [Claim(each) for each in conditions]
+
+
+def exclude(some: Iterable[Claim], others: Iterable[Claim]) -> bool:
+    """Tell whether no machine meets all of the one and all of the others."""
+    others = list(others)
+    return any(_apart(one, other) for one in some for other in others)
+
+
+def contradicts_itself(condition: Operation) -> bool:
+    """Tell whether one condition states what excludes each other."""
+    return any(one.field == other.field and facts.exclude(one, other)
+               for one, other in itertools.combinations(
+                   facts.of(condition), 2))
+
+
+def _apart(one: Claim, other: Claim) -> bool:
+    for this, that in ((one, other), (other, one)):
+        if isinstance(this.plugin, plugin.Group):
+            return _group_apart(this, that)
+    if one.loops or other.loops:
+        return False
+    if one.says == other.says:
+        return one.inverted is not other.inverted
+    if any(said.field == also.field and facts.exclude(said, also)
+           for said in one.facts for also in other.facts):
+        return True
+    return _refutes(one, other) or _refutes(other, one)
+
+
+def _group_apart(this: Claim, that: Claim) -> bool:
+    if this.loops or this.inverted:
+        return False
+    if this.plugin.HOLDS == 'none':
+        return any(inner.says == that.says
+                   and inner.inverted is that.inverted
+                   and not inner.loops and not that.loops
+                   for inner in this.inner)
+    each = (_apart(inner, that) for inner in this.inner)
+    if this.plugin.HOLDS == 'any':
+        return all(each)
+    return this.plugin.HOLDS == 'all' and any(each)
+
+
+def _refutes(one: Claim, other: Claim) -> bool:
+    """Tell whether all values that one asks for do not meet the other."""
+    for said in one.facts:
+        few = facts.values(said)
+        # There are many ways to write a number, and none for what is missing.
+        if few is not None and not any(
+                value is None or facts.number(value) is not None
+                for value in few) and all(
+                    _fails_with(other.condition, said.field, value)
+                    for value in few):
+            return True
+    return False
+
+
+def _fails_with(condition: Operation, field: str,
+                value: typing.Any) -> bool:
+    """Tell whether a condition on a field is false where it has a value."""
+    if isinstance(value, str) and re.search('[{}]', value) or (
+            condition.op.plugin.NEEDS_VIEW):
+        return False
+    filled, known = _fill(condition.arguments, field, value)
+    if not known:
+        return False
+    ops = registry.Registry({condition.op.name: condition.op.plugin}, {})
+    written = {'op': condition.written['op'], 'args': filled}
+    try:
+        plan = compiler.compile_rule(model.Rule(
+            uuid='', actions=(), conditions=(written,)), ops)
+        return plan.conditions[0].check({}) is False
+    except Exception:
+        return False
+
+
+def _fill(written: typing.Any, field: str,
+          value: typing.Any) -> tuple[typing.Any, bool]:
+    """Put a value in the place of a field.
+
+    :returns: what becomes of it, and whether it held that field and no other.
+    """
+    if isinstance(written, dict):
+        pairs = {key: _fill(item, field, value)
+                 for key, item in written.items()}
+        return ({key: item for key, (item, _known) in pairs.items()},
+                _one_filled(written.values(), pairs.values()))
+    if isinstance(written, list):
+        items = [_fill(item, field, value) for item in written]
+        return [item for item, _known in items], _one_filled(written, items)
+    if facts.is_field(written) and facts.field_name(written) == field:
+        return value, True
+    return written, False
+
+
+def _one_filled(written: Iterable[typing.Any],
+                filled: Iterable[tuple[typing.Any, bool]]) -> bool:
+    known = [known or not _varies(item) for item, (_filled, known)
+             in zip(written, filled, strict=True)]
+    return all(known) and any(each for _item, each in filled)
+
+
+def _varies(value: typing.Any) -> bool:
+    return bool(interpolation.fields(value))

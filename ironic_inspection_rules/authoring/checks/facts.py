@@ -1,0 +1,140 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What conditions state of fields, and what excludes what."""
+
+import typing
+
+from ironic_inspection_rules.conditions import comparison
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.rule_file import file_rule
+
+Fact = plugin.Fact
+
+_FROM_THE_RIGHT = {'lt': 'gt', 'gt': 'lt', 'le': 'ge', 'ge': 'le',
+                   'eq': 'eq', 'ne': 'ne'}
+_ORDERS: dict[str, comparison.Comparison] = {
+    'lt': comparison.Less(), 'le': comparison.LessOrEqual(),
+    'gt': comparison.Greater(), 'ge': comparison.GreaterOrEqual()}
+
+
+def of(condition: file_rule.Operation, looped: bool = False) -> list[Fact]:
+    """Return what a condition states, with one name for each field.
+
+    :param looped: also of one in a loop, of which only some item need be so.
+    """
+    if condition.loops and not looped:
+        return []
+    try:
+        stated = list(condition.op.plugin.facts(condition.arguments,
+                                                condition.inverted))
+    except Exception:
+        # What others wrote may expect more of arguments than they hold.
+        return []
+    return [fact for each in stated for fact in _of_field(each)]
+
+
+def _of_field(fact: Fact) -> typing.Iterator[Fact]:
+    """Yield a fact with its field first, if it has one and no other."""
+    if is_field(fact.value) and fact.relation in _FROM_THE_RIGHT:
+        fact = Fact(fact.value, _FROM_THE_RIGHT[fact.relation], fact.field)
+    if is_field(fact.field) and not interpolation.fields(fact.value) and (
+            isinstance(fact.value, list)
+            or fact.relation in _FROM_THE_RIGHT):
+        yield fact._replace(field=field_name(fact.field))
+
+
+def is_field(value: typing.Any) -> typing.TypeGuard[str]:
+    """Tell whether a value is exactly one replacement field."""
+    if not isinstance(value, str):
+        return False
+    pieces = interpolation.parse(value)
+    return len(pieces) == 1 and isinstance(pieces[0], interpolation.Field)
+
+
+def field_name(text: str) -> str:
+    """Return what is the same for all ways to write one field."""
+    field, = interpolation.fields(text)
+    if not field.is_plain or field.root is None:
+        return text
+    return data_path.pointer([field.root, *field.steps])
+
+
+def values(fact: Fact) -> list[typing.Any] | None:
+    """Return the only values that are as a fact says, if they are few."""
+    if fact.relation == 'eq':
+        return [fact.value]
+    return fact.value if fact.relation == 'one-of' else None
+
+
+def exclude(one: Fact, other: Fact) -> bool:
+    """Tell whether no value of a field can be as both facts say."""
+    for this, that in ((one, other), (other, one)):
+        few = values(this)
+        if few is not None:
+            return not any(_may_be(value, that) for value in few)
+    if one.relation not in _ORDERS or other.relation not in _ORDERS or not (
+            any(kind(one.value) and kind(other.value)
+                for kind in (_is_number, _is_plain_text))):
+        return False
+    low, high = sorted((one, other), key=lambda each: each.relation)
+    if low.relation[0] == high.relation[0]:
+        return False
+    if low.value == high.value:
+        return (low.relation, high.relation) != ('ge', 'le')
+    return bool(low.value > high.value)
+
+
+def number(value: typing.Any) -> int | float | None:
+    """Return the number that ``eq`` may take a value for."""
+    if isinstance(value, str):
+        return comparison.as_number(value)
+    return value if isinstance(value, int | float) else None
+
+
+def _is_number(value: typing.Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_plain_text(value: typing.Any) -> bool:
+    return isinstance(value, str) and number(value) is None
+
+
+def _may_be(value: typing.Any, fact: Fact) -> bool:
+    """Tell whether a value that ``eq`` takes for this one is as a fact says.
+
+    5, "5" and "5.0" are the same to it, though not to one another.
+    """
+    if fact.relation == 'one-of':
+        return any(_may_be(value, Fact(fact.field, 'eq', each))
+                   for each in fact.value)
+    if fact.relation == 'none-of':
+        return all(_may_be(value, Fact(fact.field, 'ne', each))
+                   for each in fact.value)
+    here, there = number(value), number(fact.value)
+    if fact.relation == 'eq':
+        if here is not None and there is not None:
+            return here == there
+        return bool(value == fact.value)
+    if fact.relation == 'ne':
+        if here is not None and there is not None:
+            return here != there or not _is_number(fact.value) and (
+                value is not fact.value)
+        return bool(value != fact.value)
+    order = _ORDERS[fact.relation]
+    if _is_number(fact.value):
+        return order.holds(value if here is None else here, fact.value)
+    if _is_plain_text(value) and _is_plain_text(fact.value):
+        return order.holds(value, fact.value)
+    return value is not None

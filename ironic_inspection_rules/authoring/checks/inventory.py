@@ -1,0 +1,203 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Fields of inspection data that no machine reports."""
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+import contextlib
+import string
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.authoring import former_fields
+from ironic_inspection_rules.authoring.checks import checked_rule
+from ironic_inspection_rules.authoring.checks import reach
+from ironic_inspection_rules.authoring.checks import writes
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import suggestion
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.legacy import field as legacy_field
+from ironic_inspection_rules.legacy import text as legacy_text
+from ironic_inspection_rules.machine import inventory_fields
+from ironic_inspection_rules.rule_file import file_rule
+
+INVENTORY, PLUGIN_DATA = 'inventory', 'plugin_data'
+PREVIOUS = 'previous'
+
+Steps = tuple[str, ...]
+
+_MOVED = {'lldp_processed': _('Ironic has it by interface in '
+                              'plugin_data.parsed_lldp')}
+"""Where Ironic has what ironic-inspector reported."""
+
+_ALIKE = 0.8
+"""How much a name that a site may have made must be like a known one."""
+
+
+def written(rules: Iterable[checked_rule.CheckedRule]) -> frozenset[str]:
+    """Return the names in plugin data that rules themselves put there."""
+    names: set[str] = set()
+    for rule in rules:
+        for action in rule.actions:
+            for each in writes.writes(action):
+                if each.kind == PLUGIN_DATA and isinstance(
+                        each.name, str) and (
+                            each.value is not data_path.ABSENT):
+                    with contextlib.suppress(exceptions.OperationError):
+                        names.update(data_path.parse(each.name)[:1])
+    return frozenset(names)
+
+
+def check(rule: checked_rule.CheckedRule, own: frozenset[str],
+          target: inventory_fields.Target = inventory_fields.ANY
+          ) -> checked_rule.Found:
+    """Find fields that no known machine has.
+
+    :param own: names in plugin data that are put there by rules.
+    :param target: the inspections that count.
+    """
+    for pointer, text, steps in _foreign_fields(rule, own):
+        problem = _problem(text, steps) or _elsewhere(text, steps, target)
+        if problem:
+            yield pointer, problem
+
+
+def notes(rule: checked_rule.CheckedRule, own: frozenset[str],
+          target: inventory_fields.Target = inventory_fields.ANY
+          ) -> checked_rule.Found:
+    """Find fields that not every inspection reports, and say which does.
+
+    Of fields that need the same thing the first one of a rule is told, and
+    nothing of rules of ironic-inspector: to convert them tells it.
+    """
+    if rule.written.is_old:
+        return
+    said = set()
+    for pointer, text, steps in _foreign_fields(rule, own):
+        if steps[:1] == (PLUGIN_DATA,) and steps[1:2] and (
+                steps[1] in former_fields.NOW):
+            yield pointer, _('{%(field)s}: ironic-inspector made it, Ironic '
+                             'does not; it has %(now)s') % {
+                                 'field': text,
+                                 'now': former_fields.NOW[steps[1]]}
+        needs = ', '.join(inventory_fields.needs(steps))
+        if needs and needs not in said and not _problem(text, steps) and (
+                not _elsewhere(text, steps, target)):
+            said.add(needs)
+            yield pointer, f'{{{text}}}: {needs}'
+
+
+def _foreign_fields(rule: checked_rule.CheckedRule, own: frozenset[str]
+                    ) -> Iterator[tuple[str, str, Steps]]:
+    for pointer, text, steps in fields(rule):
+        if steps[:1] != (PLUGIN_DATA,) or not steps[1:2] or (
+                steps[1] not in own):
+            yield pointer, text, steps
+
+
+def _problem(text: str, steps: Steps) -> str | None:
+    found = inventory_fields.find(inventory_fields.known(), steps)
+    if not isinstance(found, inventory_fields.Unknown):
+        return None
+    names = found.above.names
+    near = suggestion.nearest(found.name, names)
+    if found.steps == (PLUGIN_DATA,):
+        # The document of ironic-inspector has all beside the inventory.
+        names = [*names, *former_fields.NOW, INVENTORY]
+        near = suggestion.nearest(found.name, names, cutoff=_ALIKE)
+        if found.name in (*former_fields.NOW, INVENTORY) or not near:
+            # Hooks of a site put there what they like.
+            return None
+    hint = _MOVED.get(found.name) or suggestion.hint(found.name, names)
+    if near and found.name not in _MOVED:
+        needs = inventory_fields.needs((*found.steps, near))
+        hint += f' ({", ".join(needs)})' if needs else ''
+    return _('{%(field)s}: no inspection reports "%(name)s" in %(above)s; '
+             '%(hint)s') % {
+                 'field': text, 'name': found.name,
+                 'above': '.'.join(found.steps), 'hint': hint}
+
+
+def _elsewhere(text: str, steps: Steps,
+               target: inventory_fields.Target) -> str | None:
+    """Say that other inspections than those that count report a field."""
+    sources = inventory_fields.sources(steps)
+    if not sources or any(map(target.has, sources)):
+        return None
+    kinds = {each.kind for each in sources}
+    needs = inventory_fields.needs(steps) or [_('the ramdisk only')]
+    if kinds <= {'collector', 'hook'} and 'collector' in kinds and (
+            target.interface == inventory_fields.REDFISH):
+        needs = [_('the ramdisk only')]
+    return _('{%(field)s}: no inspection %(target)s reports it; '
+             '%(needs)s') % {
+                 'field': text, 'target': _described(target),
+                 'needs': ', '.join(needs)}
+
+
+def _described(target: inventory_fields.Target) -> str:
+    said = []
+    if target.interface:
+        said.append(_('by %s') % target.interface)
+    if target.release:
+        said.append(_('in Ironic %s') % target.release)
+    return ' '.join(said)
+
+
+def fields(rule: checked_rule.CheckedRule
+           ) -> Iterator[tuple[str, str, Steps]]:
+    """Yield pointer, text and steps of each field over inspection data."""
+    for use in reach.uses(rule):
+        steps = use.from_roots
+        if steps and steps[0] == PREVIOUS:
+            steps = steps[1:]
+        if steps and steps[0] in (INVENTORY, PLUGIN_DATA):
+            yield use.pointer, use.text, steps
+    for operation in rule.operations:
+        yield from _old_fields(operation)
+
+
+def _old_fields(operation: file_rule.Operation
+                ) -> Iterator[tuple[str, str, Steps]]:
+    """Yield the fields of an operation in ironic-inspector's language."""
+    path = operation.arguments.get('field')
+    if isinstance(path, str) and 'field' in operation.op.plugin.LITERAL:
+        scheme, _path = legacy_field.split(path)
+        steps = legacy_field.steps(path)
+        if scheme == 'data' and steps:
+            yield (operation.pointer_to('field'), path, _of_document(
+                inventory_fields.MEMBER if step is legacy_field.ANY
+                else str(step) for step in steps))
+    for name in getattr(operation.op.plugin, 'FORMATTED', ()):
+        for _pointer, text in checked_rule.texts(
+                operation.arguments.get(name)):
+            for field in _formatted(text):
+                yield (operation.pointer_to(name), field,
+                       _of_document(map(str, legacy_text.steps(field))))
+
+
+def _of_document(steps: Iterable[str]) -> Steps:
+    """Return the steps as over roots: ironic-inspector had one document."""
+    taken = tuple(steps)
+    return taken if taken[:1] == (INVENTORY,) else (PLUGIN_DATA, *taken)
+
+
+def _formatted(text: str) -> list[str]:
+    try:
+        names = [name for _literal, name, _spec, _conversion
+                 in string.Formatter().parse(text) if name]
+        for name in names:
+            legacy_text.steps(name)
+    except (ValueError, exceptions.MissingField):
+        # Another check names it.
+        return []
+    return names

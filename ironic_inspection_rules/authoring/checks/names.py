@@ -1,0 +1,164 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Replacement fields over names that nothing has."""
+
+import re
+
+from ironic_inspection_rules.authoring.checks import checked_rule
+from ironic_inspection_rules.authoring.checks import reach
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import suggestion
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.legacy import text
+from ironic_inspection_rules.rule_file import file_rule
+
+# Fields of Ironic's node that rules see; a test compares the two.
+NODE = frozenset("""
+    allocation_id auto_discovered automated_clean bios_interface
+    boot_interface boot_mode chassis_id clean_step conductor_affinity
+    conductor_group console_enabled console_interface created_at
+    deploy_interface deploy_step description disable_power_off driver
+    driver_info driver_internal_info extra fault firmware_interface health id
+    inspect_interface inspection_finished_at inspection_started_at
+    instance_info instance_name instance_uuid last_error lessee maintenance
+    maintenance_reason management_interface name network_data
+    network_interface owner parent_node power_interface power_state properties
+    protected protected_reason provision_state provision_updated_at
+    raid_config raid_interface rescue_interface reservation resource_class
+    retired retired_reason secure_boot service_step shard storage_interface
+    target_power_state target_provision_state target_raid_config traits
+    updated_at uuid vendor_interface""".split())
+
+# Likewise those of its ports.
+PORT = frozenset("""
+    address available_for_dynamic_portgroup category created_at description
+    extra id internal_info is_smartnic local_link_connection name node_id
+    node_uuid physical_network portgroup_id pxe_enabled updated_at uuid
+    vendor""".split())
+
+# As people write names for a template engine to replace.
+_JINJA = re.compile(r'\{\{ +[/A-Za-z_][\w./]* *(?:\|[^{}]*)?\}\}|\{%')
+
+
+def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find replacement fields that can never exist."""
+    for field in interpolation.fields(dict(rule.rule.vars)):
+        if field.root is None:
+            yield f'/{model.VARS}', _no_field(field.text)
+    for operation in rule.operations:
+        for name, value in operation.templates.items():
+            for field in interpolation.fields(value):
+                if field.root is None:
+                    yield operation.pointer_to(name), _no_field(field.text)
+        for field in interpolation.fields(operation.written.get('loop')):
+            if field.root is None:
+                yield f'{operation.pointer}/loop', _no_field(field.text)
+        yield from _check_formats(operation)
+    for use in reach.uses(rule):
+        problem = _of_vars(use, rule) if use.steps[0] == model.VARS else (
+            _problem(use))
+        if problem:
+            yield use.pointer, problem
+
+
+def check_vars(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find values of a rule that nothing in it uses."""
+    used = [use.steps for use in reach.uses(rule)]
+    if (model.VARS,) in used:
+        return
+    for name in rule.rule.vars:
+        if not any(steps[:2] == (model.VARS, name) for steps in used):
+            yield f'/{model.VARS}/{name}', _('nothing uses {vars.%s}') % name
+
+
+def _of_vars(use: reach.Use, rule: checked_rule.CheckedRule) -> str | None:
+    """Say why a value of a rule is not there, if so."""
+    known = list(rule.rule.vars)
+    at = use.pointer.split('/')
+    if at[1] == model.VARS:
+        known = known[:known.index(at[2])]
+    if not use.steps[1:] or use.steps[1] in known:
+        return None
+    name = use.steps[1]
+    return _('{%(field)s}: the rule has no "%(name)s" in its vars%(where)s; '
+             '%(hint)s') % {
+                 'field': use.text, 'name': name,
+                 'where': _(' before') if name in rule.rule.vars else '',
+                 'hint': suggestion.hint(name, known) or _('it has none')}
+
+
+def check_jinja(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find what a template engine should have replaced."""
+    written = rule.written.entry
+    for name in ('description', 'scope', *model.HIDDEN):
+        for pointer, value in checked_rule.texts(written.get(name),
+                                                 f'/{name}'):
+            if _JINJA.search(value):
+                yield pointer, _('"%s" looks like a variable of Jinja2 that '
+                                 'was not replaced') % value
+
+
+def _no_field(text: str) -> str:
+    return _('{%s} is not a field: write {name[key]} or {name.key}; '
+             'literal braces are doubled') % text
+
+
+def _problem(use: reach.Use) -> str | None:
+    """Say why a field can never exist, if so."""
+    root, *steps = use.steps
+    path = use.from_roots or ()
+    if path[:1] == ('ports',) and path[2:] and path[2] not in PORT:
+        return _('{%(field)s}: a port has no "%(name)s"; %(hint)s') % {
+            'field': use.text, 'name': path[2],
+            'hint': suggestion.hint(path[2], PORT)}
+    if root == interpolation.ITEM:
+        return _item_problem(use)
+    if root not in interpolation.ROOTS:
+        return _('{%(field)s} is over an unknown name; %(hint)s') % {
+            'field': use.text, 'hint': _hint(root)}
+    if root == 'node' and steps and steps[0] not in NODE:
+        known = suggestion.hint(steps[0], NODE) or _(
+            "see the attributes of nodes in Ironic's API")
+        return _('{%(field)s}: a node has no "%(name)s"; %(hint)s') % {
+            'field': use.text, 'name': steps[0], 'hint': known}
+    return None
+
+
+def _item_problem(use: reach.Use) -> str | None:
+    if use.item is None:
+        return _('{%s} does not exist outside of a loop') % use.text
+    lacking = reach.lacking(use)
+    if lacking is None:
+        return None
+    name, known = lacking
+    hint = suggestion.hint(name, known) or _('they are no mappings')
+    return _('{%(field)s}: the items of the loop have no "%(name)s"; '
+             '%(hint)s') % {'field': use.text, 'name': name, 'hint': hint}
+
+
+def _hint(name: str) -> str:
+    near = suggestion.nearest(name, interpolation.ROOTS)
+    if near:
+        return _('did you mean "%s"?') % near
+    if name == 'data':
+        return _('what ironic-inspector called data is in inventory and '
+                 'plugin_data')
+    return _('did you mean {plugin_data[%s]}?') % name
+
+
+def _check_formats(operation: file_rule.Operation) -> checked_rule.Found:
+    """Check the ``{data[…]}`` of ironic-inspector."""
+    for name in getattr(operation.op.plugin, 'FORMATTED', ()):
+        for problem in text.problems(operation.arguments.get(name)):
+            yield operation.pointer_to(name), problem

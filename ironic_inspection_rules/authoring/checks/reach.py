@@ -1,0 +1,240 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Which data of a machine the fields of a rule reach."""
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+import dataclasses
+import typing
+
+from ironic_inspection_rules.authoring.checks import checked_rule
+from ironic_inspection_rules.engine import filter_syntax
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.machine import inventory_fields
+from ironic_inspection_rules.rule_file import file_rule
+
+Steps = tuple[str, ...]
+
+MEMBER = inventory_fields.MEMBER
+
+_BY_ATTRIBUTE = frozenset(('join', 'map', 'max', 'min', 'sort', 'sum',
+                           'unique'))
+_BY_NAME = frozenset(('selectattr', 'rejectattr'))
+_KEEP_ITEMS = frozenset(('reject', 'rejectattr', 'select', 'selectattr',
+                         'sort', 'unique'))
+_GET = 'get'
+_ONE_ITEM = frozenset(('first', 'last', 'max', 'min'))
+
+
+@dataclasses.dataclass(frozen=True)
+class Item:
+    """What is known of the item of a loop.
+
+    ``steps`` lead to it from the root names, where it comes out of the data;
+    ``values`` are the items that are written out in the rule.
+    """
+
+    steps: Steps | None = None
+    values: tuple[typing.Any, ...] | None = None
+
+
+class Use(typing.NamedTuple):
+    """One use of a field.
+
+    ``pointer`` is the place in the rule, ``text`` what is written there,
+    ``item`` the item of the loop around it. ``steps`` begin with the name of
+    a root, such as ``item``.
+    """
+
+    pointer: str
+    text: str
+    steps: Steps
+    item: Item | None = None
+
+    @property
+    def from_roots(self) -> Steps | None:
+        """The steps with those of the item before them; None if unknown."""
+        if self.steps[0] != interpolation.ITEM:
+            return self.steps
+        if self.item is None or self.item.steps is None:
+            return None
+        return (*self.item.steps, *self.steps[1:])
+
+
+def uses(rule: checked_rule.CheckedRule) -> Iterator[Use]:
+    """Yield each use of a field over a name, also in filters and loops."""
+    for name, value in rule.rule.vars.items():
+        for field in interpolation.fields(value):
+            yield from of_field(f'/vars/{name}', field)
+    for operation in [*rule.conditions, *rule.actions]:
+        yield from _of_operation(operation, None)
+
+
+def _of_operation(operation: file_rule.Operation,
+                  outer: Item | None) -> Iterator[Use]:
+    loop = operation.written.get('loop')
+    for field in interpolation.fields(loop):
+        yield from of_field(f'{operation.pointer}/loop', field, outer)
+    item = outer if loop is None else _item(loop, outer)
+    for name, value in operation.templates.items():
+        for field in interpolation.fields(value):
+            yield from of_field(operation.pointer_to(name), field, item)
+    for inner in operation.inner:
+        yield from _of_operation(inner, item)
+
+
+def item_of(conditions: Iterable[file_rule.Operation],
+            wanted: file_rule.Operation,
+            outer: Item | None = None) -> Item | None:
+    """Return what is known of the item that a condition sees."""
+    for condition in conditions:
+        loop = condition.written.get('loop')
+        item = outer if loop is None else _item(loop, outer)
+        if condition is wanted:
+            return item
+        if wanted.pointer.startswith(f'{condition.pointer}/'):
+            return item_of(condition.inner, wanted, item)
+    return None
+
+
+def _item(loop: typing.Any, outer: Item | None) -> Item:
+    """Return what is known of the item of a loop as it is written."""
+    if isinstance(loop, dict):
+        return Item(values=(loop,))
+    if isinstance(loop, list):
+        return Item(values=tuple(loop))
+    pieces = interpolation.parse(loop) if isinstance(loop, str) else []
+    if len(pieces) == 1 and isinstance(pieces[0], interpolation.Field) and (
+            pieces[0].root):
+        field = pieces[0]
+        value = _filtered(_Value.at(Use('', '', (
+            pieces[0].root, *field.steps), outer).from_roots), field)
+        return Item(value.items)
+    return Item()
+
+
+def of_field(pointer: str, field: interpolation.Field,
+             item: Item | None = None) -> Iterator[Use]:
+    """Yield what one field uses: its path, and what its filters name."""
+    if field.root is None:
+        return
+    use = Use(pointer, field.text, (field.root, *field.steps), item)
+    yield use
+    value = _Value.at(use.from_roots)
+    for call in field.filters:
+        for _name, argument in call.arguments:
+            for inner in _fields(argument):
+                yield from of_field(pointer, inner, item)
+        attribute = _attribute(call)
+        if attribute and value.items is not None:
+            yield Use(pointer, field.text, (*value.items, *attribute))
+        value = value.after(call, attribute)
+        if call.name == _GET and value.steps is not None:
+            yield Use(pointer, field.text, value.steps)
+
+
+def _fields(argument: typing.Any) -> Iterator[interpolation.Field]:
+    if isinstance(argument, interpolation.Field):
+        yield argument
+    elif isinstance(argument, list | dict):
+        for each in (argument.values() if isinstance(argument, dict)
+                     else argument):
+            yield from _fields(each)
+
+
+def _attribute(call: filter_syntax.Call) -> Steps:
+    """Return the steps of the attribute that a filter names, if one does."""
+    if call.name not in _BY_ATTRIBUTE | _BY_NAME:
+        return ()
+    wanted = 'name' if call.name in _BY_NAME else 'attribute'
+    op = registry.filters().get(call.name)
+    names = list(op.signature.by_name) if op else []
+    by_place = (value for name, value in call.arguments if name is None)
+    given = {**dict(zip(names, by_place, strict=False)),
+             **{name: value for name, value in call.arguments if name}}
+    attribute = given.get(wanted)
+    return tuple(attribute.split('.')) if isinstance(attribute, str) else ()
+
+
+class _Value(typing.NamedTuple):
+    """Where a value is in the data, or else where its items are."""
+
+    steps: Steps | None = None
+    listed: Steps | None = None
+
+    @classmethod
+    def at(cls, steps: Steps | None) -> '_Value':
+        return cls(steps)
+
+    @property
+    def items(self) -> Steps | None:
+        """The steps to each item, None where nobody knows."""
+        if self.steps is not None:
+            return (*self.steps, MEMBER)
+        return self.listed
+
+    def after(self, call: filter_syntax.Call, attribute: Steps) -> '_Value':
+        """Return the value that comes out of a filter."""
+        if call.name == _GET:
+            path = next((value for name, value in call.arguments
+                         if name in (None, 'path')), None)
+            if self.steps is None or not isinstance(path, str):
+                return _Value()
+            return _Value((*self.steps, *data_path.parse(path)))
+        items = self.items
+        if items is None:
+            return _Value()
+        if call.name in _KEEP_ITEMS:
+            return _Value(listed=items)
+        if call.name in _ONE_ITEM:
+            return _Value(items)
+        if call.name == 'map':
+            return _Value(listed=(*items, *attribute)) if attribute else (
+                _Value())
+        return _Value()
+
+
+def _filtered(value: _Value, field: interpolation.Field) -> _Value:
+    for call in field.filters:
+        value = value.after(call, _attribute(call))
+    return value
+
+
+def lacking(use: Use) -> tuple[str, list[str]] | None:
+    """Tell a step that no item written out in the rule has.
+
+    :returns: the step, and the names that are there instead; None where the
+        item has it, or nothing is known of it.
+    """
+    if use.item is None or not use.item.values or (
+            use.steps[0] != interpolation.ITEM):
+        return None
+    found = [_lacking(value, use.steps[1:]) for value in use.item.values]
+    known = [each for each in found if each is not None]
+    return known[0] if len(known) == len(found) else None
+
+
+def _lacking(value: typing.Any,
+             steps: Steps) -> tuple[str, list[str]] | None:
+    for step in steps:
+        if isinstance(value, str) and interpolation.fields(value):
+            return None
+        if not isinstance(value, dict | list):
+            return step, []
+        inner = data_path.get(value, (step,))
+        if inner is data_path.ABSENT:
+            return step, [*value] if isinstance(value, dict) else []
+        value = inner
+    return None

@@ -1,0 +1,70 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Secrets that everyone who may list rules can read."""
+
+import typing
+from urllib import parse as urlparse
+
+from ironic_inspection_rules.authoring.checks import checked_rule
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.i18n import _
+
+
+def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find secrets in a rule that is not marked sensitive.
+
+    The language of ironic-inspector has no such mark, so its rules cannot be
+    blamed.
+    """
+    if rule.rule.sensitive or rule.written.is_old:
+        return
+    for action in rule.actions:
+        for name in _secrets(action.arguments):
+            yield action.pointer_to(name), _(
+                'a secret in a rule that is not marked "sensitive"')
+
+
+def is_secret(arguments: typing.Mapping[str, typing.Any]) -> bool:
+    """Tell whether arguments of an action have a secret among them."""
+    return any(True for _name in _secrets(arguments))
+
+
+def _secrets(arguments: typing.Mapping[str, typing.Any]
+             ) -> typing.Iterator[str]:
+    """Return the names of arguments that hold a secret."""
+    path = arguments.get('path')
+    tokens = data_path.parse(path) if isinstance(path, str) and path.strip(
+        './') else ()
+    for name in ('value', 'cleanup'):
+        value = arguments.get(name)
+        if _written_out(value) and masking.mask_along(
+                tokens, value)[1] != value:
+            yield name
+    url = arguments.get('url')
+    if isinstance(url, str) and '@' in urlparse.urlsplit(url).netloc:
+        yield 'url'
+    headers = arguments.get('headers')
+    if isinstance(headers, dict) and any(
+            _written_out(value) and masking.is_secret(header)
+            for header, value in headers.items()):
+        yield 'headers'
+
+
+def _written_out(value: typing.Any) -> bool:
+    """Tell whether a value is more than fields of the data."""
+    if isinstance(value, str):
+        return any(isinstance(piece, str)
+                   for piece in interpolation.parse(value))
+    return value is not None

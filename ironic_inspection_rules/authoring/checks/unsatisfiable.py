@@ -1,0 +1,49 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Conditions that no machine meets, alone or beside each other."""
+
+import itertools
+
+from ironic_inspection_rules.authoring.checks import checked_rule
+from ironic_inspection_rules.authoring.checks import exclusion
+from ironic_inspection_rules.engine import compiler
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.rule_file import file_rule
+
+
+def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find conditions that never hold."""
+    for condition in rule.conditions:
+        if condition.is_constant and not _holds(condition):
+            yield condition.pointer, _('this condition never holds')
+        elif exclusion.contradicts_itself(condition):
+            yield condition.pointer, _('this condition never holds')
+    for one, other in itertools.combinations(
+            exclusion.claims(rule.conditions), 2):
+        if exclusion.exclude([one], [other]):
+            yield other.condition.pointer, _(
+                'this condition never holds beside the one at %s') % (
+                    one.condition.pointer)
+
+
+def _holds(condition: file_rule.Operation) -> bool:
+    """Check a condition that is the same for all machines."""
+    ops = registry.Registry({condition.op.name: condition.op.plugin}, {})
+    rule = model.Rule(uuid='', actions=(), conditions=(condition.written,))
+    try:
+        return compiler.compile_rule(rule, ops).conditions[0].check({})
+    except Exception:
+        # It is refused or fails each inspection; others tell of that.
+        return True

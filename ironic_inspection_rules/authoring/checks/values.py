@@ -1,0 +1,269 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Values that are compared with a field and that it never has."""
+
+from collections.abc import Iterator
+import re
+import typing
+
+from ironic_inspection_rules.authoring.checks import checked_rule
+from ironic_inspection_rules.authoring.checks import facts
+from ironic_inspection_rules.authoring.checks import reach
+from ironic_inspection_rules.authoring.mending import change
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.machine import inventory_fields
+from ironic_inspection_rules.rule_file import file_rule
+
+_MAC = re.compile(r'(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}')
+_VERSION = re.compile(r'[vV]?\d+(?:\.\d+)+')
+_BOOLEANS = {'true': True, 'yes': True, 'on': True,
+             'false': False, 'no': False, 'off': False}
+
+_WORDS: dict[tuple[str, ...], dict[str, tuple[str, ...]]] = {
+    ('inventory', 'cpu', 'architecture'): {
+        'x86_64': ('amd64', 'x64', 'x86-64', 'em64t'),
+        'aarch64': ('arm64', 'armv8'), 'ppc64le': (), 'ppc64': (),
+        's390x': (), 'riscv64': (), 'i686': ('i386', 'x86'), 'armv7l': ()},
+    ('inventory', 'boot', 'current_boot_mode'): {
+        'bios': ('legacy', 'csm'), 'uefi': ('efi',)},
+}
+"""Words that a field has, each with what else people call it."""
+
+_SMALLEST_BYTES = 10 ** 6
+_LARGEST_MEBIBYTES = 2 ** 31
+_GIBIBYTES = frozenset((4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384,
+                        512, 768))
+"""Sizes of memory as people say them; in MiB, hardly a machine has them."""
+
+_ORDERED = frozenset(('lt', 'le', 'gt', 'ge'))
+_SEQUENCES = frozenset(('list', 'mapping'))
+
+
+class Slip(typing.NamedTuple):
+    """What is wrong with a value, and what is meant if that is clear."""
+
+    message: str
+    meant: typing.Any = None
+
+
+def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find values that no machine has in the field beside them."""
+    for pointer, _value, slip in _slips(rule):
+        yield pointer, slip.message
+
+
+def mendings(rule: checked_rule.CheckedRule) -> Iterator[change.Change]:
+    """Yield what puts the meant value in the place of one."""
+    for pointer, value, slip in _slips(rule):
+        if slip.meant is not None and not isinstance(value, list):
+            yield change.Replace(pointer, value, slip.meant)
+
+
+def _slips(rule: checked_rule.CheckedRule
+           ) -> Iterator[tuple[str, typing.Any, Slip]]:
+    for condition in rule.all_conditions:
+        items = reach.item_of(rule.conditions, condition)
+        # What takes nothing but the value has its texts from the op.
+        stated = facts.of(condition, looped=True) if (
+            condition.arguments.keys() - {'value'}) else ()
+        for fact in stated:
+            steps = _from_roots(fact.field, items)
+            several = fact.relation.endswith('-of')
+            for value in fact.value if several else [fact.value]:
+                slip = _slip(steps, fact.relation, value)
+                if slip:
+                    yield (_place(condition, value), value, slip)
+        for name, argument in condition.arguments.items():
+            if isinstance(argument, str) and facts.is_field(
+                    condition.arguments.get('value')) and name == 'regex':
+                slip = _pattern_slip(_from_roots(facts.field_name(
+                    condition.arguments['value']), items), argument)
+                if slip:
+                    yield condition.pointer_to(name), argument, slip
+    for operation in rule.operations:
+        for name, argument in operation.templates.items():
+            for field in interpolation.fields(argument):
+                for slip in _in_filters(field):
+                    yield operation.pointer_to(name), [], slip
+
+
+def _from_roots(field: str, item: reach.Item | None) -> tuple[str, ...]:
+    steps = data_path.parse(field) if field.startswith('/') else ()
+    if steps[:1] == (interpolation.ITEM,):
+        known = item.steps if item else None
+        return (*known, *steps[1:]) if known else ()
+    return steps
+
+
+def _place(operation: file_rule.Operation, value: typing.Any) -> str:
+    """Return where a value is in the arguments of an operation."""
+    ahead = [(f'{operation.pointer}/args', operation.written.get('args'))]
+    while ahead:
+        pointer, found = ahead.pop(0)
+        if data_path.same(found, value):
+            return pointer
+        if isinstance(found, dict):
+            ahead += [(pointer + data_path.pointer([key]), item)
+                      for key, item in found.items()]
+        elif isinstance(found, list):
+            ahead += [(f'{pointer}/{index}', item)
+                      for index, item in enumerate(found)]
+    return operation.pointer
+
+
+def _known(steps: tuple[str, ...]) -> inventory_fields.Field | None:
+    if steps[:1] not in (('inventory',), ('plugin_data',)):
+        return None
+    found = inventory_fields.find(inventory_fields.known(), steps)
+    return found if isinstance(found, inventory_fields.Field) else None
+
+
+def type_of(field: str) -> str | None:
+    """Return the type of a field as facts name it, None where unknown."""
+    found = _known(_from_roots(field, None))
+    return found.type if found else None
+
+
+def _slip(steps: tuple[str, ...], relation: str,
+          value: typing.Any) -> Slip | None:
+    """Say what is wrong with a value beside a field, if anything."""
+    if not steps or value is None:
+        return None
+    field, shown = _known(steps), '.'.join(steps)
+    kind = field.type if field else None
+    if isinstance(value, str):
+        return (_text_slip(steps, kind, relation, value)
+                or _version_slip(steps, relation, value))
+    if isinstance(value, list) and relation in ('eq', 'ne') and (
+            kind not in (None, 'list')):
+        return Slip(_('{%(field)s} is no list, and never equal to one; '
+                      'use one-of') % {'field': shown})
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        if kind in _SEQUENCES:
+            return Slip(_('{%(field)s} is a %(kind)s, and never %(value)s; '
+                          'did you mean {%(field)s | length}?') % {
+                              'field': shown, 'kind': kind, 'value': value})
+        return _size_slip(steps, value) or _version_slip(
+            steps, relation, value)
+    return None
+
+
+def _text_slip(steps: tuple[str, ...], kind: str | None, relation: str,
+               value: str) -> Slip | None:
+    shown = '.'.join(steps)
+    said = {'field': shown, 'value': value, 'kind': kind}
+    if kind == 'boolean' and value:
+        return Slip(_('{%(field)s} is true or false, never the text '
+                      '"%(value)s"') % said, _BOOLEANS.get(value.lower()))
+    if kind in _SEQUENCES and value:
+        return Slip(_('{%(field)s} is a %(kind)s, never the text '
+                      '"%(value)s"') % said)
+    if kind == 'number' and relation in ('eq', 'one-of') and (
+            facts.number(value) is None and re.fullmatch(r'[^\d\s]+', value)):
+        return Slip(_('{%(field)s} is a number, never the text "%(value)s"')
+                    % said)
+    is_mac = steps[-1] in ('mac_address', 'bmc_mac') or (
+        steps[0] == 'ports' and steps[-1] == 'address')
+    if is_mac and _MAC.fullmatch(value):
+        meant = value.lower().replace('-', ':')
+        if meant != value:
+            return Slip(_('{%(field)s} is in lower case with colons, never '
+                          '"%(value)s"; did you mean "%(meant)s"?') % {
+                              **said, 'meant': meant}, meant)
+    words = _WORDS.get(steps)
+    if words and value not in words:
+        word = next((word for word, others in words.items()
+                      if value.lower() in (word, *others)), None)
+        if word:
+            return Slip(_('{%(field)s} is never "%(value)s"; did you mean '
+                          '"%(meant)s"?') % {**said, 'meant': word}, word)
+    return None
+
+
+def _version_slip(steps: tuple[str, ...], relation: str,
+                  value: typing.Any) -> Slip | None:
+    if relation not in _ORDERED or 'version' not in steps[-1] or (
+            isinstance(value, str) and not _VERSION.fullmatch(value)):
+        return None
+    return Slip(_('versions are not in order as text or numbers: 2.10 is '
+                  'above 2.9; use version-%s') % relation)
+
+
+def _size_slip(steps: tuple[str, ...], value: float) -> Slip | None:
+    shown = '.'.join(steps)
+    if steps[-1] in ('size', 'total') and (
+            steps[0] in ('inventory', 'plugin_data')
+            and 0 < value < _SMALLEST_BYTES):
+        return Slip(_('{%(field)s} is in bytes; did you mean %(gib)d, which '
+                      'is %(value)s GiB?') % {
+                          'field': shown, 'value': value,
+                          'gib': value * 2 ** 30})
+    if steps[-1] == 'physical_mb' and value in _GIBIBYTES:
+        return Slip(_('{%(field)s} is in MiB; did you mean %(mib)d, which is '
+                      '%(value)s GiB?') % {
+                          'field': shown, 'value': value,
+                          'mib': value * 1024})
+    if steps[-1] == 'physical_mb' and value >= _LARGEST_MEBIBYTES:
+        return Slip(_('{%(field)s} is in MiB, of which %(value)s are hardly '
+                      "any machine's") % {'field': shown, 'value': value})
+    return None
+
+
+def _pattern_slip(steps: tuple[str, ...], regex: str) -> Slip | None:
+    words = _WORDS.get(steps)
+    plain = re.sub(r'\(\?i\)', '', regex)
+    if words and re.fullmatch(r'[\^$\w|()-]+', plain):
+        flags = re.IGNORECASE if plain != regex else 0
+        if not any(re.search(plain, word, flags) for word in words):
+            return Slip(_('{%(field)s} is one of %(words)s, and none matches '
+                          '"%(regex)s"') % {
+                              'field': '.'.join(steps), 'regex': regex,
+                              'words': ', '.join(words)})
+    found = re.search(r'(?<=[\w ])\((?!\?)([^()|\\\[\]{}*+?]*[= ]'
+                      r'[^()|\\\[\]{}*+?]*)\)(?![*+?{])', regex)
+    if found and not found[1].strip('=') == '':
+        meant = (f'{regex[:found.start()]}\\({found[1]}\\)'
+                 f'{regex[found.end():]}')
+        return Slip(_('the parentheses in "%(regex)s" make a group and match '
+                      'none in the text; did you mean "%(meant)s"?') % {
+                          'regex': regex, 'meant': meant}, meant)
+    return None
+
+
+def _in_filters(field: interpolation.Field) -> Iterator[Slip]:
+    """Yield what is wrong in what filters take."""
+    if field.root is None:
+        return
+    for call in field.filters:
+        given = [value for _name, value in call.arguments]
+        if call.name in ('selectattr', 'rejectattr') and len(given) == 3 and (
+                isinstance(given[0], str) and isinstance(given[1], str)
+                and not isinstance(given[2], interpolation.Field)):
+            slip = _slip((field.root, *field.steps, reach.MEMBER,
+                          *given[0].split('.')), given[1], given[2])
+            if slip:
+                yield slip._replace(meant=None)
+    first = registry.filters().get(field.filters[0].name) if (
+        field.filters) else None
+    kind = type_of(data_path.pointer([field.root, *field.steps]))
+    if first and kind and first.plugin.TAKES and (
+            kind not in first.plugin.TAKES):
+        yield Slip(_('{%(field)s} is a %(kind)s, which the filter %(filter)s '
+                     'does not take') % {
+                         'field': '.'.join((field.root, *field.steps)),
+                         'kind': kind, 'filter': first.name})

@@ -1,0 +1,163 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Files of rules in other languages as files of today."""
+
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.authoring import finding
+from ironic_inspection_rules.authoring import lint
+from ironic_inspection_rules.authoring.conversion import rule as conversion
+from ironic_inspection_rules.authoring.conversion import stock_rule
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.rule_file import document
+from ironic_inspection_rules.rule_file import file_rule
+from ironic_inspection_rules.rule_file import yaml_text
+
+LOST = 'lost'
+
+_NEVER = frozenset(('jinja', 'never-holds', 'unknown-field', lint.UNREPORTED))
+"""The checks that find what does not work, beside errors."""
+
+_WIDTH = 78
+
+_IN_GENERAL = (
+    _('Other than in ironic-inspector, a condition does not hold, instead of '
+      'failing the inspection, where a value cannot be compared or is no IP '
+      'address.'),
+    _('What a value is set in is made where it does not exist, and '
+      'properties/capabilities is removed when nothing is left in it.'),
+)
+
+_OF_STOCK = (
+    _('Other than in stock Ironic, an error in a rule leaves nothing of what '
+      'the rules of its phase have changed.'),
+    _('Fields become text there, and a missing one stays as it is written: '
+      '!s and default(…) keep that.'),
+)
+
+
+class ConvertedFile(typing.NamedTuple):
+    """The text of a YAML file, and what it does not carry over."""
+
+    text: str
+    lost: list[finding.Finding]
+
+
+def convert(path: str, ops: registry.Registry,
+            stock: bool = False) -> ConvertedFile:
+    """Convert all rules of a file; those of today stay as they are.
+
+    :param stock: whether those that are not ironic-inspector's are meant for
+        stock Ironic.
+    :raises: :class:`.exceptions.InvalidDocument` where it cannot be read.
+    """
+    lost: list[finding.Finding] = []
+    kept: list[file_rule.WrittenRule] = []
+    pieces = [''.join(map(_comment, [
+        _('Converted from %s.') % path,
+        *(_OF_STOCK if stock else _IN_GENERAL)]))]
+    written = file_rule.load(path)
+    conversions = iter(_convert_valid(written, ops, lost))
+    for rule in written:
+        if not isinstance(rule.entry, dict):
+            lost.append(_lost(rule, exceptions.Problem(
+                '', _('a rule must be a mapping'))))
+            continue
+        if not rule.is_old and not stock:
+            pieces.append(_as_yaml(rule.entry))
+            kept.append(rule)
+            continue
+        converted = (next(conversions) if rule.is_old
+                     else stock_rule.convert(rule.entry, ops))
+        lost += [_lost(rule, problem) for problem in converted.lost]
+        pieces.append(_piece(rule, converted))
+        if converted.rule is not None:
+            kept.append(rule)
+    text = '\n'.join(pieces)
+    if stock:
+        # What such a rule does is odd, and meant to stay so.
+        return ConvertedFile(text, lost)
+    return ConvertedFile(text, lost + list(_linted(path, text, kept, ops)))
+
+
+def _linted(path: str, text: str, kept: list[file_rule.WrittenRule],
+            ops: registry.Registry) -> typing.Iterator[finding.Finding]:
+    """Find converted rules that are none, or never do what they did.
+
+    :param kept: the rules that the text was made of, in its order.
+    """
+    read = document.parse(path, text)
+    for found in lint.of_documents([read], ops):
+        if found.level != finding.ERROR and found.check not in _NEVER:
+            continue
+        later = [index for index in range(len(kept))
+                 if read.place(index) <= (found.line, found.column)]
+        if later:
+            yield _lost(kept[later[-1]], exceptions.Problem(
+                '', found.message))
+
+
+def _convert_valid(written: typing.Iterable[file_rule.WrittenRule],
+                   ops: registry.Registry, lost: list[finding.Finding]
+                   ) -> list[conversion.Conversion]:
+    """Convert old rules; of one that is not valid nothing is left."""
+    valid, refused = [], {}
+    old = [rule for rule in written if rule.is_old]
+    for place, rule in enumerate(old):
+        try:
+            valid.append(rule.parse(ops))
+        except exceptions.InvalidRule as exc:
+            refused[place] = conversion.Conversion(
+                None, list(exc.problems), [])
+    converted = iter(conversion.convert(valid))
+    return [refused.get(place) or next(converted)
+            for place in range(len(old))]
+
+
+def _piece(rule: file_rule.WrittenRule,
+           converted: conversion.Conversion) -> str:
+    comments = [f'{_name(problem.pointer)}: {problem.message}'
+                for problem in [*converted.lost, *converted.hints]]
+    if converted.rule is None:
+        comments.insert(0, _('Rule %s is left out.') % rule.label)
+        return ''.join(map(_comment, comments))
+    uuid = rule.entry.get('uuid')
+    return ''.join(map(_comment, comments)) + _as_yaml(
+        {**({'uuid': uuid} if uuid else {}), **converted.rule})
+
+
+def _name(pointer: str) -> str:
+    """Return words for a place: ``condition 2``."""
+    tokens = pointer.split('/')
+    if len(tokens) < 3:
+        return _('rule')
+    number = int(tokens[2]) + 1
+    return (_('condition %d') if tokens[1] == 'conditions'
+            else _('action %d')) % number
+
+
+def _comment(text: str) -> str:
+    return yaml_text.comment(text, _WIDTH)
+
+
+def _as_yaml(rule: typing.Any) -> str:
+    return yaml_text.dump([rule], default_flow_style=None, width=_WIDTH)
+
+
+def _lost(rule: file_rule.WrittenRule,
+          problem: exceptions.Problem) -> finding.Finding:
+    line, column = rule.place(problem.pointer)
+    return finding.Finding(rule.source.path, line, column, finding.WARNING,
+                           LOST, rule.label, problem.message)

@@ -1,0 +1,342 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Conditions of stock Ironic as conditions that hold for the same machines.
+
+There, all fields become text, and text with a missing field stays as it is
+written: such a condition is decided too, and here it would be false.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import ipaddress
+import operator
+import re
+import typing
+
+from ironic_inspection_rules.authoring.conversion import field
+from ironic_inspection_rules.authoring.conversion import rule
+from ironic_inspection_rules.authoring.conversion import stock_text
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.i18n import _
+
+Operation = dict[str, typing.Any]
+Args = typing.Mapping[str, typing.Any]
+Text = stock_text.Text
+
+_EMPTY = ['', 'None', '[]', '{}']
+_FLAGS = re.compile(r'\(\?[aiLmsu]+\)')
+_ROOT = re.compile(
+    r'(?<!\\)\{(?=\s*(?:' + '|'.join(
+        (*interpolation.ROOTS, interpolation.ITEM)) + r')\b)')
+
+_COMPARE: dict[str, Callable[[typing.Any, typing.Any], bool]] = {
+    'eq': operator.eq, 'lt': operator.lt, 'gt': operator.gt}
+
+_MISSING_IS = {'is-true': False, 'is-false': True}
+"""What conditions are here that take a missing field for null."""
+
+
+class Fails(Exception):
+    """Stock Ironic fails the inspection; the message says why."""
+
+
+def convert(op: str, inverted: bool, args: Args,
+            notes: rule.Notes) -> Operation | bool:
+    """Convert one condition, or one turn of its loop.
+
+    :param args: by name, with :class:`.stock_text.Text` for what stock
+        Ironic formats.
+    :returns: the condition, or what it always is.
+    :raises: :class:`Fails` where it fails the inspection of each machine.
+    :raises: :class:`.field.Inconvertible`.
+    """
+    texts = list(_texts(args))
+    varying = [text for text in texts if text.fields]
+    for text in varying:
+        _warn(text, notes)
+    _check_kinds(op, args)
+    if not varying:
+        return _decide(op, args) != inverted
+    if _never(op, args):
+        return inverted
+    if op == 'in-net':
+        notes.hint(_('where "%s" is no IP address or subnet, stock Ironic '
+                     'fails the inspection; here the condition is false')
+                   % varying[0].literal)
+    if op == 'is-empty':
+        return _is_empty(varying[0], inverted, notes)
+    if len(varying) > 1:
+        return _of_many(op, inverted, args, varying, notes)
+    try:
+        otherwise = _decide(op, args)
+    except Fails:
+        otherwise = False
+    return _with_missing(op, inverted, args, varying[0], otherwise)
+
+
+def _with_missing(op: str, inverted: bool, args: Args, text: Text,
+                  otherwise: bool) -> Operation:
+    """Write a condition with one text.
+
+    :param otherwise: what it is, not inverted, where a field is missing.
+    """
+    written = _write(op, args, lambda each: each.filled)
+    if not text.uncertain:
+        return _inverted(written, inverted)
+    existing = _idiom(op, args, text)
+    if existing:
+        return _named('!exists' if not inverted else 'exists',
+                      {'value': existing})
+    if op in _MISSING_IS:
+        if otherwise == _MISSING_IS[op]:
+            return _inverted(written, inverted)
+        filled = text.or_else('')
+        if filled is not None:
+            return _inverted(_write(op, args, lambda _each: str(filled)),
+                             inverted)
+        written = _group('all-of', [*_exist(text), written])
+        return _group('none-of', [written]) if inverted else written
+    if inverted:
+        return _inverted(written, True) if otherwise else (
+            _group('none-of', [written]))
+    if not otherwise:
+        return written
+    filled = text.or_else()
+    if filled is not None:
+        return _write(op, args, lambda each: (
+            str(filled) if each is text else each.filled))
+    return _group('any-of', [
+        *({**each, 'op': '!exists'} for each in _exist(text)), written])
+
+
+def _of_many(op: str, inverted: bool, args: Args, varying: list[Text],
+             notes: rule.Notes) -> Operation:
+    for text in varying:
+        if text.uncertain and text.or_else() is None:
+            notes.lose(_('where a field of "%s" is missing, stock Ironic '
+                         'compares that text; here the condition is false')
+                       % text.literal)
+    return _inverted(_write(op, args, lambda text: (
+        text.or_else() or text.filled) if text.uncertain else text.filled),
+        inverted)
+
+
+def _is_empty(text: Text, inverted: bool, notes: rule.Notes) -> Operation:
+    filled = text.or_else('None') if text.uncertain else text.filled
+    name = text.fields[0]
+    if text.uncertain and (filled is None or text.source != text.literal):
+        notes.lose(_('stock Ironic takes "%s" for empty where a field is '
+                     'missing; here it is not') % text.literal)
+        filled = text.filled
+    elif len(re.findall(r'[.\[]', name)) > 1 + name.startswith('node.'):
+        notes.hint(_('where what {%s} is in is not a mapping, such as null, '
+                     'stock Ironic takes it for not empty, and here it is '
+                     'empty') % name)
+    return _named('!one-of' if inverted else 'one-of', {
+        'value': filled or text.filled, 'values': field.escape(_EMPTY)})
+
+
+def _warn(text: Text, notes: rule.Notes) -> None:
+    for remark in text.remarks:
+        notes.hint(remark)
+    for name in text.secrets:
+        notes.hint(_('{%s} reads as ****** here, where secrets are masked')
+                   % name)
+
+
+def _check_kinds(op: str, args: Args) -> None:
+    """Find what is an error in stock Ironic whatever the machine.
+
+    :raises: :class:`Fails`.
+    """
+    if op in _COMPARE:
+        values = args['values']
+        if not isinstance(values, list):
+            raise Fails(_('it takes "values" as one list'))
+        if op != 'eq' and any(
+                _is_text(one) != _is_text(other)
+                for one, other in _pairs(values)):
+            raise Fails(_('it cannot order text and something else'))
+    if op in ('matches', 'contains'):
+        regex = args['regex']
+        if isinstance(regex, Text) and regex.fields:
+            raise field.Inconvertible(
+                _('a regular expression cannot take data of a machine'))
+        _compile(op, _plain(regex))
+
+
+def _never(op: str, args: Args) -> bool:
+    """Tell whether text is only compared with what is no text."""
+    if op == 'eq':
+        return any(_is_text(one) != _is_text(other)
+                   for one, other in _pairs(args['values']))
+    if op == 'one-of':
+        values = args.get('values') or []
+        return isinstance(values, list | dict) and not any(
+            _is_text(value) if _is_text(args['value'])
+            else value == args['value'] for value in values)
+    return op == 'is-none'
+
+
+def _pairs(values: list[typing.Any]) -> Iterator[tuple[typing.Any, ...]]:
+    return zip(values, values[1:], strict=False)
+
+
+def _is_text(value: typing.Any) -> bool:
+    return isinstance(value, Text | str)
+
+
+def _plain(value: typing.Any) -> typing.Any:
+    """Return a value as stock Ironic has it where fields are missing."""
+    if isinstance(value, Text):
+        return value.literal
+    if isinstance(value, list):
+        return list(map(_plain, value))
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return value
+
+
+def _decide(op: str, args: Args) -> bool:
+    """Decide as stock Ironic does where all fields are missing.
+
+    :raises: :class:`Fails`.
+    """
+    plain = {name: _plain(value) for name, value in args.items()}
+    value = plain.get('value')
+    try:
+        if op in _COMPARE:
+            return all(_COMPARE[op](*pair)
+                       for pair in _pairs(plain['values']))
+        if op == 'in-net':
+            return _in_net(str(plain['address']), str(plain['subnet']))
+        if op == 'one-of':
+            return bool(value in plain.get('values', []))
+    except (TypeError, ValueError) as exc:
+        raise Fails(str(exc)) from exc
+    if op in ('matches', 'contains'):
+        return _compile(op, plain['regex']).search(str(value)) is not None
+    if op == 'is-empty':
+        return str(value) in _EMPTY or (
+            isinstance(args['value'], Text) and args['value'].missing_key)
+    if op == 'is-none':
+        return value is None
+    words, truth = (('yes', 'true'), True) if op == 'is-true' else (
+        ('no', 'false'), False)
+    if isinstance(value, str):
+        return value.lower() in words
+    if isinstance(value, int | float):
+        return bool(value) is truth
+    return op == 'is-false' and value is None
+
+
+def _in_net(address: str, subnet: str) -> bool:
+    network = ipaddress.ip_network(subnet, strict=False)
+    read = ipaddress.ip_address(address)
+    return read.version == network.version and read in network
+
+
+def _compile(op: str, regex: typing.Any) -> re.Pattern[str]:
+    """Return what is searched for in stock Ironic.
+
+    :raises: :class:`Fails`.
+    """
+    try:
+        if op == 'matches':
+            re.compile(regex)
+            return re.compile(_anchored(regex))
+        return re.compile(regex)
+    except (re.error, TypeError, IndexError) as exc:
+        raise Fails(_('"%(regex)s" is no regular expression: %(reason)s') % {
+            'regex': regex, 'reason': exc}) from exc
+
+
+def _anchored(regex: str) -> str:
+    """Return what ``matches`` looks for there, for a search."""
+    flags = _FLAGS.match(regex)
+    begin = flags[0] if flags else ''
+    end = '' if regex[-1] == '$' else '$'
+    return rf'{begin}\A(?:{regex[len(begin):]}{end})'
+
+
+def _idiom(op: str, args: Args, text: Text) -> str | None:
+    """Return the field that a condition asks for by its own text."""
+    if op != 'matches' or text.source != text.literal:
+        return None
+    regex = _plain(args['regex'])
+    own = re.sub(r'\\(.)', r'\1', regex).removeprefix('^').removesuffix('$')
+    if own != text.literal or re.search(_anchored(regex), own) is None:
+        return None
+    return f'{{{text.fields[0]}}}'
+
+
+def _exist(text: Text) -> list[Operation]:
+    return [_named('exists', {'value': f'{{{name}}}'})
+            for name in text.fields]
+
+
+def _named(op: str, args: Operation) -> Operation:
+    return {'op': op, 'args': args}
+
+
+def _group(op: str, conditions: list[Operation]) -> Operation:
+    return {'op': op, 'conditions': conditions}
+
+
+def _inverted(condition: Operation, inverted: bool) -> Operation:
+    return {**condition, 'op': f'!{condition["op"]}'} if inverted else (
+        condition)
+
+
+def _write(op: str, args: Args, fill: Callable[[Text], str]) -> Operation:
+    """Write a condition in this language.
+
+    :param fill: what to write for a text.
+    """
+    written = {name: _fill(value, fill) for name, value in args.items()}
+    if op == 'one-of':
+        values = args.get('values')
+        if not isinstance(values, list | dict):
+            raise field.Inconvertible(
+                _('"values" of one-of is no list, but text is looked for in '
+                  'it'))
+        written['values'] = [_fill(value, fill) for value in values
+                             if _is_text(value)]
+    elif op in ('matches', 'contains'):
+        regex = _plain(args['regex'])
+        if op == 'matches':
+            op, regex = 'contains', _anchored(regex)
+        # No field is meant, and none is read.
+        written['regex'] = _ROOT.sub(r'\\{', regex)
+    return _named(op, written)
+
+
+def _fill(value: typing.Any, fill: Callable[[Text], str]) -> typing.Any:
+    if isinstance(value, Text):
+        return fill(value)
+    if isinstance(value, list):
+        return [_fill(item, fill) for item in value]
+    if isinstance(value, dict):
+        return {key: _fill(item, fill) for key, item in value.items()}
+    return field.escape(value)
+
+
+def _texts(value: typing.Any) -> Iterator[Text]:
+    if isinstance(value, Text):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)

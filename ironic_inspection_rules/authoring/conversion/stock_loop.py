@@ -1,0 +1,145 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Loops of stock Ironic, whose items are always written out in the rule.
+
+Each turn is converted for itself. Where all turns come out alike but for
+the item, they are written as a loop again.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
+import re
+import typing
+
+from ironic_inspection_rules.authoring.conversion import field
+from ironic_inspection_rules.engine import interpolation
+
+Operation = dict[str, typing.Any]
+
+_MARK = re.compile(r'zqitem(\d+)qz')
+_NAME = re.compile(r'[A-Za-z_][A-Za-z0-9_-]*')
+_FALSE_WHERE_MISSING = frozenset({
+    'eq', 'lt', 'gt', 'matches', 'contains', 'in-net', 'one-of'})
+
+
+def conditions(items: Sequence[typing.Any],
+               turn: Callable[[typing.Any], Operation | bool],
+               every: bool) -> Operation | bool:
+    """Convert a condition with a loop.
+
+    :param turn: makes the condition for an item.
+    :param every: whether it has to hold for all items.
+    """
+    turns = [turn(item) for item in items]
+    if (not every) in turns:
+        return not every
+    written = [each for each in turns if not isinstance(each, bool)]
+    if not written:
+        return every
+    if len(written) == 1:
+        return written[0]
+    looped = _again(items, turns, turn)
+    if looped is not None:
+        return {**looped, 'loop': field.escape(list(items)),
+                **({'multiple': 'all'} if every else {})}
+    return {'op': 'all-of' if every else 'any-of', 'conditions': written}
+
+
+def actions(items: Sequence[typing.Any],
+            turn: Callable[[typing.Any], Operation | None]
+            ) -> list[Operation]:
+    """Convert an action with a loop, see :func:`conditions`."""
+    turns = [turn(item) for item in items]
+    looped = _again(items, turns, turn) if len(turns) > 1 else None
+    if looped is not None:
+        return [{**looped, 'loop': field.escape(list(items))}]
+    return [each for each in turns if each is not None]
+
+
+def needed(condition: Operation) -> Iterator[str]:
+    """Return the fields without which a condition does not hold."""
+    name = condition['op'].removeprefix('!')
+    if 'loop' in condition or (
+            name not in _FALSE_WHERE_MISSING
+            and condition['op'] != 'exists'):
+        return
+    is_not_empty = condition['op'] == '!one-of' and (
+        'None' in condition['args']['values'])
+    for each in interpolation.fields(list(condition['args'].values())):
+        if not each.filters or is_not_empty:
+            yield re.split('[!:|]', each.text)[0].strip()
+
+
+def _again(items: Sequence[typing.Any], turns: Sequence[typing.Any],
+           turn: Callable[[typing.Any], typing.Any]) -> Operation | None:
+    """Return the operation over ``{item}`` that is that of each turn."""
+    names = _names(items[0])
+    if names is None or any(_names(item) != names for item in items):
+        return None
+    marks = [f'zqitem{number}qz' for number in range(len(names) or 1)]
+    marked = turn(dict(zip(names, marks, strict=True)) if names
+                  else marks[0])
+    if not isinstance(marked, dict) or 'conditions' in marked and (
+            'args' in marked):
+        return None
+    for item, made in zip(items, turns, strict=True):
+        values = [field.escape(str(value)) for value in (
+            item.values() if names else [item])]
+        if _replace(marked, values.__getitem__) != made:
+            return None
+    fields = [f'{{item.{name}}}' for name in names] or ['{item}']
+    is_text = [all(isinstance(item[name], str) for item in items)
+               for name in names] or [
+                   all(isinstance(item, str) for item in items)]
+
+    return typing.cast(Operation, _replace(
+        marked, fields.__getitem__, lambda mark: fields[mark] if is_text[mark]
+        else f'{fields[mark][:-1]}!s}}'))
+
+
+def _names(item: typing.Any) -> list[str] | None:
+    """Return the keys of a flat item, none of plain text, else None."""
+    if isinstance(item, dict):
+        plain = all(_is_plain(value) for value in item.values()) and all(
+            _NAME.fullmatch(name) for name in item)
+        return list(item) if plain and item else None
+    return [] if _is_plain(item) else None
+
+
+def _is_plain(value: typing.Any) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(
+        value, bool) and not re.search(r'[{}]', str(value))
+
+
+def _replace(value: typing.Any, write: Callable[[int], str],
+             alone: Callable[[int], str] | None = None,
+             key: str | None = None) -> typing.Any:
+    """Put something in place of the marks.
+
+    :param alone: of one that is the whole text, where it keeps its type.
+    """
+    if isinstance(value, dict):
+        return {name: _replace(item, write, alone, name)
+                for name, item in value.items()}
+    if isinstance(value, list):
+        return [_replace(item, write, alone) for item in value]
+    if not isinstance(value, str):
+        return value
+    if key == 'path' and _MARK.fullmatch(value.removeprefix('/')):
+        # A path is written into the item as a whole.
+        value = value.removeprefix('/')
+    elif alone and key not in ('path', 'regex') and (
+            mark := _MARK.fullmatch(value)):
+        return alone(int(mark[1]))
+    return _MARK.sub(lambda mark: write(int(mark[1])), value)

@@ -1,0 +1,292 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rules of stock Ironic as rules that do the same here."""
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+import json
+import typing
+import uuid
+
+from oslo_utils import strutils
+from oslo_utils import uuidutils
+
+from ironic_inspection_rules.authoring.conversion import field
+from ironic_inspection_rules.authoring.conversion import rule as conversion
+from ironic_inspection_rules.authoring.conversion import stock_action
+from ironic_inspection_rules.authoring.conversion import stock_condition
+from ironic_inspection_rules.authoring.conversion import stock_loop
+from ironic_inspection_rules.authoring.conversion import stock_text
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import operation_check
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.i18n import _
+
+Fields = typing.Mapping[str, typing.Any]
+Operation = dict[str, typing.Any]
+
+NAMESPACE = uuid.UUID('0f0e7d39-6a5a-5b0c-9f6e-2f5f0d1c7b52')
+
+NEWEST = 39
+"""The release of Ironic whose rules these are, if nobody says otherwise."""
+
+_FILLS_VALUES = 39
+"""Since which release fields in the values of eq, lt and gt are filled in."""
+
+_FIELDS = frozenset({'uuid', 'description', 'priority', 'scope', 'sensitive',
+                     'phase', 'conditions', 'actions'})
+_KEYS = {'conditions': frozenset({'op', 'args', 'loop', 'multiple'}),
+         'actions': frozenset({'op', 'args', 'loop'})}
+
+_CONDITIONS: dict[str, tuple[str, ...]] = {
+    'eq': ('values', 'force_strings'), 'lt': ('values', 'force_strings'),
+    'gt': ('values', 'force_strings'), 'is-empty': ('value',),
+    'in-net': ('address', 'subnet'), 'matches': ('value', 'regex'),
+    'contains': ('value', 'regex'), 'one-of': ('value', 'values'),
+    'is-none': ('value',), 'is-true': ('value',), 'is-false': ('value',)}
+_COMPARISONS = ('eq', 'lt', 'gt')
+_FORMATTED = {'value', 'address', 'subnet'}
+
+
+def uuid_of(name: typing.Any) -> str:
+    """Return the UUID of a rule that may have any text for one."""
+    if uuidutils.is_uuid_like(name):
+        return str(name)
+    return str(uuid.uuid5(NAMESPACE, str(name)))
+
+
+class _Converter(conversion.Notes):
+    """Converts one rule."""
+
+    def __init__(self, ops: registry.Registry, release: int) -> None:
+        super().__init__()
+        self._ops = ops
+        self.reasons: list[conversion.Problem] = []
+        self._release = release
+
+    @property
+    def runs(self) -> bool:
+        """Whether the rule ever did something."""
+        return not self.reasons
+
+    def never(self, message: str) -> None:
+        """Note that the rule never did what it says."""
+        self.reasons.append(conversion.Problem(self.pointer, message))
+
+    def conditions(self, written: Iterable[typing.Any]
+                   ) -> Iterator[Operation]:
+        """Convert conditions; those that always hold are left out."""
+        for index, condition in enumerate(written):
+            self.pointer = f'/conditions/{index}'
+            try:
+                converted = self._condition(condition)
+            except stock_condition.Fails as exc:
+                self.lose(_('stock Ironic fails each inspection here: %s')
+                          % exc)
+                self.never(_('the rule is switched off and left as it is '
+                             'written'))
+                continue
+            if converted is False:
+                self.never(_('this never holds in stock Ironic, so the rule '
+                             'is switched off and left as it is written'))
+            elif converted is True:
+                self.hint(_('this always holds in stock Ironic and is left '
+                            'out'))
+            else:
+                yield converted
+
+    def _condition(self, written: Operation) -> Operation | bool:
+        op, inverted = model.split_op(written['op'])
+        args = _by_name(written['args'], _CONDITIONS[op])
+        loop = written.get('loop')
+        if not loop:
+            return stock_condition.convert(op, inverted, {
+                name: stock_text.read_any(value)
+                if self._is_formatted(op, name) else value
+                for name, value in _forced(op, args).items()}, self)
+        turns = [loop] if isinstance(loop, dict) else loop
+        if written.get('multiple') == 'last':
+            turns = turns[-1:]
+
+        def turn(item: typing.Any) -> Operation | bool:
+            return stock_condition.convert(op, inverted, _forced(op, {
+                name: stock_text.read_turn(value, item)
+                for name, value in args.items()}, True), self)
+
+        return stock_loop.conditions(
+            turns, turn, written.get('multiple') == 'all')
+
+    def _is_formatted(self, op: str, name: str) -> bool:
+        if op in _COMPARISONS:
+            return name == 'values' and self._release >= _FILLS_VALUES
+        return name in _FORMATTED
+
+    def actions(self, written: Iterable[typing.Any], there: set[str]
+                ) -> Iterator[Operation]:
+        """Convert actions.
+
+        :param there: fields that exist where the conditions hold.
+        """
+        for index, action in enumerate(written):
+            self.pointer = f'/actions/{index}'
+            try:
+                yield from self._action(action, there)
+            except field.Inconvertible as exc:
+                self.lose(str(exc))
+            except stock_condition.Fails as exc:
+                self.lose(_('stock Ironic fails the inspection here: %s; '
+                            'the action is left out') % exc)
+
+    def _action(self, written: Operation, there: set[str]
+                ) -> list[Operation]:
+        op, loop = written['op'], written.get('loop')
+        given = stock_action.by_name(op, written['args'])
+
+        def checked(args: Operation) -> Operation | None:
+            converted = stock_action.convert(op, args, there, self)
+            problems = list(operation_check.check_action(
+                converted, self._ops, False)) if converted else []
+            if problems:
+                raise field.Inconvertible(problems[0].message)
+            return converted
+
+        def turn(item: typing.Any) -> Operation | None:
+            return checked({name: stock_text.read_turn(value, item)
+                            for name, value in given.items()})
+
+        if loop:
+            return stock_loop.actions(
+                [loop] if isinstance(loop, dict) else loop, turn)
+        converted = checked({
+            name: stock_text.read_any(value)
+            if stock_action.is_formatted(op, name) else value
+            for name, value in given.items()})
+        return [converted] if converted else []
+
+
+def convert(fields: Fields, ops: registry.Registry,
+            release: int = NEWEST) -> conversion.Conversion:
+    """Convert a rule.
+
+    :param fields: of the rule, as stock Ironic stores or reads it.
+    :param release: the first number of the version of Ironic that runs it.
+    :returns: the rule, None where it cannot be one here, and what differs.
+    """
+    converter = _Converter(ops, release)
+    ours = _outside(fields, converter)
+    outside = list(converter.hints)
+    written = {name: [_without_unknown(each, name, converter)
+                      for each in fields.get(name) or ()]
+               for name in _KEYS}
+    try:
+        conditions = list(converter.conditions(written['conditions']))
+        actions = list(converter.actions(written['actions'],
+                                         _existing(conditions)))
+    except field.Inconvertible as exc:
+        # Without one of its conditions it would meet other machines.
+        converter.lose(str(exc))
+        return conversion.Conversion(None, converter.lost, [])
+    except (KeyError, TypeError, AttributeError) as exc:
+        converter.pointer = ''
+        converter.lose(_('stock Ironic does not take this rule: %r') % exc)
+        return conversion.Conversion(None, converter.lost, [])
+    converter.pointer = ''
+    if converter.runs and not actions:
+        converter.never(_('nothing of it does anything in stock Ironic, so '
+                          'it is switched off and left as it is written'))
+    if converter.runs:
+        ours.update({'conditions': conditions, 'actions': actions})
+    else:
+        converter.hints = [*outside, *converter.reasons]
+        ours.update(mode=model.OFF, conditions=written['conditions'],
+                    actions=written['actions'])
+    problems = validation.validate(ours, ops)
+    for problem in problems:
+        converter.pointer = problem.pointer
+        converter.lose(problem.message)
+    return conversion.Conversion(
+        None if problems else {name: value for name, value in ours.items()
+                               if value}, converter.lost, converter.hints)
+
+
+def _outside(fields: Fields, converter: _Converter) -> Operation:
+    """Convert what is beside conditions and actions."""
+    ours = {name: fields.get(name) for name in
+            ('uuid', 'description', 'priority', 'phase')}
+    ours['sensitive'] = strutils.bool_from_string(fields.get('sensitive'))
+    if unknown := sorted(map(str, set(fields) - _FIELDS)):
+        converter.hint(_('%s had no effect and is dropped')
+                       % ', '.join(unknown))
+    name = fields.get('uuid')
+    if name is not None:
+        ours['uuid'] = uuid_of(name)
+        if ours['uuid'] != name:
+            converter.hint(_('"%s" becomes its UUID') % name)
+    if fields.get('scope'):
+        converter.hint(_('the scope "%s" had no effect and is dropped: the '
+                         'rule runs on all nodes') % fields['scope'])
+    phase = fields.get('phase') or model.MAIN
+    if phase != model.MAIN:
+        converter.never(_('stock Ironic never runs the phase "%s", so the '
+                          'rule is switched off') % phase)
+        ours['phase'] = phase if phase in model.PHASES else model.MAIN
+    return ours
+
+
+def _without_unknown(operation: typing.Any, where: str,
+                     converter: _Converter) -> typing.Any:
+    """Leave out keys that stock Ironic stores and never looks at."""
+    if not isinstance(operation, dict):
+        return operation
+    if unknown := sorted(set(operation) - _KEYS[where]):
+        converter.hint(_('%(keys)s beside the arguments of "%(op)s" had no '
+                         'effect and is dropped') % {
+                             'keys': ', '.join(unknown),
+                             'op': operation.get('op')})
+    kept = {key: value for key, value in operation.items()
+            if key in _KEYS[where] and value is not None}
+    if isinstance(kept.get('args'), dict):
+        # Stock Ironic writes it into the rules that it stores.
+        kept['args'] = {name: value for name, value in kept['args'].items()
+                        if name != 'plugin_data'}
+    return kept
+
+
+def _by_name(args: typing.Any, names: tuple[str, ...]) -> Operation:
+    return dict(args) if isinstance(args, dict) else dict(
+        zip(names, args, strict=False))
+
+
+def _forced(op: str, args: Operation, always: bool = False) -> Operation:
+    """Make text of the values where stock Ironic does."""
+    if op not in _COMPARISONS:
+        return args
+    force = args.pop('force_strings', False) or always
+    values = args['values']
+    if not force or not isinstance(values, list):
+        return args
+    if any(isinstance(value, list | dict) and '{' in json.dumps(value[:1]
+           if isinstance(value, list) else list(value))
+           for value in values):
+        raise field.Inconvertible(
+            _('a list or mapping with fields cannot be compared as text'))
+    return {**args, 'values': [
+        value if isinstance(value, str | stock_text.Text) else str(value)
+        for value in values]}
+
+
+def _existing(conditions: Iterable[Operation]) -> set[str]:
+    """Return the fields that exist where all conditions hold."""
+    return {each for condition in conditions
+            for each in stock_loop.needed(condition)}

@@ -1,0 +1,323 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Text of stock Ironic's rules as text of this language.
+
+Stock Ironic formats text with ``str.format``: every result is text, and text
+one of whose fields is missing stays as it is written.
+"""
+
+from collections.abc import Iterator
+import dataclasses
+import re
+import string
+import typing
+
+from ironic_inspection_rules.authoring.conversion import field
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.i18n import _
+
+_NAME = re.compile(r'(?P<root>[^.\[\]]*)'
+                   r'(?P<steps>(?:\.[^.\[\]]+|\[[^\]]+\])*)')
+_SPEC = re.compile(r'[^{}]{0,40}')
+
+_TIMES = frozenset({
+    'created_at', 'inspection_finished_at', 'inspection_started_at',
+    'provision_updated_at', 'updated_at'})
+_NODE = _TIMES | frozenset({
+    'allocation_id', 'automated_clean', 'bios_interface', 'boot_interface',
+    'boot_mode', 'chassis_id', 'clean_step', 'conductor_affinity',
+    'conductor_group', 'console_enabled', 'console_interface',
+    'deploy_interface', 'deploy_step', 'description', 'disable_power_off',
+    'driver', 'driver_info', 'driver_internal_info', 'extra', 'fault',
+    'firmware_interface', 'health', 'id', 'inspect_interface',
+    'instance_info', 'instance_name', 'instance_uuid', 'last_error',
+    'lessee', 'maintenance', 'maintenance_reason', 'management_interface',
+    'name', 'network_data', 'network_interface', 'owner', 'parent_node',
+    'power_interface', 'power_state', 'properties', 'protected',
+    'protected_reason', 'provision_state', 'raid_config', 'raid_interface',
+    'rescue_interface', 'reservation', 'resource_class', 'retired',
+    'retired_reason', 'secure_boot', 'service_step', 'shard',
+    'storage_interface', 'target_power_state', 'target_provision_state',
+    'target_raid_config', 'traits', 'uuid', 'vendor_interface'})
+"""The attributes of stock Ironic's node that hold data."""
+
+_BMC_ADDRESS = re.compile(r'plugin_data(?:$|\.bmc_address\b)')
+
+_METHODS = frozenset(dir(dict)) | frozenset(dir(list)) | frozenset(dir(str))
+
+
+class StaysText(Exception):
+    """A field never has a value in stock Ironic.
+
+    ``is_missing`` tells whether it would look for a key that is not there.
+    """
+
+    def __init__(self, is_missing: bool = False) -> None:
+        super().__init__()
+        self.is_missing = is_missing
+
+
+@dataclasses.dataclass(frozen=True)
+class Text:
+    """One text.
+
+    :param filled: as this language has it, where all its fields are there.
+    :param literal: what stock Ironic has where one of them is missing.
+    :param fields: its fields in this language, without braces.
+    :param source: the single field as it is written, if ``filled`` is
+        ``literal`` but for that field.
+    :param formatted: whether one of its fields has a format.
+    :param twice: whether stock Ironic fills it in, and then once more.
+    :param missing_key: whether it has no fields, since stock Ironic finds
+        the key of one on no machine.
+    """
+
+    filled: str
+    literal: str
+    fields: tuple[str, ...] = ()
+    source: str | None = None
+    formatted: bool = False
+    twice: bool = False
+    missing_key: bool = False
+
+    def or_else(self, text: str | None = None) -> str | None:
+        """Return it with other text in place of a missing field.
+
+        :param text: without it, the text of the field itself.
+        :returns: None where this language has no words for it.
+        """
+        if self.source is None:
+            return None
+        quoted = re.sub(r"([\\'])", r'\\\1', self.source
+                        if text is None else text).replace('\n', '\\n')
+        begin, end = f'{{{self.fields[0]}', self.filled.rpartition('}')[2]
+        before, _begin, after = self.filled.partition(begin)
+        suffix = after[:len(after) - len(end) - 1] or '!s'
+        return f"{before}{begin} | default('{quoted}'){suffix}}}{end}"
+
+    @property
+    def uncertain(self) -> list[str]:
+        """The fields that a machine may lack."""
+        return [name for name in self.fields
+                if not re.fullmatch(r'inventory|plugin_data|node\.\w+', name)]
+
+    @property
+    def secrets(self) -> list[str]:
+        """The fields that are hidden from rules here."""
+        return [name for name in self.fields if any(
+            masking.is_secret(step) for step in re.split(r'[.\[\]]', name))]
+
+    @property
+    def remarks(self) -> Iterator[str]:
+        """Say on which machines it may be other text than in stock Ironic."""
+        for name in self.fields:
+            if _BMC_ADDRESS.match(name):
+                yield _('here plugin data have "bmc_address", the address '
+                        'that the machine sent of its BMC; stock Ironic has '
+                        'it only where a hook sets it')
+            if re.search(r'\[\d+\]', name):
+                yield _('where {%s} goes into text, stock Ironic takes one '
+                        'character; here it is missing') % name
+        if self.formatted:
+            yield _('where "%s" cannot be formatted, stock Ironic has it as '
+                    'it is written; here it is an error') % self.literal
+        if self.twice and self.fields:
+            yield _('where a machine sends text with braces, stock Ironic '
+                    'fills in "%s" once more') % self.literal
+
+
+def read(text: str, literal: str | None = None) -> Text:
+    """Read text that stock Ironic formats.
+
+    :param literal: what it was before a loop filled it in, if it was.
+    :raises: :class:`.field.Inconvertible`.
+    """
+    original = text if literal is None else literal
+    filled, fields, formatted, plain = '', [], False, True
+    try:
+        for before, name, spec, conversion in _parse(text):
+            filled += field.escape(before)
+            if name is not None:
+                steps, suffix = _steps(name), _suffix(name, spec, conversion)
+                formatted |= bool(spec)
+                plain &= not suffix
+                fields.append(field.write_field(steps)[1:-1])
+                filled += field.write_field(steps, suffix)
+    except StaysText as exc:
+        return Text(field.escape(original), original,
+                    missing_key=exc.is_missing)
+    if not fields:
+        return Text(filled, ''.join(
+            str(piece) for piece in interpolation.parse(filled)))
+    if filled == f'{{{fields[0]}}}':
+        # Alone, a field would keep the type that its value has.
+        filled = f'{{{fields[0]}!s}}'
+    source = None
+    if len(fields) == 1 and plain and original == text and (
+            text.count('{') == 1):
+        source = text[text.index('{'):text.index('}') + 1]
+    return Text(filled, original, tuple(fields), source, formatted)
+
+
+def read_any(value: typing.Any) -> typing.Any:
+    """Read all texts in a value, also in keys, see :func:`read`."""
+    if isinstance(value, str):
+        return read(value)
+    if isinstance(value, list):
+        return list(map(read_any, value))
+    if isinstance(value, dict):
+        return {read(key).filled: read_any(item)
+                for key, item in value.items()}
+    return value
+
+
+def read_turn(value: typing.Any, item: typing.Any,
+              again: bool = True) -> typing.Any:
+    """Read all texts in a value that a loop fills in.
+
+    :param item: of this turn.
+    :param again: whether the result is formatted once more; it is but for
+        what stands in a list.
+    """
+    if isinstance(value, list):
+        return [read_turn(each, item, not isinstance(each, str))
+                for each in value]
+    if isinstance(value, dict):
+        return {read_turn(key, item, False).filled: read_turn(each, item)
+                for key, each in value.items()}
+    if not isinstance(value, str):
+        return value
+    try:
+        filled = fill_item(value, item, again)
+        pieces = _parse(value)
+        others = any(name and _split(name)[0] != interpolation.ITEM
+                     for _before, name, _spec, _conversion in pieces)
+        if again and others and re.search(
+                '[{}]', ''.join(piece[0] for piece in pieces)):
+            raise field.Inconvertible(
+                _('"%s" is filled in twice by stock Ironic') % value)
+        return dataclasses.replace(read(
+            filled, value if others and filled != value else None),
+            twice=again)
+    except StaysText as exc:
+        return Text(field.escape(value), value, missing_key=exc.is_missing)
+
+
+def fill_item(text: str, item: typing.Any, again: bool) -> str:
+    """Put the item of a loop into text that stock Ironic formats.
+
+    :param again: whether the result is formatted once more.
+    :raises: :class:`StaysText` where the item does not have what is asked.
+    """
+    filled = ''
+    for before, name, spec, conversion in _parse(text):
+        filled += before if again else field.escape(before)
+        if name is None:
+            continue
+        suffix = (f'!{conversion}' if conversion else '') + (
+            f':{spec}' if spec else '')
+        root, steps = _split(name)
+        if root != interpolation.ITEM:
+            filled += f'{{{name}{suffix}}}'
+            continue
+        value = _step_into(item, steps)
+        try:
+            shown = f'{{0{suffix}}}'.format(value)
+        except (TypeError, ValueError) as exc:
+            raise StaysText from exc
+        filled += shown if again else field.escape(shown)
+    return filled
+
+
+def _parse(text: str) -> list[tuple[str, str | None, str, str | None]]:
+    """Split text as ``str.format`` does.
+
+    :raises: :class:`StaysText` where that is an error.
+    """
+    try:
+        pieces = [(before, name, spec or '', conversion)
+                  for before, name, spec, conversion
+                  in string.Formatter().parse(text)]
+    except ValueError as exc:
+        raise StaysText from exc
+    for _before, name, spec, conversion in pieces:
+        if name is not None:
+            _split(name)
+        if conversion not in (None, 's', 'r', 'a'):
+            raise StaysText
+        if not _SPEC.fullmatch(spec):
+            raise field.Inconvertible(
+                _('the format of {%s} is not known here') % name)
+    return pieces
+
+
+def _split(name: str) -> tuple[str, list[tuple[bool, str]]]:
+    """Return the root of a field and its steps: attribute or not, name."""
+    match = _NAME.fullmatch(name)
+    if match is None or not match['root'] or match['root'].isdecimal():
+        raise StaysText
+    return match['root'], [
+        (bool(dot), dotted or bracketed) for dot, dotted, bracketed
+        in re.findall(r'(\.)([^.\[\]]+)|\[([^\]]+)\]', match['steps'])]
+
+
+def _steps(name: str) -> tuple[str | int, ...]:
+    """Return the steps to a value in this language.
+
+    :raises: :class:`StaysText` where stock Ironic never finds one.
+    """
+    root, steps = _split(name)
+    if root == 'node':
+        if not steps or steps[0][1] == 'traits':
+            raise field.Inconvertible(
+                _('{%s} is the text of an object of Ironic') % name)
+        if steps[0][1] not in _NODE:
+            raise StaysText(not steps[0][0])
+        if steps[0][1] in _TIMES:
+            raise field.Inconvertible(
+                _('the time in {%s} is written otherwise here') % name)
+        inner = steps[1:]
+    elif root in ('inventory', 'plugin_data'):
+        inner = steps
+    else:
+        raise StaysText(True)
+    for dotted, step in inner:
+        if dotted and (step in _METHODS or step.startswith('_')):
+            raise field.Inconvertible(
+                _('{%s} is the text of an object of Python') % name)
+        if dotted:
+            # No data has attributes.
+            raise StaysText
+    return (root, *(int(step) if step.isdecimal() else step
+                    for _dotted, step in steps))
+
+
+def _suffix(name: str, spec: str, conversion: str | None) -> str:
+    if conversion == 'a':
+        raise field.Inconvertible(
+            _('the format of {%s} is not known here') % name)
+    return (f'!{conversion}' if conversion else '') + (
+        f':{spec}' if spec else '')
+
+
+def _step_into(value: typing.Any, steps: list[tuple[bool, str]]
+               ) -> typing.Any:
+    for dotted, step in steps:
+        if dotted:
+            raise StaysText
+        try:
+            value = value[int(step) if step.isdecimal() else step]
+        except (LookupError, TypeError) as exc:
+            raise StaysText(isinstance(exc, KeyError)) from exc
+    return value

@@ -1,0 +1,266 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Everything that is amiss in files of rules, with the place of each."""
+
+import dataclasses
+import itertools
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.authoring import finding
+from ironic_inspection_rules.authoring.checks import availability
+from ironic_inspection_rules.authoring.checks import capabilities
+from ironic_inspection_rules.authoring.checks import checked_rule
+from ironic_inspection_rules.authoring.checks import conflicts
+from ironic_inspection_rules.authoring.checks import inventory
+from ironic_inspection_rules.authoring.checks import list_arguments
+from ironic_inspection_rules.authoring.checks import names
+from ironic_inspection_rules.authoring.checks import node_names
+from ironic_inspection_rules.authoring.checks import plain_scalars
+from ironic_inspection_rules.authoring.checks import secrets
+from ironic_inspection_rules.authoring.checks import shape
+from ironic_inspection_rules.authoring.checks import traits
+from ironic_inspection_rules.authoring.checks import units
+from ironic_inspection_rules.authoring.checks import unmatched
+from ironic_inspection_rules.authoring.checks import unreachable
+from ironic_inspection_rules.authoring.checks import unsatisfiable
+from ironic_inspection_rules.authoring.checks import values
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.machine import inventory_fields
+from ironic_inspection_rules.rule_file import document
+from ironic_inspection_rules.rule_file import file_rule
+
+Finding = finding.Finding
+
+PLAIN_SCALAR = 'plain-scalar'
+
+CHECKS: dict[str, typing.Callable[[checked_rule.CheckedRule],
+                                  checked_rule.Found]] = {
+    'unknown-field': names.check,
+    'jinja': names.check_jinja,
+    'unused-value': names.check_vars,
+    'never-holds': unsatisfiable.check,
+    'unreachable-action': unreachable.check_actions,
+    'secret': secrets.check,
+    'unit': units.check,
+    'capability-path': capabilities.check,
+    'invalid-trait': traits.check,
+    'list-arguments': list_arguments.check,
+    'node-name': node_names.check,
+    'value': values.check,
+    'no-effect': shape.check,
+    'no-field': shape.check_fields,
+    PLAIN_SCALAR: plain_scalars.check,
+    'missing': availability.check_missing,
+    'trait-of-text': availability.check_traits,
+    'one-port': availability.check_ports,
+}
+"""The checks of single valid rules, by the name that findings give."""
+
+FILE, INVALID, DUPLICATE = 'file', 'invalid', 'duplicate-uuid'
+BUILT_IN_ONLY, UNREACHABLE = 'built-in-only', 'unreachable-rule'
+UNREPORTED, NEEDS = 'unreported-field', 'needs'
+CONFLICT, UNMATCHED = 'conflict', 'unmatched-rule'
+TOO_EARLY = 'too-early'
+
+OPTIONAL = frozenset({*CHECKS, BUILT_IN_ONLY, UNREACHABLE, UNREPORTED, NEEDS,
+                      CONFLICT, UNMATCHED, TOO_EARLY})
+"""The checks of rules that could be made; an author may do without them."""
+
+DESCRIPTIONS = {
+    FILE: _('The file cannot be read.'),
+    INVALID: _('The rule would be refused.'),
+    DUPLICATE: _('Two rules have the same UUID.'),
+    BUILT_IN_ONLY: _('Only a built-in rule may have this.'),
+    'unknown-field': _('A replacement field can never exist.'),
+    UNREPORTED: _('No inspection reports a replacement field.'),
+    NEEDS: _('Not every inspection reports a replacement field.'),
+    'unused-value': _('Nothing uses a value of the rule.'),
+    'jinja': _('A variable of a template engine was not replaced.'),
+    'never-holds': _('No machine can meet the condition.'),
+    'unreachable-action': _('An earlier action fails the inspection.'),
+    UNREACHABLE: _('An earlier rule fails the inspection.'),
+    'secret': _('A secret is in a rule that is not marked sensitive.'),
+    'unit': _('A quantity with a unit compares as text.'),
+    'capability-path': _('A path leads into the text of the capabilities.'),
+    'invalid-trait': _('No trait can have this name.'),
+    'list-arguments': _('Arguments have no names, which Ironic deprecates.'),
+    'node-name': _('A name is nearly one that Ironic knows.'),
+    'value': _('A field never has the value it is compared with.'),
+    'no-effect': _('A part of the rule does nothing.'),
+    'no-field': _('Text was perhaps to be a replacement field.'),
+    PLAIN_SCALAR: _('YAML reads text without quotes as something else.'),
+    'missing': _('An action uses what the conditions say is missing.'),
+    'trait-of-text': _('A trait is named after text of any form.'),
+    'one-port': _('A rule for all machines needs the port of one.'),
+    TOO_EARLY: _('A rule reads what only a later one writes.'),
+    CONFLICT: _('Two rules write one place, and only their order decides.'),
+    UNMATCHED: _('The rule matches none of the inventories.'),
+}
+"""What each check finds, in one sentence."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Site:
+    """What is known of where the rules are to run.
+
+    ``target`` are the inspections that count, ``inventories`` the files of
+    machines; ``advance`` is called with the number of those that were tried.
+    """
+
+    target: inventory_fields.Target = inventory_fields.ANY
+    inventories: typing.Sequence[str] = ()
+    advance: typing.Callable[[int], typing.Any] = lambda count: None
+
+
+ANYWHERE = Site()
+
+
+def lint(paths: typing.Iterable[str], ops: registry.Registry,
+         site: Site = ANYWHERE) -> list[Finding]:
+    """Check files of rules.
+
+    Rules of all files count as one set: a rule may make one of another file
+    unreachable.
+
+    :param ops: the conditions and actions there are.
+    :param site: where the rules are to run.
+    """
+    findings: list[Finding] = []
+    documents = []
+    for path in paths:
+        try:
+            documents.append(document.load(path))
+        except exceptions.InvalidDocument as exc:
+            line, column = exc.place or (1, 1)
+            findings.append(Finding(path, line, column, finding.ERROR, FILE,
+                                    None, exc.reason))
+    return in_order([*findings, *of_documents(documents, ops, site)])
+
+
+def in_order(findings: typing.Iterable[Finding]) -> list[Finding]:
+    """Return each finding once, in the order of the files."""
+    return sorted(dict.fromkeys(findings),
+                  key=lambda each: (each.path, each.line, each.column))
+
+
+def of_documents(documents: typing.Iterable[document.Document],
+                 ops: registry.Registry, site: Site = ANYWHERE
+                 ) -> typing.Iterator[Finding]:
+    """Check what files hold; see :func:`lint`."""
+    subjects: list[checked_rule.CheckedRule] = []
+    broken: list[checked_rule.CheckedRule] = []
+    for each in documents:
+        written = file_rule.rules(each)
+        if not written:
+            yield Finding(each.path, 1, 1, finding.WARNING, FILE, None,
+                          _('the file holds no rules'))
+        for rule in written:
+            subject = checked_rule.of(rule, ops)
+            if not subject.problems:
+                subjects.append(subject)
+                continue
+            yield from (_found(rule, problem.pointer, problem.message,
+                               INVALID, finding.ERROR)
+                        for problem in subject.problems)
+            if isinstance(rule.entry, dict):
+                broken.append(subject)
+    yield from _duplicates(subjects)
+    own = inventory.written([*subjects, *broken])
+    for subject in [*subjects, *broken]:
+        yield from _beside_problems(subject, itertools.chain(
+            _check(subject), _check_fields(subject, own, site.target)))
+    yield from _check_together(subjects, site)
+
+
+def _check_together(subjects: list[checked_rule.CheckedRule],
+                    site: Site) -> typing.Iterator[Finding]:
+    """Check what rules are beside one another, and on machines."""
+    for subject, message in unreachable.check_rules(subjects):
+        yield _found(subject.written, '', message, UNREACHABLE)
+    for subject, pointer, message in conflicts.check(subjects):
+        yield _found(subject.written, pointer, message, CONFLICT)
+    for subject, pointer, message in availability.check_order(subjects):
+        yield _found(subject.written, pointer, message, TOO_EARLY)
+    if site.inventories:
+        tried = unmatched.check(subjects, site.inventories, site.advance)
+        for subject, message in tried.unmatched:
+            yield _found(subject.written, '', message, UNMATCHED)
+        for path, place, reason in tried.broken:
+            yield Finding(path, *place, finding.ERROR, FILE, None, reason)
+
+
+def _check_fields(subject: checked_rule.CheckedRule, own: frozenset[str],
+                  target: inventory_fields.Target
+                  ) -> typing.Iterator[Finding]:
+    yield from (_found(subject.written, pointer, message, UNREPORTED)
+                for pointer, message in inventory.check(
+                    subject, own, target))
+    yield from (_found(subject.written, pointer, message, NEEDS,
+                       finding.NOTE)
+                for pointer, message in inventory.notes(
+                    subject, own, target))
+
+
+def _beside_problems(rule: checked_rule.CheckedRule,
+                     found: typing.Iterable[Finding]
+                     ) -> typing.Iterator[Finding]:
+    """Yield what is found, but of an argument for which it is refused."""
+    refused = {rule.written.place(each.pointer) for each in rule.problems}
+    for each in found:
+        if (each.line, each.column) not in refused or (
+                each.check == PLAIN_SCALAR):
+            yield each
+
+
+def _check(rule: checked_rule.CheckedRule) -> typing.Iterator[Finding]:
+    for name, check in CHECKS.items():
+        for pointer, message in check(rule):
+            yield _found(rule.written, pointer, message, name)
+    if rule.written.is_old or rule.problems:
+        return
+    # What a built-in rule may have and a stored one may not.
+    for problem in validation.validate(rule.written.entry, NO_OPS):
+        if problem.pointer in ('/uuid', '/priority'):
+            yield _found(rule.written, problem.pointer,
+                         _('%s, unless the rule is built-in')
+                         % problem.message, BUILT_IN_ONLY)
+
+
+NO_OPS = registry.Registry({}, {})
+
+
+def _duplicates(rules: typing.Iterable[checked_rule.CheckedRule]
+                ) -> typing.Iterator[Finding]:
+    first: dict[str, file_rule.WrittenRule] = {}
+    for each in rules:
+        written = each.written
+        other = first.setdefault(each.rule.uuid, written)
+        if other is not written:
+            line, _column = other.place()
+            yield _found(
+                written, '/uuid',
+                _('rule %(label)s at %(path)s:%(line)d has this UUID too, or '
+                  'neither has one and they are the same') % {
+                      'label': other.label, 'path': other.source.path,
+                      'line': line}, DUPLICATE, finding.ERROR)
+
+
+def _found(rule: file_rule.WrittenRule, pointer: str, message: str,
+           check: str, level: str = finding.WARNING) -> Finding:
+    line, column = rule.place(pointer)
+    said = exceptions.Problem(rule.written_pointer(pointer), message)
+    return Finding(rule.source.path, line, column, level, check, rule.label,
+                   str(said))

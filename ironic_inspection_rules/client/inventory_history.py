@@ -1,0 +1,63 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""What openstacksdk lacks for what inspections found over time.
+
+Each function takes ``baremetal``, the bare metal proxy of an openstacksdk
+connection, of which several threads may ask.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ironic_inspection_rules.client import http
+
+
+def inventories(baremetal, node: str, **query: Any
+                ) -> Iterator[dict[str, Any]]:
+    """List what is kept of a node, newest first, page by page.
+
+    :param node: name or UUID of the node.
+    :param query: ``limit``, ``marker``, ``since``; None counts as not given.
+    """
+    return http.items(baremetal, _history(node), 'inventories', query)
+
+
+def inventory(baremetal, node: str, uuid: str) -> dict[str, Any]:
+    """Show what one inspection found: ``inventory`` and ``plugin_data``."""
+    return http.call(baremetal, 'GET', f'{_history(node)}/{uuid}')
+
+
+def diff(baremetal, node: str, from_: str | None = None,
+         to: str | None = None) -> dict[str, Any]:
+    """Tell which parts of a machine are others than before.
+
+    :param from_: UUID of the earlier inventory.
+    :param to: UUID of the later one. Without both, the last two that differ.
+    """
+    return http.call(baremetal, 'GET', f'{_history(node)}/diff', params={
+        name: value for name, value in (('from', from_), ('to', to))
+        if value is not None})
+
+
+def parts(baremetal, identity: str) -> list[dict[str, Any]]:
+    """Find the nodes that a part has been in, the newest first.
+
+    :param identity: its serial number, WWN or MAC address.
+    """
+    return http.call(baremetal, 'GET', '/inspection_parts',
+                     params={'id': identity})['parts']
+
+
+def _history(node: str) -> str:
+    return f'/nodes/{node}/inventory/history'

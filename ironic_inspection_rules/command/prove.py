@@ -1,0 +1,143 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""ironic-inspection-rules prove: what holds for all machines."""
+
+import argparse
+import importlib.util
+import json
+import pathlib
+import typing
+
+from cliff import command
+
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.rule_file import document
+from ironic_inspection_rules.rule_set import repository
+from ironic_inspection_rules.terminal import table
+from ironic_inspection_rules.trial import machine_test
+
+if typing.TYPE_CHECKING:
+    from ironic_inspection_rules.proof import question
+
+EXIT_ERROR = 1
+EXIT_YES = 2
+
+USUAL = 'dead,shadowed,conflict'
+_SECONDS = 60.0
+
+
+class Prove(command.Command):
+    """Answer questions about rules for all machines, not for some.
+
+    Needs neither Ironic nor a database, but z3-solver. Returns 0 where no
+    answer is yes, 2 where one is, and 1 where a file cannot be read.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            'files', metavar='<file>', nargs='+',
+            help=_('YAML or JSON file with rules, a directory with such '
+                   'files, or - for standard input'))
+        parser.add_argument(
+            '--ask', metavar='<questions>',
+            help=_('What to ask, with commas between: dead, shadowed, '
+                   'conflict, order, gap:<path>; if not given: %s, or '
+                   'nothing beside --equivalent') % USUAL)
+        parser.add_argument(
+            '--equivalent', metavar='<file>', nargs='+', action='extend',
+            default=[],
+            help=_('Other rules: ask whether they treat some machine '
+                   'differently'))
+        parser.add_argument(
+            '--time-limit', metavar='<seconds>', type=float,
+            default=_SECONDS,
+            help=_('How long to look for answers, %d if not given')
+            % _SECONDS)
+        parser.add_argument(
+            '--witness', metavar='<directory>', type=pathlib.Path,
+            help=_('Where to write the machines that show an answer'))
+        parser.add_argument(
+            '-f', '--format', choices=('table', 'json'), default='table',
+            help=_('How to print the answers'))
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> int:
+        if importlib.util.find_spec('z3') is None:
+            self.app.stderr.write(_(
+                'prove needs z3-solver: pip install '
+                '"ironic-inspection-rules[prove]"\n'))
+            return EXIT_ERROR
+        from ironic_inspection_rules.proof import question
+
+        asked = parsed_args.ask
+        if asked is None:
+            asked = '' if parsed_args.equivalent else USUAL
+        try:
+            questions = question.parse(asked)
+        except ValueError as exc:
+            self.app.stderr.write(
+                _('%s is no question; there are dead, shadowed, conflict, '
+                  'order and gap:<path>\n') % exc)
+            return EXIT_ERROR
+        rules, other = (_load(paths) for paths in (
+            parsed_args.files, parsed_args.equivalent))
+        proof = question.Proof(rules, parsed_args.time_limit, other)
+        answers = list(proof.answers(questions))
+        if parsed_args.equivalent:
+            answers.append(proof.equivalent())
+        self._print([self._row(number, answer, parsed_args.witness)
+                     for number, answer in enumerate(answers, 1)],
+                    parsed_args.format)
+        return EXIT_YES if any(each.verdict == question.YES
+                               for each in answers) else 0
+
+    @staticmethod
+    def _row(number: int, answer: 'question.Answer',
+             folder: pathlib.Path | None) -> dict[str, typing.Any]:
+        written, node = None, None
+        if folder is not None and answer.witness is not None:
+            name = f'{number:03d}-{answer.question.partition(":")[0]}'
+            written, node = answer.witness.write(folder, name)
+        return {'question': answer.question,
+                'rules': list(map(machine_test.title, answer.rules)),
+                'verdict': answer.verdict, 'reason': answer.reason,
+                'witness': written, 'node': node}
+
+    def _print(self, rows: list[dict[str, typing.Any]], how: str) -> None:
+        if how == 'json':
+            self.app.stdout.write(json.dumps({'answers': rows}, indent=2)
+                                  + '\n')
+            return
+        shown = [each for each in rows if each['verdict'] != 'no']
+        if shown:
+            self.app.stdout.write(table.render(
+                (_('question'), _('rules'), _('answer'), _('reason'),
+                 _('witness')),
+                [(each['question'], '\n'.join(each['rules']),
+                  each['verdict'], each['reason'], each['witness'] or '')
+                 for each in shown], self.app.stdout) + '\n')
+        count = {verdict: sum(each['verdict'] == verdict for each in rows)
+                 for verdict in ('yes', 'no', 'unknown')}
+        self.app.stdout.write(
+            _('Answers: %(yes)d yes, %(no)d no, %(unknown)d unknown\n')
+            % count)
+
+
+def _load(paths: list[str]) -> list[model.Rule]:
+    """Read rules in the order they run in."""
+    return repository.order(machine_test.load_rules(
+        document.files(paths), registry.installed()))

@@ -1,0 +1,124 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Conditions that compare versions as rpm does (rpmvercmp of rpm 4.18).
+
+Runs of digits compare as numbers and are newer than letters, the longer of
+two is newer; ``~`` sorts before the end of a version, ``^`` behind it.
+Whatever else is in a version only separates.
+"""
+
+import itertools
+import operator
+import re
+import typing
+
+from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine import text_cache
+from ironic_inspection_rules.i18n import _
+
+_PART = re.compile(r'[0-9]+|[A-Za-z]+|[~^]')
+_END = (1,)
+_MARKS = {'~': (0,), '^': (2,)}
+
+Key = tuple[tuple[typing.Any, ...], ...]
+
+
+@text_cache.for_short(maxsize=1024, longest=64)
+def key(version: str) -> Key:
+    """Return what orders a version among others."""
+    budget.current().spend(len(version) >> 6)
+    return (*map(_of_part, _PART.findall(version)), _END)
+
+
+def _of_part(part: str) -> tuple[typing.Any, ...]:
+    if part in _MARKS:
+        return _MARKS[part]
+    if part.isdecimal():
+        # As text: a machine may send more digits than Python reads.
+        digits = part.lstrip('0')
+        return 4, len(digits), digits
+    return 3, part
+
+
+class VersionComparison(plugin.Condition):
+    """Holds where it does between each version and the next.
+
+    What is no text is no version: of a number that YAML made of 2.10
+    nobody knows what it was.
+    """
+
+    SCHEMAS = {'values': [{'type': 'string'}]}
+
+    compare: typing.ClassVar[typing.Any]
+    """The function of ``operator`` that decides about two keys."""
+
+    def problems(self, arguments: typing.Mapping[str, typing.Any]
+                 ) -> typing.Iterator[tuple[str, str]]:
+        for value in arguments.get('values', ()):
+            if not isinstance(value, str):
+                yield 'values', _('a version is text, not %s; put it in '
+                                  'quotes') % (value,)
+
+    def __call__(self, *values: typing.Any) -> bool:
+        return all(self.holds(one, other) for one, other
+                   in itertools.pairwise(_flat(values)))
+
+    def holds(self, one: typing.Any, other: typing.Any) -> bool:
+        """Tell whether it holds between two versions."""
+        if one.__class__ is not str or other.__class__ is not str:
+            return False
+        return bool(self.compare(key(one), key(other)))
+
+
+def _flat(values: typing.Sequence[typing.Any]
+          ) -> typing.Sequence[typing.Any]:
+    """Return the values, also where they are given as one list."""
+    if len(values) == 1 and isinstance(values[0], list):
+        return values[0]
+    return values
+
+
+class Equal(VersionComparison):
+    """``version-eq``: all values are the same version."""
+
+    compare = operator.eq
+
+
+class NotEqual(VersionComparison):
+    """``version-ne``: each version differs from the next."""
+
+    compare = operator.ne
+
+
+class Less(VersionComparison):
+    """``version-lt``: each version is older than the next."""
+
+    compare = operator.lt
+
+
+class LessOrEqual(VersionComparison):
+    """``version-le``: no version is newer than the next."""
+
+    compare = operator.le
+
+
+class Greater(VersionComparison):
+    """``version-gt``: each version is newer than the next."""
+
+    compare = operator.gt
+
+
+class GreaterOrEqual(VersionComparison):
+    """``version-ge``: no version is older than the next."""
+
+    compare = operator.ge

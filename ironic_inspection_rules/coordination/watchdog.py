@@ -1,0 +1,111 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Loops that go on although one of their rounds hangs."""
+
+from collections.abc import Callable
+import sys
+import threading
+import time
+import traceback
+
+from oslo_log import log
+
+LOG = log.getLogger(__name__)
+
+
+class Loop:
+    """A thread that does rounds until it is told to stop.
+
+    One that hangs in a round is left to itself, and replaced: then there is
+    another ``generation``.
+
+    :param name: for the log.
+    :param work: does one round.
+    :param stop: set to end after a round.
+    :param give_up: called when a round hangs, before the next one begins in
+        another thread.
+    """
+
+    def __init__(self, name: str, work: Callable[[], None],
+                 stop: threading.Event,
+                 give_up: Callable[[], None] = lambda: None) -> None:
+        self._name = name
+        self._work = work
+        self._stop = stop
+        self._give_up = give_up
+        self._thread: threading.Thread | None = None
+        self._since = 0.0
+        self.generation = 0
+
+    def start(self) -> None:
+        """Begin, in a thread of its own."""
+        self.note_life()
+        self._thread = threading.Thread(
+            target=self._run, args=(self.generation,), name=self._name,
+            daemon=True)
+        self._thread.start()
+
+    def note_life(self) -> None:
+        """Tell that a round takes its time, and does not hang."""
+        self._since = time.monotonic()
+
+    def join(self) -> None:
+        """Wait until it has ended."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def look_after(self, limit: float) -> None:
+        """Replace the thread if a round takes longer than ``limit``."""
+        if self._thread is None or self._stop.is_set() or (
+                time.monotonic() - self._since <= limit):
+            return
+        LOG.error('The %(name)s of this process hangs for %(seconds)d '
+                  'seconds and is started anew; it is at %(place)s',
+                  {'name': self._name, 'seconds': limit,
+                   'place': place(self._thread)})
+        self.generation += 1
+        self._give_up()
+        try:
+            self.start()
+        except RuntimeError as exc:
+            LOG.error('The %(name)s cannot be started yet: %(error)s',
+                      {'name': self._name, 'error': exc})
+
+    def _run(self, generation: int) -> None:
+        while not self._stop.is_set() and generation == self.generation:
+            self.note_life()
+            try:
+                self._work()
+            # It is the loop that has to go on.
+            except Exception:
+                LOG.exception('A round of the %s broke off', self._name)
+                self._stop.wait(1.0)
+
+
+def watch(loops: Callable[[], None], period: float,
+          stop: threading.Event) -> None:
+    """Look after loops until they are to stop.
+
+    :param loops: looks after each, see :meth:`Loop.look_after`.
+    """
+    while not stop.wait(period):
+        loops()
+
+
+def place(thread: threading.Thread) -> str:
+    """Tell in one line where a thread is, outermost call first."""
+    frame = sys._current_frames().get(getattr(thread, 'ident', 0))
+    return ' > '.join(
+        f'{each.filename.rpartition("site-packages/")[2]}:{each.lineno} '
+        f'{each.name}' for each in traceback.extract_stack(frame)[-12:]
+    ) if frame else 'its end'

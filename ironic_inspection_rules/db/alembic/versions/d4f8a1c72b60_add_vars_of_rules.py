@@ -1,0 +1,36 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Add the values of rules by name
+
+Revision ID: d4f8a1c72b60
+Revises: c6e40b7f19d3
+"""
+
+from alembic import op
+from oslo_db.sqlalchemy import types as db_types
+import sqlalchemy as sa
+
+revision = 'd4f8a1c72b60'
+down_revision = 'c6e40b7f19d3'
+
+
+def upgrade():
+    # MySQL commits every statement at once, so what an interrupted run has
+    # made may be there already.
+    present = {column['name'] for column
+               in sa.inspect(op.get_bind()).get_columns('ir_rules')}
+    if 'vars' not in present:
+        # Services that are still to be upgraded do not set it.
+        op.add_column('ir_rules', sa.Column(
+            'vars', db_types.JsonEncodedDict(mysql_as_long=True),
+            nullable=True))

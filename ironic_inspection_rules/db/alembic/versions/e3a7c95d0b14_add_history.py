@@ -1,0 +1,139 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Add the history of inventories, and store data by content
+
+Revision ID: e3a7c95d0b14
+Revises: d4f8a1c72b60
+"""
+
+import json
+
+from alembic import op
+import sqlalchemy as sa
+from sqlalchemy.dialects import mysql
+
+from ironic_inspection_rules.db import content
+
+revision = 'e3a7c95d0b14'
+down_revision = 'd4f8a1c72b60'
+
+TABLE_ARGS = {
+    'mysql_engine': 'InnoDB',
+    'mysql_charset': 'utf8mb4',
+    'mysql_collate': 'utf8mb4_bin',
+}
+LONG_BINARY = sa.LargeBinary().with_variant(mysql.LONGBLOB(), 'mysql',
+                                            'mariadb')
+INDEXES = (
+    ('ir_runs', 'content'),
+    ('ir_contents', 'used_at'),
+    ('ir_content_sections', 'section'),
+    ('ir_sections', 'used_at'),
+    ('ir_inventories', 'node_uuid'),
+    ('ir_inventories', 'created_at'),
+    ('ir_inventories', 'content'),
+    ('ir_inventories', 'parts'),
+    ('ir_parts', 'identity'),
+    ('ir_parts', 'node_uuid'),
+)
+
+
+def upgrade():
+    _make_tables()
+    # MySQL commits every statement at once, so an interrupted run may have
+    # done a part of it.
+    inspector = sa.inspect(op.get_bind())
+    if not any(column['name'] == 'content'
+               for column in inspector.get_columns('ir_runs')):
+        op.add_column('ir_runs', sa.Column('content', sa.String(27),
+                                           nullable=True))
+    for table, column in INDEXES:
+        name = f'{table}_{column}_idx'
+        if not any(index['name'] == name
+                   for index in inspector.get_indexes(table)):
+            op.create_index(name, table, [column])
+    _move_data_of_runs(op.get_bind())
+
+
+def _make_tables():
+    op.create_table(
+        'ir_contents',
+        sa.Column('digest', sa.String(27), nullable=False),
+        sa.Column('used_at', sa.Double(), nullable=False),
+        sa.Column('size', sa.Integer(), nullable=False),
+        sa.Column('frame', LONG_BINARY, nullable=False),
+        sa.PrimaryKeyConstraint('digest'),
+        if_not_exists=True, **TABLE_ARGS)
+    op.create_table(
+        'ir_content_sections',
+        sa.Column('content', sa.String(27), nullable=False),
+        sa.Column('position', sa.Integer(), autoincrement=False,
+                  nullable=False),
+        sa.Column('section', sa.String(27), nullable=False),
+        sa.PrimaryKeyConstraint('content', 'position'),
+        if_not_exists=True, **TABLE_ARGS)
+    op.create_table(
+        'ir_sections',
+        sa.Column('digest', sa.String(27), nullable=False),
+        sa.Column('used_at', sa.Double(), nullable=False),
+        sa.Column('data', LONG_BINARY, nullable=False),
+        sa.PrimaryKeyConstraint('digest'),
+        if_not_exists=True, **TABLE_ARGS)
+    op.create_table(
+        'ir_inventories',
+        sa.Column('id', sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column('uuid', sa.String(36), nullable=False),
+        sa.Column('node_uuid', sa.String(36), nullable=False),
+        sa.Column('created_at', sa.DateTime(), nullable=False),
+        sa.Column('interface', sa.String(255), nullable=True),
+        sa.Column('changed', sa.Boolean(), nullable=False),
+        sa.Column('content', sa.String(27), nullable=False),
+        sa.Column('parts', sa.String(27), nullable=False),
+        sa.Column('patch', LONG_BINARY, nullable=True),
+        sa.PrimaryKeyConstraint('id'),
+        sa.UniqueConstraint('uuid', name='uniq_ir_inventories0uuid'),
+        if_not_exists=True, **TABLE_ARGS)
+    op.create_table(
+        'ir_parts',
+        sa.Column('id', sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column('identity', sa.String(255), nullable=False),
+        sa.Column('kind', sa.String(16), nullable=False),
+        sa.Column('label', sa.String(255), nullable=False),
+        sa.Column('node_uuid', sa.String(36), nullable=False),
+        sa.Column('began_at', sa.DateTime(), nullable=False),
+        sa.Column('ended_at', sa.DateTime(), nullable=True),
+        sa.PrimaryKeyConstraint('id'),
+        if_not_exists=True, **TABLE_ARGS)
+
+
+def _move_data_of_runs(connection):
+    """Store by content what machines sent in runs that failed."""
+    runs = sa.table('ir_runs', *map(sa.column, (
+        'id', 'inventory', 'plugin_data', 'content')))
+    last = 0
+    while True:
+        row = connection.execute(
+            sa.select(runs.c.id, runs.c.inventory, runs.c.plugin_data)
+            .where(runs.c.id > last, runs.c.inventory.is_not(None))
+            .order_by(runs.c.id).limit(1)).first()
+        if row is None:
+            return
+        last = row[0]
+        inventory, plugin_data = (json.loads(text) if text else {}
+                                  for text in row[1:])
+        digest = content.put(connection, {
+            'inventory': inventory, 'plugin_data': plugin_data})
+        connection.execute(
+            sa.update(runs).where(runs.c.id == last)
+            .values(content=digest, inventory=None, plugin_data=None))

@@ -1,0 +1,288 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""JSON documents stored by content: what is the same is stored once.
+
+A document is taken apart into sections of some kilobytes, the same ones
+wherever they are found, so that documents which differ in one place share all
+others. What names a document is its digest.
+
+Nobody counts who uses what: rows that many writers change would make them
+wait for one another. Who stores a document makes sure that all of it was
+*used* not long ago; :func:`sweep` removes what has not been used for longer
+than any transaction takes, and that no row names. Both change the same row,
+so that one of them sees what the other one did.
+"""
+
+import base64
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import hashlib
+import json
+from typing import Any
+import zlib
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import mysql
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects import sqlite
+
+from ironic_inspection_rules.db import clock
+from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import transaction
+
+Document = dict[str, Any]
+
+SMALLEST = 1024
+"""Characters of a section: a row costs about a hundred bytes."""
+
+LARGEST = 8192
+"""Characters above which a section is taken apart, where it has parts."""
+
+FRESH = 1800.0
+"""Seconds for which what was used needs not be marked again."""
+
+GRACE = 2 * FRESH
+"""Seconds after which what nobody names may go."""
+
+_REFERENCE = '\0'
+"""The only name of a mapping in a frame that stands for a section."""
+
+_ENCODED_REFERENCE = r'"\u0000"'
+
+_BATCH = 200
+"""Rows of a statement."""
+
+_CONTENTS: Any = models.Content.__table__
+_LINKS: Any = models.ContentSection.__table__
+_SECTIONS: Any = models.Section.__table__
+_INVENTORIES: Any = models.KeptInventory.__table__
+_RUNS: Any = models.Run.__table__
+
+_encode = json.JSONEncoder(separators=(',', ':'), check_circular=False).encode
+
+
+def put(connection: sa.Connection, document: Document) -> str:
+    """Store a document, unless it is there.
+
+    :param connection: a transaction, which is over in :data:`FRESH` seconds.
+    :returns: its digest.
+    """
+    sections: dict[str, str] = {}
+    order: list[str] = []
+    frame = _encode(_framed(document, sections, order))
+    digest = _digest('\n'.join([frame, *order]))
+    if not _missing(connection, _CONTENTS, [digest]):
+        # Its links keep its sections.
+        return digest
+    _insert(connection, _SECTIONS, [
+        {'digest': name, 'data': zlib.compress(sections[name].encode())}
+        for name in _missing(connection, _SECTIONS, sorted(sections))])
+    _insert(connection, _CONTENTS, [
+        {'digest': digest, 'frame': zlib.compress(frame.encode()),
+         'size': len(frame) + sum(len(sections[name]) for name in order)}])
+    _insert(connection, _LINKS, [
+        {'content': digest, 'position': place, 'section': name}
+        for place, name in enumerate(order)])
+    return digest
+
+
+def get(connection: sa.Connection, digests: Iterable[str]
+        ) -> dict[str, Document]:
+    """Read documents by their digests; what is not there is left out."""
+    wanted = sorted(set(digests))
+    frames: dict[str, bytes] = {}
+    sections: dict[tuple[str, int], bytes] = {}
+    for batch in _batches(wanted):
+        frames.update(map(tuple, connection.execute(
+            sa.select(_CONTENTS.c.digest, _CONTENTS.c.frame)
+            .where(_CONTENTS.c.digest.in_(batch)))))
+        for digest, place, data in connection.execute(
+                sa.select(_LINKS.c.content, _LINKS.c.position,
+                          _SECTIONS.c.data)
+                .join(_SECTIONS, _SECTIONS.c.digest == _LINKS.c.section)
+                .where(_LINKS.c.content.in_(batch))):
+            sections[digest, place] = data
+    return {digest: _whole(json.loads(zlib.decompress(frame)), digest,
+                           sections)
+            for digest, frame in frames.items()}
+
+
+@transaction.retried
+def store(document: Document) -> str:
+    """Store a document in a transaction of its own.
+
+    Who names it has :data:`FRESH` seconds to do so.
+
+    :returns: its digest.
+    """
+    with transaction.plain_writer() as connection:
+        return put(connection, document)
+
+
+@transaction.retried
+def load(digests: Iterable[str]) -> dict[str, Document]:
+    """Read documents in a transaction of their own; see :func:`get`."""
+    with transaction.reader() as session:
+        return get(session.connection(), digests)
+
+
+def sweep(limit: int = 500, grace: float = GRACE) -> int:
+    """Remove documents and sections that no row names.
+
+    :param limit: how many of each to remove at most.
+    :param grace: seconds since they were last used.
+    :returns: how many rows were removed.
+    """
+    named = [sa.exists().where(column == _CONTENTS.c.digest)
+             for column in (_INVENTORIES.c.content, _INVENTORIES.c.parts,
+                            _RUNS.c.content)]
+    count = _sweep(_CONTENTS, sa.not_(sa.or_(*named)), limit, grace)
+    return count + _sweep(_SECTIONS, sa.not_(sa.exists().where(
+        _LINKS.c.section == _SECTIONS.c.digest)), limit, grace)
+
+
+@transaction.retried
+def _sweep(table: Any, unnamed: Any, limit: int, grace: float) -> int:
+    old = table.c.used_at < clock.now() - grace
+    with transaction.reader() as session:
+        found = session.execute(
+            sa.select(table.c.digest).where(old, unnamed)
+            .order_by(table.c.used_at).limit(limit)).scalars().all()
+    return sum(_remove(table, digest, old, unnamed) for digest in found)
+
+
+@transaction.retried
+def _remove(table: Any, digest: str, old: Any, unnamed: Any) -> int:
+    with transaction.writer_without_gaps() as session:
+        # Whoever is marking it as used holds it; the next time then.
+        held: Any = session.execute(
+            sa.select(table.c.digest).where(table.c.digest == digest, old)
+            .with_for_update(skip_locked=True)).first()
+        if held is None:
+            return 0
+        removed: Any = session.execute(
+            sa.delete(table).where(table.c.digest == digest, unnamed))
+        if removed.rowcount and table is _CONTENTS:
+            places = session.execute(
+                sa.select(_LINKS.c.position)
+                .where(_LINKS.c.content == digest)).scalars().all()
+            for batch in _batches(places):
+                session.execute(sa.delete(_LINKS).where(
+                    _LINKS.c.content == digest,
+                    _LINKS.c.position.in_(batch)))
+        return int(removed.rowcount)
+
+
+def _framed(value: Any, sections: dict[str, str], order: list[str]) -> Any:
+    """Return what is left of a value without its sections.
+
+    :param sections: gets the text of each, by its digest.
+    :param order: gets the digests, in the order of their places.
+    """
+    items = (value.items() if isinstance(value, dict)
+             else enumerate(value) if isinstance(value, list) else ())
+    left: Any = dict(value) if isinstance(value, dict) else (
+        list(value) if isinstance(value, list) else value)
+    for name, item in items:
+        if not isinstance(item, dict | list | str):
+            continue
+        if isinstance(item, str) and len(item) < SMALLEST:
+            continue
+        text = _encode(item)
+        if not isinstance(item, str) and (
+                len(text) > LARGEST or _ENCODED_REFERENCE in text):
+            known = len(order)
+            left[name] = _framed(item, sections, order)
+            if len(order) > known or _ENCODED_REFERENCE in text:
+                continue
+        if len(text) >= SMALLEST:
+            digest = _digest(text)
+            sections[digest] = text
+            left[name] = {_REFERENCE: len(order)}
+            order.append(digest)
+    if isinstance(left, dict) and _REFERENCE in left:
+        # A machine chose that name: it stands for nothing.
+        left = {_REFERENCE: [left]}
+    return left
+
+
+def _whole(value: Any, digest: str,
+           sections: Mapping[tuple[str, int], bytes]) -> Any:
+    if isinstance(value, dict):
+        if value.keys() == {_REFERENCE}:
+            place = value[_REFERENCE]
+            if isinstance(place, list):
+                return {name: _whole(item, digest, sections)
+                        for name, item in place[0].items()}
+            return json.loads(zlib.decompress(sections[digest, place]))
+        return {name: _whole(item, digest, sections)
+                for name, item in value.items()}
+    if isinstance(value, list):
+        return [_whole(item, digest, sections) for item in value]
+    return value
+
+
+def _digest(text: str) -> str:
+    return base64.urlsafe_b64encode(hashlib.blake2b(
+        text.encode(), digest_size=20).digest()).decode().rstrip('=')
+
+
+def _missing(connection: sa.Connection, table: Any,
+             digests: Sequence[str]) -> list[str]:
+    """Mark rows as used, and return the digests of those there are not.
+
+    :param digests: in their order, in which all writers lock them.
+    """
+    there: dict[str, bool] = {}
+    for batch in _batches(digests):
+        there.update(map(tuple, connection.execute(
+            sa.select(table.c.digest,
+                      table.c.used_at < clock.now() - FRESH)
+            .where(table.c.digest.in_(batch)))))
+    for digest in digests:
+        if there.get(digest):
+            marked: Any = connection.execute(
+                sa.update(table).where(table.c.digest == digest)
+                .values(used_at=clock.now()))
+            if not marked.rowcount:
+                del there[digest]
+    return [digest for digest in digests if digest not in there]
+
+
+def _insert(connection: sa.Connection, table: Any,
+            rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows; one that somebody else inserts meanwhile is as good."""
+    family = connection.dialect.name
+    values: Any = {'used_at': clock.now()} if 'used_at' in table.c else {}
+    for batch in _batches(rows):
+        given = [{**row, **values} for row in batch]
+        statement: Any
+        if family == 'postgresql':
+            statement = postgresql.insert(table).values(
+                given).on_conflict_do_nothing()
+        elif family == 'sqlite':
+            statement = sqlite.insert(table).values(
+                given).on_conflict_do_nothing()
+        else:
+            key = next(iter(table.primary_key.columns)).name
+            statement = mysql.insert(table).values(given)
+            statement = statement.on_duplicate_key_update(
+                {key: getattr(statement.inserted, key)})
+        connection.execute(statement)
+
+
+def _batches(rows: Sequence[Any]) -> Iterable[Any]:
+    return (rows[start:start + _BATCH]
+            for start in range(0, len(rows), _BATCH))

@@ -1,0 +1,190 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Reading and writing what inspections of nodes found, one after another."""
+
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
+import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import transaction
+
+_CHUNK = 200
+"""Rows that one transaction removes."""
+
+_KEPT: Any = models.KeptInventory.__table__
+_STAYS: Any = models.PartStay.__table__
+
+
+def record(values: Mapping[str, Any], began: Sequence[Mapping[str, Any]],
+           ended: Mapping[str, datetime.datetime],
+           session: orm.Session | None = None) -> None:
+    """Store what an inspection found; the node is locked.
+
+    One that has been stored before stays: of an inspection that is tried
+    again the first attempt that ended counts.
+
+    :param values: column values of the inventory.
+    :param began: column values of the parts that are new.
+    :param ended: when parts that are gone were last found, by ``kind`` and
+        identity with a space between.
+    :param session: a transaction to be part of, None for one of its own.
+    """
+    if session is not None:
+        _record(session.connection(), values, began, ended)
+    else:
+        _record_alone(values, began, ended)
+
+
+@transaction.retried
+def _record_alone(*args: Any) -> None:
+    with transaction.plain_writer() as connection:
+        _record(connection, *args)
+
+
+def _record(connection: sa.Connection, values: Mapping[str, Any],
+            began: Sequence[Mapping[str, Any]],
+            ended: Mapping[str, datetime.datetime]) -> None:
+    if connection.execute(sa.select(_KEPT.c.id).where(
+            _KEPT.c.uuid == values['uuid'])).first():
+        return
+    connection.execute(sa.insert(_KEPT), [values])
+    if ended:
+        for row in connection.execute(
+                sa.select(_STAYS.c.id, _STAYS.c.kind, _STAYS.c.identity)
+                .where(_STAYS.c.node_uuid == values['node_uuid'],
+                       _STAYS.c.ended_at.is_(None))).all():
+            end = ended.get(f'{row.kind} {row.identity}')
+            if end is not None:
+                connection.execute(
+                    sa.update(_STAYS).where(_STAYS.c.id == row.id)
+                    .values(ended_at=end))
+    if began:
+        connection.execute(sa.insert(_STAYS), list(began))
+
+
+@transaction.retried
+def list_inventories(node_uuid: str, limit: int | None = None,
+                     before: int | None = None,
+                     since: datetime.datetime | None = None,
+                     changed: bool = False, patches: bool = False
+                     ) -> list[models.KeptInventory]:
+    """Read what is kept of the inspections of a node, newest first.
+
+    :param limit: the most to read, None for all.
+    :param before: the ``id`` that they are all older than.
+    :param since: when the oldest was made, at the earliest, in UTC.
+    :param changed: only those that found other parts.
+    :param patches: read their patches as well.
+    """
+    row: Any = models.KeptInventory
+    query = sa.select(row).where(row.node_uuid == node_uuid)
+    if before is not None:
+        query = query.where(row.id < before)
+    if since is not None:
+        query = query.where(row.created_at >= since)
+    if changed:
+        query = query.where(row.changed)
+    if patches:
+        query = query.options(orm.undefer(row.patch))
+    with transaction.reader() as session:
+        return list(session.execute(
+            query.order_by(row.id.desc()).limit(limit)).scalars())
+
+
+@transaction.retried
+def get_inventory(node_uuid: str, uuid: str) -> models.KeptInventory:
+    """Read what is kept of one inspection of a node.
+
+    :raises: NotFound if there is no such one.
+    """
+    row: Any = models.KeptInventory
+    with transaction.reader() as session:
+        found: models.KeptInventory | None = session.execute(
+            sa.select(row).options(orm.undefer(row.patch)).where(
+                row.uuid == uuid, row.node_uuid == node_uuid)
+        ).scalar_one_or_none()
+    if found is None:
+        raise exceptions.KeptInventoryNotFound(uuid)
+    return found
+
+
+@transaction.retried
+def list_stays(identity: str, limit: int) -> list[dict[str, Any]]:
+    """Read where a part has been, newest first.
+
+    :param identity: as it is stored.
+    """
+    with transaction.reader() as session:
+        return [dict(row._mapping) for row in session.execute(
+            sa.select(*_STAYS.c).where(_STAYS.c.identity == identity)
+            .order_by(_STAYS.c.began_at.desc(), _STAYS.c.id.desc())
+            .limit(limit))]
+
+
+@transaction.retried
+def list_nodes(after: str, limit: int) -> list[str]:
+    """Read the UUIDs of nodes with a history, in their order.
+
+    :param after: UUID before the first one, '' to begin.
+    :param limit: the most to read.
+    """
+    with transaction.reader() as session:
+        return list(session.execute(
+            sa.select(_KEPT.c.node_uuid).distinct()
+            .where(sa.literal(after) < _KEPT.c.node_uuid)
+            .order_by(_KEPT.c.node_uuid).limit(limit)).scalars())
+
+
+def destroy(node_uuids: Collection[str]) -> None:
+    """Remove the history of nodes, and where their parts have been."""
+    for table in (_KEPT, _STAYS):
+        while _destroy(table, table.c.node_uuid.in_(node_uuids)):
+            pass
+
+
+def expire(before: datetime.datetime, limit: int = 500) -> int:
+    """Remove what is too old, and what then is said of parts.
+
+    :param before: what was found earlier goes.
+    :param limit: inventories to remove at most.
+    :returns: how many rows were removed.
+    """
+    count = 0
+    while count < limit:
+        removed = _destroy(_KEPT, _KEPT.c.created_at < before)
+        count += removed
+        if removed < _CHUNK:
+            break
+    kept = sa.exists().where(_KEPT.c.node_uuid == _STAYS.c.node_uuid)
+    return count + _destroy(_STAYS, _STAYS.c.began_at < before, sa.or_(
+        _STAYS.c.ended_at < before, sa.not_(kept)))
+
+
+@transaction.retried
+def _destroy(table: Any, *conditions: Any) -> int:
+    # By primary key: a range of another index would lock its gaps, too.
+    with transaction.plain_writer() as connection:
+        ids = connection.execute(
+            sa.select(table.c.id).where(*conditions).order_by(table.c.id)
+            .limit(_CHUNK)).scalars().all()
+        if ids:
+            connection.execute(sa.delete(table).where(table.c.id.in_(ids)))
+        return len(ids)

@@ -1,0 +1,90 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Filters on mappings, and what steps into data."""
+
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.i18n import _
+
+Mapping = dict[str, typing.Any]
+
+
+def read(value: typing.Any) -> Mapping:
+    """Return the mapping that a value is.
+
+    :raises: :class:`.exceptions.OperationError` where it is none.
+    """
+    if not isinstance(value, dict):
+        raise exceptions.OperationError(
+            _('takes a mapping, not a value of type %s')
+            % type(value).__name__)
+    budget.current().spend(len(value) >> 2)
+    return value
+
+
+class Keys(plugin.Filter):
+    """``keys``: the keys of a mapping, in its order."""
+
+    def __call__(self, value: typing.Any) -> list[str]:
+        return list(read(value))
+
+
+class Values(plugin.Filter):
+    """``values``: the values of a mapping, in its order."""
+
+    def __call__(self, value: typing.Any) -> list[typing.Any]:
+        return list(read(value).values())
+
+
+class Items(plugin.Filter):
+    """``dict2items``: a list of mappings, each of one key and its value."""
+
+    def __call__(self, value: typing.Any, key_name: str = 'key',
+                 value_name: str = 'value') -> list[Mapping]:
+        mapping = read(value)
+        budget.current().spend(len(mapping))
+        return [{key_name: key, value_name: each}
+                for key, each in mapping.items()]
+
+
+class Get(plugin.Filter):
+    """``get``: what is at a path in the value; missing if nothing is."""
+
+    def __call__(self, value: typing.Any, path: data_path.Path,
+                 default: typing.Any = data_path.ABSENT) -> typing.Any:
+        found = data_path.get(value, path)
+        return default if found is data_path.ABSENT else found
+
+
+class Lookup(plugin.Filter):
+    """``lookup``: what a mapping has for the value."""
+
+    def problems(self, arguments: typing.Mapping[str, typing.Any]
+                 ) -> typing.Iterator[tuple[str, str]]:
+        if not isinstance(arguments.get('mapping', {}), dict):
+            yield 'mapping', _('must be a mapping')
+
+    def __call__(self, value: typing.Any, mapping: typing.Any,
+                 default: typing.Any = data_path.ABSENT) -> typing.Any:
+        if not isinstance(mapping, dict) or isinstance(value, dict | list):
+            raise exceptions.OperationError(
+                _('takes a plain value and a mapping'))
+        key = str(value)
+        if value is None or isinstance(value, bool):
+            # As JSON has them; rules of before have them as Python does.
+            word = 'null' if value is None else key.lower()
+            return mapping.get(word, mapping.get(key, default))
+        return mapping.get(key, default)

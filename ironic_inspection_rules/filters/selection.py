@@ -1,0 +1,165 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Filters that select items of a list by a condition."""
+
+import functools
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import arguments as engine_arguments
+from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import pattern
+from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import suggestion
+from ironic_inspection_rules.filters import sequence
+from ironic_inspection_rules.i18n import _
+
+Test = typing.Callable[[typing.Any], bool]
+
+
+class _Select(plugin.Filter):
+    """What select items by a condition that takes a value first."""
+
+    KEEPS: typing.ClassVar[bool] = True
+
+    def problems(self, arguments: typing.Mapping[str, typing.Any]
+                 ) -> typing.Iterator[tuple[str, str]]:
+        op = str(arguments.get('op'))
+        known = _tests()
+        if op not in known:
+            yield 'op', suggestion.not_one_of(op, sorted(known))
+            return
+        parameter = _parameter(known[op])
+        if 'value' not in arguments:
+            # What a machine sends is no expression.
+            if parameter and parameter.type is pattern.Pattern:
+                yield 'value', _('must be a regular expression')
+        elif parameter is None:
+            yield 'value', _('is not taken by %s') % op
+        else:
+            try:
+                literals = _literals(parameter, arguments['value'])
+            except exceptions.OperationError:
+                yield 'value', _('is not what %s takes') % op
+                return
+            for _name, problem in known[op].plugin.problems(literals):
+                yield 'value', problem
+
+    def bind(self, arguments: dict[str, typing.Any]
+             ) -> typing.Callable[..., typing.Any]:
+        # Nothing varies, so that a value that is not given is missing.
+        _test(arguments['op'], arguments.get('value', data_path.ABSENT))
+        return super().bind(arguments)
+
+    def choose(self, items: sequence.Items, found: sequence.Items, op: str,
+               wanted: typing.Any) -> sequence.Items:
+        """Return the items whose value a condition holds for.
+
+        :param found: the value of each item.
+        :param wanted: the second argument of the condition.
+        """
+        test, of_missing = _test(op, wanted)
+        allowance = budget.current()
+        kept = []
+        for item, each in zip(items, found, strict=True):
+            allowance.spend()
+            holds = of_missing if each is data_path.ABSENT else test(each)
+            if bool(holds) is self.KEEPS:
+                kept.append(item)
+        return kept
+
+
+class Select(_Select):
+    """``select``: the items for which a condition holds."""
+
+    def __call__(self, items: typing.Any, op: str,
+                 value: typing.Any = data_path.ABSENT) -> sequence.Items:
+        items = sequence.read(items)
+        return self.choose(items, items, op, value)
+
+
+class Reject(Select):
+    """``reject``: the items for which a condition does not hold."""
+
+    KEEPS = False
+
+
+class SelectAttribute(_Select):
+    """``selectattr``: the items whose attribute a condition holds for."""
+
+    def __call__(self, items: typing.Any, name: str, op: str,
+                 value: typing.Any = data_path.ABSENT) -> sequence.Items:
+        items = sequence.read(items)
+        path = tuple(name.split('.'))
+        # Most names are of one step into what a mapping is: that is no call.
+        found = [item.get(name, data_path.ABSENT)
+                 if item.__class__ is dict and len(path) == 1
+                 else data_path.get(item, path) for item in items]
+        return self.choose(items, found, op, value)
+
+
+class RejectAttribute(SelectAttribute):
+    """``rejectattr``: the items whose attribute it does not hold for."""
+
+    KEEPS = False
+
+
+@functools.cache
+def _tests() -> typing.Mapping[str, registry.Op]:
+    """Return the conditions on one value, and perhaps one more, by name."""
+    return {
+        name: op for name, op in registry.installed().conditions.items()
+        if op.signature.arguments and not op.plugin.NEEDS_VIEW
+        and not isinstance(op.plugin, plugin.Group)
+        and not any(each.required for each in op.signature.arguments[2:])}
+
+
+def _parameter(op: registry.Op) -> engine_arguments.Argument | None:
+    """Return what is compared with, None where nothing is."""
+    declared = op.signature.arguments
+    if declared[0].variadic:
+        return declared[0]
+    return declared[1] if len(declared) > 1 else None
+
+
+def _literals(parameter: engine_arguments.Argument,
+              wanted: typing.Any) -> dict[str, typing.Any]:
+    """Return the arguments after the value, by name."""
+    if parameter.variadic:
+        return {parameter.name: [wanted]}
+    return {parameter.name: engine_arguments.convert(wanted, parameter)}
+
+
+def _test(name: str, wanted: typing.Any) -> tuple[Test, bool]:
+    """Return what tells whether a condition holds for a value.
+
+    :param wanted: its second argument, if it is given one.
+    :returns: a function of the value, and whether it holds for none.
+    :raises: :class:`.exceptions.OperationError` where it needs another.
+    """
+    op = _tests()[name]
+    parameter = _parameter(op)
+    given = wanted is not data_path.ABSENT
+    if parameter and parameter.required and not given:
+        raise exceptions.OperationError(_('%s takes a value') % name)
+    holds = op.plugin
+    if parameter and parameter.variadic:
+        def test(value: typing.Any) -> bool:
+            return bool(holds(value, wanted))
+    else:
+        test = holds.bind(_literals(parameter, wanted)
+                          if parameter and given else {})
+    if holds.SEES_MISSING:
+        return test, test(data_path.ABSENT)
+    return test, holds.ACCEPTS_MISSING and test(None)

@@ -1,0 +1,152 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rules of stock Ironic tried beside what has become of them here."""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import copy
+import dataclasses
+import functools
+import json
+from typing import Any
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import compiler
+from ironic_inspection_rules.engine import difference
+from ironic_inspection_rules.engine import evaluation
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.inspection import facts as machine_facts
+from ironic_inspection_rules.patches import stock_engine
+
+_LONGEST = 200
+
+
+@dataclasses.dataclass(frozen=True)
+class Machine:
+    """A machine as inspection finds it; node and ports are Ironic's."""
+
+    name: str
+    node: Any
+    ports: Sequence[Any]
+    port_groups: Sequence[Any]
+    inventory: dict[str, Any]
+    plugin_data: dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    """A rule of stock Ironic and what has become of it, None if nothing."""
+
+    name: str
+    stock: Mapping[str, Any]
+    ours: model.Rule | None
+    mask_secrets: str = 'always'
+
+    @functools.cached_property
+    def plan(self) -> compiler.CompiledRule | None:
+        """The rule as it runs here, None where it does not."""
+        if self.ours is None or self.ours.mode != model.ENFORCE:
+            return None
+        return compiler.compile_rule(self.ours, registry.installed(),
+                                     self.mask_secrets)
+
+
+@dataclasses.dataclass(frozen=True)
+class Difference:
+    """What a rule does otherwise to a machine, in words."""
+
+    rule: str
+    machine: str
+    what: str
+
+
+def compare(context: Any, machine: Machine,
+            pairs: Sequence[Pair]) -> Iterator[Difference]:
+    """Try each rule alone, then all of them together.
+
+    :param pairs: in the order in which stock Ironic runs its rules.
+    """
+    for pair in pairs:
+        for what in _differences(context, machine, [pair]):
+            yield Difference(pair.name, machine.name, what)
+    if len(pairs) > 1:
+        for what in _differences(context, machine, pairs):
+            yield Difference(_('all together'), machine.name, what)
+
+
+def _differences(context: Any, machine: Machine,
+                 pairs: Sequence[Pair]) -> Iterator[str]:
+    facts = _facts(machine)
+    plans = [pair.plan for pair in pairs if pair.plan is not None]
+    ours = evaluation.evaluate({model.MAIN: plans}, facts, explain=False)
+    task = stock_engine.Task.of(context, machine.node, machine.ports,
+                                (facts.node or {})['traits'])
+    plugin_data = copy.deepcopy(machine.plugin_data)
+    error = stock_engine.run([pair.stock for pair in pairs], task,
+                             copy.deepcopy(machine.inventory), plugin_data)
+    before, after = _ended(error), _ended(ours.error)
+    if before != after:
+        yield _('stock Ironic: %(before)s; here: %(after)s') % {
+            'before': before, 'after': after}
+    if error and not stock_engine.is_meant(error):
+        # Of such an inspection nothing is kept here.
+        return
+    there = _facts(dataclasses.replace(
+        machine, node=task.node, ports=task.ports,
+        plugin_data=stock_engine.plain(plugin_data)))
+    there = _with_one_of_each_capability(there, task.traits)
+    for change in difference.between(there, ours.facts, there.ports,
+                                     ours.hidden):
+        yield _('%(object)s %(path)s: stock Ironic %(before)s, here '
+                '%(after)s') % {
+                    'object': change.object, 'path': change.path,
+                    'before': _shown(change.before),
+                    'after': _shown(change.value)}
+
+
+def _facts(machine: Machine) -> working_copy.Facts:
+    return machine_facts.of_node(
+        machine.node, machine.ports, machine.port_groups,
+        machine.inventory, machine.plugin_data)
+
+
+def _with_one_of_each_capability(facts: working_copy.Facts,
+                                 traits: list[str]) -> working_copy.Facts:
+    """Leave the last of each capability, the one that counts."""
+    node = {**(facts.node or {}), 'traits': list(traits)}
+    properties = node.get('properties') or {}
+    text = properties.get('capabilities')
+    if isinstance(text, str) and text.count(':') > 1:
+        last = dict(item.split(':', 1) for item in text.split(',')
+                    if ':' in item)
+        node['properties'] = {**properties, 'capabilities': ','.join(
+            f'{name}:{value}' for name, value in last.items())}
+    return dataclasses.replace(facts, node=node)
+
+
+def _ended(error: Exception | None) -> str:
+    if error is None:
+        return _('passes')
+    if isinstance(error, exceptions.RuleFailed) or stock_engine.is_meant(
+            error):
+        return _('a rule fails it')
+    return _('an error in a rule fails it')
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+    return text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'

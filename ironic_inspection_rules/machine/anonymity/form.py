@@ -1,0 +1,285 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Identifiers by their form: each is replaced by another of the same form.
+
+Nothing is kept: whoever has the key gets the same replacement again, and what
+differs stays different.
+"""
+
+from collections.abc import Sequence
+import functools
+import hmac
+import ipaddress
+import re
+import string
+import uuid
+
+_HEX_WORD = re.compile(r'(?=.*[0-9])(?=.*[a-fA-F])'
+                       r'(?:[0-9a-f]{8,}|[0-9A-F]{8,})')
+_CLASSES = (('d', string.digits), ('l', string.ascii_lowercase),
+            ('u', string.ascii_uppercase))
+_HEX = {'h': string.hexdigits[:16], 'H': string.digits + 'ABCDEF'}
+_EMPTY_UUIDS = {'0' * 32, 'f' * 32}
+_UUID_KEPT = (12, 16)
+"""Places of the digits that tell what kind of UUID it is."""
+
+_LOCALLY_ADMINISTERED = 0x02
+_QEMU = 0x525400
+_GUID_FILLINGS = (0x0300, 0xfffe, 0xffff)
+"""What stands in the middle of an EUI-64 that was made of a MAC address."""
+
+_NOT_PUBLIC = [ipaddress.ip_network(network) for network in (
+    '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16',
+    '100.64.0.0/10', '192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24',
+    '198.18.0.0/15', 'fe80::/64', 'fd00::/8', 'fc00::/8', '2001:db8::/32')]
+"""Networks an address stays in: they tell nothing of whose it is."""
+
+_CACHED = 65536
+_LOOKED_BACK = 128
+
+_IPV4 = 32
+_IPV6 = 128
+_RESERVED_IPV4 = 0xf << 28
+_LOCAL_IPV6 = 0xfd << 120
+
+_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+class Forms:
+    """Replaces identifiers, the same one always by the same one.
+
+    :param key: secret; what differs in it gives other replacements.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self._digits = functools.lru_cache(_CACHED)(self._shifted)
+
+    def _shifted(self, digits: Sequence[int], bases: Sequence[int],
+                 domain: str, prefix: bool = False) -> list[int]:
+        """Shift each digit by what the key makes of the others.
+
+        Two numbers never become one, as each shift can be undone, and the
+        last digit is always another one.
+
+        :param bases: how many values each digit may have.
+        :param domain: numbers of different names are shifted differently.
+        :param prefix: whether numbers that begin alike still do.
+        """
+        key = hmac.digest(self._key, repr((domain, bases)).encode(), 'sha256')
+        made = [_shift(key, place, digits, bases)
+                for place in range(len(digits))]
+        if not prefix:
+            # Once more from behind: the first digits depend on the last ones.
+            made.reverse()
+            bases = bases[::-1]
+            key = hmac.digest(key, b'back', 'sha256')
+            for place in range(1, len(made)):
+                made[place] = _shift(key, place, made, bases)
+            made.reverse()
+        return made
+
+    def octets(self, text: str) -> str:
+        """Replace a MAC address, or a longer one of pairs of digits.
+
+        The vendor's part stays, so that rules still tell vendors.
+
+        :param text: at least six pairs of hexadecimal digits, with anything
+            between them.
+        """
+        digits = bytes.fromhex(re.sub('[^0-9A-Fa-f]', '', text))
+        return _filled_in(text, self._octets(digits).hex())
+
+    def _octets(self, octets: bytes) -> bytes:
+        if len(set(octets)) == 1 and octets[0] in (0, 0xff):
+            return octets
+        size = len(octets)
+        if size == 6:
+            return self._mac(octets)
+        if size == 7:
+            # A type, as in the BOOTIF that PXELINUX gives.
+            return octets[:1] + self._mac(octets[1:])
+        if size >= 8 and int.from_bytes(octets[-5:-3]) in _GUID_FILLINGS:
+            mac = self._mac(octets[-8:-5] + octets[-3:])
+            return octets[:-8] + mac[:3] + octets[-5:-3] + mac[3:]
+        return octets[:3] + self._opaque(octets[3:])
+
+    def _mac(self, mac: bytes) -> bytes:
+        vendor = int.from_bytes(mac[:3])
+        kept = 3
+        if mac[0] & _LOCALLY_ADMINISTERED and vendor != _QEMU:
+            kept = 1
+        return mac[:kept] + self._opaque(
+            mac[kept:], f'mac {mac[:kept].hex()}')
+
+    def opaque(self, octets: bytes) -> bytes:
+        """Replace octets of which nothing is known."""
+        return self._opaque(octets)
+
+    def _opaque(self, octets: bytes, domain: str = 'octets') -> bytes:
+        return bytes(self._digits(octets, (256,) * len(octets), domain))
+
+    def wwn(self, text: str) -> str:
+        """Replace a WWN, EUI-64 or GUID; the vendor's part stays.
+
+        :param text: hexadecimal digits, perhaps with ``0x``, ``naa.`` or
+            ``eui.`` before them.
+        """
+        head = re.match(r'(?i:0x|naa\.|eui\.)?', text)
+        start = head.end() if head else 0
+        digits = text[start:]
+        if not digits or set(digits) <= {'0'}:
+            return text
+        # IEEE registered and extended: a digit, then the vendor. Others
+        # have two bytes before it, and an EUI nothing.
+        kept = {'5': 7, '6': 7, '1': 10, '2': 10}.get(digits[0], 6)
+        if text[:start].lower() == 'eui.':
+            kept = 6
+        if len(digits) < kept + 4:
+            kept = 0
+        tail = digits[kept:]
+        return text[:start] + digits[:kept] + _cased(
+            tail, self._hex(tail, 'wwn'))
+
+    def _hex(self, digits: str, domain: str) -> str:
+        return ''.join(f'{digit:x}' for digit in self._digits(
+            tuple(int(digit, 16) for digit in digits), (16,) * len(digits),
+            domain))
+
+    def uuid(self, text: str) -> str:
+        """Replace a UUID by another one of its version."""
+        digits = text.replace('-', '')
+        if digits.lower() in _EMPTY_UUIDS:
+            return text
+        free = ''.join(digit for place, digit in enumerate(digits)
+                       if place not in _UUID_KEPT)
+        made = self._hex(free, 'uuid')
+        for place in _UUID_KEPT:
+            made = made[:place] + digits[place] + made[place:]
+        return _cased(text, str(uuid.UUID(made)))
+
+    def address(self, text: str) -> str | None:
+        """Replace an IP address or a network; None if it is none.
+
+        Addresses of one network stay in one network. Private ones stay in
+        their private network, public ones come into a reserved one.
+        """
+        host, slash, length = text.partition('/')
+        try:
+            address = ipaddress.ip_address(host)
+        except ValueError:
+            return None
+        if _tells_nothing(address):
+            return text
+        width = address.max_prefixlen
+        value = self._address(address, width)
+        if slash and int(length) < width:
+            suffix = width - int(length)
+            if not int(address) & (1 << suffix) - 1:
+                value = value >> suffix << suffix
+        kind = type(address)
+        return f'{kind(value)}{slash}{length}'
+
+    def _address(self, address: _Address, width: int) -> int:
+        value = int(address)
+        for network in _NOT_PUBLIC:
+            if address.version == network.version and address in network:
+                return self._with_prefix(value, width, network.prefixlen)
+        made = self._with_prefix(value, width, 0)
+        if width == _IPV4:
+            return made & (1 << 28) - 1 | _RESERVED_IPV4
+        return made & (1 << 120) - 1 | _LOCAL_IPV6
+
+    def _with_prefix(self, value: int, width: int, kept: int) -> int:
+        """Replace a number bit by bit, so that networks stay networks."""
+        bits = f'{value:0{width}b}'
+        made = self._digits(tuple(map(int, bits[kept:])),
+                            (2,) * (width - kept), f'net {bits[:kept]}', True)
+        return int(bits[:kept] + ''.join(map(str, made)), 2)
+
+    def text(self, text: str) -> str:
+        """Replace letters by letters and digits by digits.
+
+        Parts between dots are replaced each on its own: a host has the same
+        name with its domain and without it.
+        """
+        return '.'.join(map(self._word, text.split('.')))
+
+    def _word(self, word: str) -> str:
+        shape, alphabets = _shape(word)
+        replaced = [(character, alphabet) for character, alphabet
+                    in zip(word, alphabets, strict=True) if alphabet]
+        made = iter(self._digits(
+            tuple(alphabet.find(character) if character in alphabet
+                  else ord(character) % len(alphabet)
+                  for character, alphabet in replaced),
+            tuple(len(alphabet) for _character, alphabet in replaced), shape))
+        return ''.join(alphabet[next(made)] if alphabet else character
+                       for character, alphabet
+                       in zip(word, alphabets, strict=True))
+
+
+def _shift(key: bytes, place: int, digits: Sequence[int],
+           bases: Sequence[int]) -> int:
+    base = bases[place]
+    if base < 2:
+        return digits[place]
+    before = bytes(digits[max(0, place - _LOOKED_BACK):place])
+    turn = int.from_bytes(
+        hmac.digest(key, place.to_bytes(4) + before, 'sha256')[:8])
+    # The last digit becomes another one in any case.
+    return (digits[place] + (1 + turn % (base - 1) if place == len(digits) - 1
+                             else turn % base)) % base
+
+
+def _shape(word: str) -> tuple[str, list[str]]:
+    """Tell what each character may become; nothing where it stays."""
+    if _HEX_WORD.fullmatch(word):
+        kind = 'h' if word == word.lower() else 'H'
+        return kind * len(word), [_HEX[kind]] * len(word)
+    shape, alphabets = '', []
+    for character in word:
+        kind, alphabet = character, ''
+        for name, characters in _CLASSES:
+            if character in characters:
+                kind, alphabet = name, characters
+        if not alphabet and character.isalnum():
+            kind, alphabet = 'l', string.ascii_lowercase
+        shape += kind if alphabet else f'"{character}'
+        alphabets.append(alphabet)
+    return shape, alphabets
+
+
+def _tells_nothing(address: _Address) -> bool:
+    """Whether everybody has this address: none, oneself, all, a netmask."""
+    if (address.is_unspecified or address.is_loopback
+            or address.is_multicast):
+        return True
+    if address.max_prefixlen != _IPV4:
+        return False
+    rest = ~int(address) & (1 << _IPV4) - 1
+    return rest & rest + 1 == 0 and rest.bit_length() <= 24
+
+
+def _filled_in(text: str, digits: str) -> str:
+    """Put digits in the places of those of a text."""
+    left = iter(digits)
+    return _cased(text, ''.join(
+        next(left) if character in string.hexdigits else character
+        for character in text))
+
+
+def _cased(text: str, made: str) -> str:
+    """Write digits as a text does: in capitals or not."""
+    return made.upper() if any(
+        character in 'ABCDEF' for character in text) else made

@@ -1,0 +1,142 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""LLDP as ramdisks give it: numbers of types, and hexadecimal digits.
+
+Types and subtypes are those of IEEE 802.1AB and of TIA-1057 (LLDP-MED).
+"""
+
+from collections.abc import Callable
+import ipaddress
+from typing import Any
+
+from ironic_inspection_rules.machine.anonymity import form
+
+_CHASSIS_ID = 1
+_PORT_ID = 2
+_SYSTEM_NAME = 5
+_DESCRIPTION = 6
+_TEXTS = (4, _SYSTEM_NAME)
+_AS_THEY_ARE = (0, 3, 7)
+"""End, time to live, capabilities."""
+
+_MANAGEMENT_ADDRESS = 8
+_ORGANIZATION = 127
+
+_MAC = {_CHASSIS_ID: 4, _PORT_ID: 3}
+_NETWORK = {_CHASSIS_ID: 5, _PORT_ID: 4}
+_FAMILIES = {1: 4, 2: 16}
+
+_IEEE_802_1 = bytes.fromhex('0080c2')
+_IEEE_802_3 = bytes.fromhex('00120f')
+_MED = bytes.fromhex('0012bb')
+_VLAN_NAME = 3
+_MED_TEXTS = (8, 11)
+_MED_HARDWARE = (1, 2, 4, 5, 6, 7, 9, 10)
+
+Text = Callable[[str], str]
+
+
+class Frames:
+    """Replaces what LLDP tells of a switch.
+
+    :param forms: for what has a form of its own.
+    :param mend: replaces identifiers inside of a text.
+    """
+
+    def __init__(self, forms: form.Forms, mend: Text) -> None:
+        self._forms = forms
+        self._mend = mend
+
+    def element(self, kind: int, content: str) -> str:
+        """Replace the content of one element.
+
+        :param content: hexadecimal digits.
+        """
+        try:
+            octets = bytes.fromhex(content)
+        except ValueError:
+            return self._forms.text(content)
+        return self._octets(kind, octets).hex()
+
+    def _octets(self, kind: int, octets: bytes) -> bytes:
+        if kind in _AS_THEY_ARE or not octets:
+            return octets
+        if kind in _TEXTS:
+            return _as_text(octets, self._forms.text)
+        if kind == _DESCRIPTION:
+            return _as_text(octets, self._mend)
+        if kind in _MAC:
+            return octets[:1] + self._identifier(kind, octets[0], octets[1:])
+        if kind == _MANAGEMENT_ADDRESS:
+            return self._management_address(octets)
+        if kind == _ORGANIZATION:
+            return octets[:4] + self._organization(octets[:3], octets[3:4],
+                                                   octets[4:])
+        return self._forms.opaque(octets)
+
+    def _identifier(self, kind: int, subtype: int, rest: bytes) -> bytes:
+        if subtype == _MAC[kind] and len(rest) == 6:
+            return bytes.fromhex(self._forms.octets(rest.hex()))
+        if subtype == _NETWORK[kind] and rest[:1]:
+            return rest[:1] + self._address(rest[0], rest[1:])
+        return _as_text(rest, self._forms.text)
+
+    def _management_address(self, octets: bytes) -> bytes:
+        """Replace the address; an interface and an OID come after it."""
+        end = 1 + octets[0]
+        return (octets[:2] + self._address(octets[1] if octets[1:] else 0,
+                                           octets[2:end]) + octets[end:])
+
+    def _address(self, family: int, octets: bytes) -> bytes:
+        if len(octets) != _FAMILIES.get(family):
+            if len(octets) == 6:
+                return bytes.fromhex(self._forms.octets(octets.hex()))
+            return self._forms.opaque(octets)
+        made = self._forms.address(str(ipaddress.ip_address(octets)))
+        return ipaddress.ip_address(made or 0).packed
+
+    def _organization(self, who: bytes, subtype: bytes, rest: bytes
+                      ) -> bytes:
+        number = subtype[0] if subtype else 0
+        if who == _IEEE_802_3:
+            return rest
+        if who == _IEEE_802_1:
+            if number == _VLAN_NAME:
+                return rest[:3] + _as_text(rest[3:], self._forms.text)
+            return rest
+        if who == _MED and number in _MED_HARDWARE:
+            return rest
+        if who == _MED and number in _MED_TEXTS:
+            return _as_text(rest, self._forms.text)
+        return self._forms.opaque(rest)
+
+
+def is_element(value: Any) -> bool:
+    """Whether a value is an element: its type, and digits."""
+    return (isinstance(value, list) and len(value) == 2
+            and type(value[0]) is int and isinstance(value[1], str))
+
+
+def name(kind: int, content: str) -> str | None:
+    """Return the name of the switch where an element has it."""
+    if kind != _SYSTEM_NAME:
+        return None
+    try:
+        return bytes.fromhex(content).decode()
+    except ValueError:
+        return None
+
+
+def _as_text(octets: bytes, replace: Text) -> bytes:
+    # One character for each octet, whatever they are: lengths stay.
+    return replace(octets.decode('latin-1')).encode('latin-1')

@@ -1,0 +1,227 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The fields that inspection data are known to have, and who puts them there.
+
+``inventory_fields.yaml`` is made by ``tools/collect_inventory_fields.py`` from
+the code of the ramdisk, of Ironic's hooks and of inspection by Redfish.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+import dataclasses
+import functools
+import importlib.resources
+import re
+import typing
+
+import yaml
+
+from ironic_inspection_rules.i18n import _
+
+ITEM = '[]'
+"""The step into an item of a list."""
+
+MEMBER = '*'
+"""The step to what a machine has a name of its own for."""
+
+OPEN = '**'
+"""Anything may be below."""
+
+_TOKEN = re.compile(r'\[\]|[^.\[\]]+')
+_INDEX = re.compile(r'-?\d+')
+
+AGENT, REDFISH = 'agent', 'redfish'
+INTERFACES = (AGENT, REDFISH)
+"""The inspect interfaces that differ in what they report."""
+
+_USUAL = {'collector': ('default', 'logs'),
+          'hook': ('validate-interfaces', 'ports', 'architecture',
+                   'ramdisk-error'),
+          'service': ('auto-discovery',)}
+"""What runs unless somebody says otherwise."""
+
+Steps = tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """Who puts a field: ``collector``, ``hook``, ``interface``, ``service``.
+
+    ``since`` and ``until`` are the first and the last release of Ironic that
+    has it, None where all supported ones do.
+    """
+
+    kind: str
+    name: str
+    since: str | None = None
+    until: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """The inspections that rules are for; None stands for any.
+
+    ``interface`` is one of :data:`INTERFACES`, ``release`` one of Ironic.
+    """
+
+    interface: str | None = None
+    release: str | None = None
+
+    def has(self, source: Source) -> bool:
+        """Tell whether a source is part of such an inspection."""
+        if self.interface and source.kind != 'hook' and (
+                (source.kind == 'interface') is (self.interface == AGENT)):
+            return False
+        wanted = _number(self.release) if self.release else ()
+        return not (
+            source.since and wanted < _number(source.since)[:len(wanted)]
+            or source.until and wanted > _number(source.until)[:len(wanted)])
+
+
+ANY = Target()
+
+
+@dataclasses.dataclass
+class Field:
+    """A field and what is below it, by name, ``[]``, ``*`` or ``**``.
+
+    ``type`` is ``boolean``, ``number``, ``text``, ``list`` or ``mapping``,
+    None where nobody knows.
+    """
+
+    type: str | None = None
+    sources: tuple[Source, ...] = ()
+    below: dict[str, 'Field'] = dataclasses.field(default_factory=dict)
+
+    def step(self, name: str) -> 'Field | None':
+        """Return the field below, None where there is none of that name."""
+        if name in self.below:
+            return self.below[name]
+        if ITEM in self.below and (name == MEMBER or _INDEX.fullmatch(name)):
+            return self.below[ITEM]
+        return self.below.get(MEMBER)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing is known of what is below."""
+        return not self.below or OPEN in self.below
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the fields below."""
+        return [name for name in self.below
+                if name not in (ITEM, MEMBER, OPEN)]
+
+
+class Unknown(typing.NamedTuple):
+    """A step that leads nowhere: its name and the field it is taken at."""
+
+    name: str
+    above: Field
+    steps: Steps
+
+
+def find(root: Field, steps: Iterable[str]) -> Field | Unknown:
+    """Follow steps from a field as far as the field is known.
+
+    :returns: the field, itself unknown below if it is open; or where the
+        first wrong step is.
+    """
+    field = root
+    taken: list[str] = []
+    for name in steps:
+        if field.is_open:
+            return field
+        below = field.step(name)
+        if below is None:
+            return Unknown(name, field, tuple(taken))
+        field = below
+        taken.append(name)
+    return field
+
+
+def needs(steps: Iterable[str]) -> list[str]:
+    """Say what an inspection needs to report a field that is known.
+
+    :returns: phrases; none where each inspection by the ramdisk reports it.
+    """
+    found = sources(steps)
+    if not found or any(_is_usual(each) for each in found):
+        return []
+    said = []
+    kinds = {each.kind for each in found}
+    names = {kind: sorted({each.name for each in found if each.kind == kind})
+             for kind in kinds}
+    if kinds == {'interface'}:
+        said.append(_('%s only') % ', '.join(map(str.capitalize,
+                                                 names['interface'])))
+    else:
+        said += [_('needs the hook %s') % name
+                 for name in names.get('hook', ())]
+        said += [_("needs the ramdisk's collector %s") % name
+                 for name in names.get('collector', ())]
+        if len(said) > 1:
+            said = [_(' or ').join(said)]
+        if 'interface' in kinds:
+            said = [_('%s, or Redfish') % said[0]]
+    if all(each.since for each in found):
+        said.append(_('from %s on') % min(
+            (each.since or '' for each in found), key=_number
+        ).partition('.')[0])
+    if all(each.until for each in found):
+        said.append(_('up to %s') % max(
+            (each.until or '' for each in found), key=_number))
+    return said
+
+
+def sources(steps: Iterable[str]) -> tuple[Source, ...]:
+    """Return who puts a field, or what it is in."""
+    field, found = known(), known().sources
+    for name in steps:
+        below = None if field.is_open else field.step(name)
+        if below is None:
+            break
+        field, found = below, below.sources or found
+    return found
+
+
+def _is_usual(source: Source) -> bool:
+    return source.since is None and source.until is None and (
+        source.name in _USUAL.get(source.kind, ()))
+
+
+def _number(release: str) -> tuple[int, ...]:
+    return tuple(map(int, release.split('.')))
+
+
+@functools.cache
+def known() -> Field:
+    """Return the root of all known fields."""
+    text = importlib.resources.files('ironic_inspection_rules.machine'
+                                     ).joinpath('inventory_fields.yaml')
+    read = yaml.load(text.read_text('utf-8'),
+                     getattr(yaml, 'CSafeLoader', yaml.SafeLoader))
+    root = Field()
+    for path, sources in read['fields'].items():
+        field = root
+        for token in _TOKEN.findall(path):
+            field = field.below.setdefault(token, Field())
+        field.sources = tuple(_sources(sources))
+        field.type = read['types'].get(path)
+    return root
+
+
+def _sources(written: Iterable[dict[str, str]]) -> Iterator[Source]:
+    for each in written:
+        kind, name = next(iter(each.items()))
+        yield Source(kind, name, each.get('since'), each.get('until'))

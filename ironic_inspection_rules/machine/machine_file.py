@@ -1,0 +1,57 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Machines as people keep them: files with an inventory."""
+
+import dataclasses
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.rule_file import document
+
+
+@dataclasses.dataclass(frozen=True)
+class Machine:
+    """What one file tells of a machine."""
+
+    path: str
+    inventory: dict[str, typing.Any]
+    plugin_data: dict[str, typing.Any]
+    previous: dict[str, typing.Any] | None = None
+
+
+def load(path: str) -> Machine:
+    """Read a YAML or JSON file with an inventory.
+
+    It has one of three forms: ``inventory`` and ``plugin_data`` as Ironic's
+    API gives them, ``inventory`` and other keys as the ramdisk posts them
+    and ironic-inspector kept them, or the inventory alone. With the
+    inventory there may be ``previous``: the ``inventory`` and the
+    ``plugin_data`` of the inspection before.
+
+    :raises: :class:`.exceptions.InvalidDocument` where it has none of them.
+    """
+    data = dict(document.load_mapping(path))
+    inventory = data.pop('inventory', None)
+    if inventory is None and 'interfaces' in data:
+        return Machine(path, data, {})
+    previous = data.pop('previous', None)
+    if previous is not None and not isinstance(previous, dict):
+        raise exceptions.InvalidDocument(path, _('"previous" must be a '
+                                                 'mapping'))
+    plugin_data = data
+    if set(data) == {'plugin_data'}:
+        plugin_data = data['plugin_data'] or {}
+    if not isinstance(inventory, dict) or not isinstance(plugin_data, dict):
+        raise exceptions.InvalidDocument(path, _('there is no inventory'))
+    return Machine(path, inventory, plugin_data, previous)

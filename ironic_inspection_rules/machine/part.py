@@ -1,0 +1,312 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""The parts of a machine: where inventories have them, and what they are.
+
+A part is known by its serial number, WWN or MAC address, never by a name that
+a kernel gives. Profiles, histories and differences ask this description.
+"""
+
+import collections
+from collections.abc import Iterator
+from collections.abc import Mapping
+import dataclasses
+import re
+import typing
+
+from ironic_inspection_rules.engine import path as data_path
+
+PROCESSOR = 'processor'
+DIMM = 'dimm'
+DISK = 'disk'
+INTERFACE = 'interface'
+ACCELERATOR = 'accelerator'
+PCI_DEVICE = 'pci-device'
+POWER_SUPPLY = 'power-supply'
+SYSTEM = 'system'
+FIRMWARE = 'firmware'
+
+ACCELERATOR_CLASS = re.compile('(0x)?(0302|0b40|12).*')
+"""PCI classes: 3D controllers, co-processors, processing accelerators."""
+
+MOST = 2000
+"""Parts of a machine that are looked at; what is beyond is no machine's."""
+
+_LONGEST = 255
+_MAC = re.compile('([0-9a-f]{2}[:-]){5,}[0-9a-f]{2}')
+_PREFIX = re.compile(r'^(0x|naa\.|eui\.|uuid\.|nguid\.)')
+_PLACEHOLDERS = frozenset((
+    '', 'none', 'null', 'n/a', 'na', 'unknown', 'default string',
+    'not specified', 'not available', 'not applicable', 'no asset tag',
+    'serial number', 'system serial number', 'chassis serial number',
+    'to be filled by o.e.m.', 'o.e.m.', 'empty', '[empty]', 'no dimm',
+    '0123456789', '123456789', '1234567890'))
+"""What firmware says in the place of a serial number."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """A place where inventories have parts of one kind.
+
+    :param path: of a list or a mapping of parts, or of a single one; ``*``
+        stands for all items of a list or mapping.
+    :param ids: names of what identifies a part; the first is shown.
+    :param slots: names of what tells where in the machine it is.
+    :param attributes: names of what it is.
+    :param whole: the place is one part, not a list of them.
+    :param given_id: what a part is known by that has no identity of its own
+        and of which there is one.
+    """
+
+    kind: str
+    path: str
+    ids: tuple[str, ...]
+    slots: tuple[str, ...]
+    attributes: tuple[str, ...]
+    whole: bool = False
+    given_id: str | None = None
+
+
+_SERIALS = ('serial', 'serial_number')
+_SLOTS = ('slot', 'location', 'device_locator')
+_NAMES = ('vendor', 'manufacturer', 'model', 'product', 'part_number')
+
+DISKS = Source(DISK, 'inventory.disks', ('wwn_with_extension', 'wwn',
+                                         'serial'),
+               ('by_path',), ('rotational', 'size', 'vendor', 'model'))
+INTERFACES = Source(INTERFACE, 'inventory.interfaces', ('mac_address',),
+                    ('pci_address',), ('vendor', 'product'))
+_PCI = ('vendor_id', 'product_id')
+PCI_PATHS = ('plugin_data.pci_devices', 'inventory.pci_devices')
+"""The ramdisk has them beside the inventory, Redfish in it."""
+
+SOURCES = (
+    Source(SYSTEM, 'inventory.system_vendor', ('serial_number',), (),
+           ('manufacturer', 'product_name'), whole=True),
+    Source(FIRMWARE, 'inventory.system_vendor.firmware', (), (),
+           ('vendor', 'version', 'build_date'), whole=True,
+           given_id='system firmware'),
+    Source(PROCESSOR, 'inventory.cpu', (), (),
+           ('model_name', 'architecture', 'socket_count', 'count'),
+           whole=True, given_id='processors'),
+    *(Source(PROCESSOR, path, _SERIALS, ('socket', *_SLOTS),
+             (*_NAMES, 'model_name', 'cores', 'threads'))
+      for path in ('inventory.processors', 'plugin_data.processors')),
+    *(Source(DIMM, path, _SERIALS, _SLOTS, (*_NAMES, 'size', 'size_mb'))
+      for path in ('inventory.dimms', 'plugin_data.dimms',
+                   'plugin_data.extra.memory')),
+    DISKS,
+    Source(DISK, 'inventory.storage_controllers.*.drives',
+           ('serial_number',), (), ('size', 'manufacturer', 'model')),
+    INTERFACES,
+    *(Source(ACCELERATOR, path, (*_SERIALS, 'uuid'),
+             ('pci_address', 'bus', *_SLOTS), (*_NAMES, *_PCI))
+      for path in ('inventory.accelerators', 'plugin_data.accelerators')),
+    *(Source(PCI_DEVICE, path, _SERIALS, ('bus',), _PCI)
+      for path in PCI_PATHS),
+    *(Source(POWER_SUPPLY, path, _SERIALS, _SLOTS, (*_NAMES, 'watts'))
+      for path in ('inventory.power_supplies',
+                   'plugin_data.power_supplies')),
+)
+
+GIVEN_IDS = frozenset(each.given_id for each in SOURCES if each.given_id)
+"""What parts of every machine are known by."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """One part of a machine.
+
+    :param ids: what identifies it, as :func:`normalised`; may be empty.
+    :param label: the first of them as it was reported, or what people would
+        call it.
+    :param slot: where in the machine it is, None if that is not known.
+    :param source: who reported it, and where.
+    """
+
+    kind: str
+    ids: tuple[str, ...]
+    label: str
+    slot: str | None
+    what: Mapping[str, typing.Any]
+    source: str
+
+    def as_list(self) -> list[typing.Any]:
+        """Return plain JSON data, of which the class makes it again."""
+        return [self.kind, list(self.ids), self.label, self.slot,
+                dict(self.what), self.source]
+
+    def place(self) -> tuple[str, ...]:
+        """Return what to sort parts by."""
+        return self.kind, self.label, self.slot or '', self.source
+
+    @classmethod
+    def from_list(cls, plain: list[typing.Any]) -> 'Part':
+        """Make a part of what :meth:`as_list` returned."""
+        kind, ids, label, slot, what, source = plain
+        return cls(kind, tuple(ids), label, slot, what, source)
+
+
+@dataclasses.dataclass(frozen=True)
+class Parts:
+    """What is known of a machine's parts, and who has ever reported any.
+
+    :param sources: those that reported a list of parts, perhaps an empty
+        one.
+    """
+
+    parts: tuple[Part, ...]
+    sources: frozenset[str]
+
+    def as_dict(self) -> dict[str, typing.Any]:
+        """Return plain JSON data, of which the class makes it again."""
+        return {'parts': [each.as_list() for each in self.parts],
+                'sources': sorted(self.sources)}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, typing.Any]) -> 'Parts':
+        """Make parts of what :meth:`as_dict` returned."""
+        return cls(tuple(map(Part.from_list, plain['parts'])),
+                   frozenset(plain['sources']))
+
+
+NOTHING = Parts((), frozenset())
+
+
+def read(inventory: Mapping[str, typing.Any],
+         plugin_data: Mapping[str, typing.Any], reporter: str) -> Parts:
+    """Find the parts of a machine in its inventory.
+
+    :param reporter: the inspect interface: what one of them does not see,
+        another one may.
+    """
+    data = {'inventory': inventory, 'plugin_data': plugin_data}
+    sources = set()
+    found: dict[str, list[list[Part]]] = {}
+    left = MOST
+    for source in SOURCES:
+        items = list(_items(data, source))
+        parts = [part for name, item in items[:left]
+                 if (part := _part(source, name, item, reporter))]
+        left -= len(parts)
+        if items or _is_there(data, source):
+            sources.add(_named(source, reporter))
+            found.setdefault(source.kind, []).append(parts)
+            if source.kind == PCI_DEVICE:
+                sources.add(_named(source, reporter, ACCELERATOR))
+    return Parts(tuple(sorted((part for lists in found.values()
+                               for part in _merged(lists)), key=Part.place)),
+                 frozenset(sources))
+
+
+def normalised(text: str) -> str:
+    """Return an identity so that all ways to write it are the same."""
+    text = _PREFIX.sub('', text.strip().lower())
+    if _MAC.fullmatch(text):
+        text = text.replace('-', ':')
+    return text[:_LONGEST]
+
+
+def _items(data: Mapping[str, typing.Any], source: Source
+           ) -> Iterator[tuple[str, Mapping[str, typing.Any]]]:
+    """Return the parts at a place, each with the name that it has there."""
+    before, star, after = source.path.partition('.*.')
+    for where in (_listed(_at(data, before)) if star
+                  else [('', data)]):
+        there = _at(where[1], after if star else source.path)
+        if source.whole:
+            there = [there]
+        for name, item in _listed(there):
+            if isinstance(item, Mapping):
+                yield name, item
+
+
+def _listed(value: typing.Any) -> list[tuple[str, typing.Any]]:
+    if isinstance(value, Mapping):
+        return [(str(name), item) for name, item in value.items()]
+    return [('', item) for item in value] if isinstance(value, list) else []
+
+
+def _is_there(data: Mapping[str, typing.Any], source: Source) -> bool:
+    return isinstance(_at(data, source.path.partition('.*.')[0]), list)
+
+
+def _at(data: typing.Any, path: str) -> typing.Any:
+    found = data_path.get(data, tuple(path.split('.')))
+    return None if found is data_path.ABSENT else found
+
+
+def _part(source: Source, name: str, item: Mapping[str, typing.Any],
+          reporter: str) -> Part | None:
+    kind = source.kind
+    if kind == PCI_DEVICE and ACCELERATOR_CLASS.fullmatch(
+            str(item.get('class'))):
+        kind = ACCELERATOR
+    what = {each: item[each] for each in source.attributes
+            if isinstance(item.get(each), str | int | float)
+            and item[each] != ''}
+    named = [text for each in source.ids if (text := _identity(item, each))]
+    if 'wwn_with_extension' in item and len(named) > 1 and item.get('wwn'):
+        # Units of one array share the rest of it.
+        named = [text for text in named
+                 if text != item['wwn'] or text == named[0]]
+    if source.given_id and what:
+        named = [source.given_id]
+    if not what and not named:
+        return None
+    slot = next((str(item[each]) for each in source.slots
+                 if isinstance(item.get(each), str | int)
+                 and item[each] != ''), name or None)
+    return Part(kind, tuple(dict.fromkeys(map(normalised, named))),
+                (named or [':'.join(map(str, what.values()))])[0][:_LONGEST],
+                slot and slot[:_LONGEST], what,
+                _named(source, reporter, kind))
+
+
+def _identity(item: Mapping[str, typing.Any], name: str) -> str | None:
+    """Return what identifies a part, None where it is a placeholder."""
+    value = item.get(name)
+    if not isinstance(value, str):
+        return None
+    plain = normalised(value)
+    if plain in _PLACEHOLDERS or len(set(plain) - set(':-. ')) < 2:
+        return None
+    return value.strip()
+
+
+def _named(source: Source, reporter: str, kind: str | None = None) -> str:
+    return f'{reporter} {kind or source.kind} {source.path}'
+
+
+def _merged(lists: list[list[Part]]) -> list[Part]:
+    """Make one list of those that several places have of a kind.
+
+    Where one knows identities, the parts of others without any are the same
+    ones. An identity that several parts have is none.
+    """
+    known = [part for parts in lists for part in parts if part.ids]
+    count = collections.Counter(
+        (part.source, each) for part in known for each in part.ids)
+    merged: list[Part] = []
+    seen: set[str] = set()
+    for part in known:
+        ids = tuple(each for each in part.ids
+                    if count[part.source, each] == 1)
+        if not seen.isdisjoint(ids):
+            continue
+        seen.update(ids)
+        merged.append(dataclasses.replace(part, ids=ids))
+    for parts in lists:
+        if len(lists) == 1 or not known or any(part.ids for part in parts):
+            merged += [part for part in parts if not part.ids]
+    return merged

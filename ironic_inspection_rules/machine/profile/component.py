@@ -1,0 +1,175 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""What machines are made of, as far as a profile looks at it.
+
+Serial numbers, addresses and the names that a kernel gives are not here.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import re
+import typing
+
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.machine import machine_file
+from ironic_inspection_rules.machine.profile import sort
+
+_ACCELERATOR = re.compile('(0x)?(0302|0b40|12).*')
+"""PCI classes: 3D controllers, co-processors, processing accelerators."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Value:
+    """One value of a machine, which is a number or text.
+
+    :param component: what people look for when it differs.
+    :param name: what it is of the component; empty if it is the component.
+    """
+
+    component: str
+    path: str
+    name: str = ''
+    unit: str = ''
+    sized: bool = False
+
+    def of(self, each: machine_file.Machine) -> typing.Any:
+        """Return the value, None where it is not known."""
+        value = find(each, self.path)
+        return value if sort.is_number(value) or (
+            isinstance(value, str) and value.strip()) else None
+
+
+VALUES = (
+    Value('system', 'inventory.system_vendor.manufacturer', 'manufacturer'),
+    Value('system', 'inventory.system_vendor.product_name', 'product'),
+    Value('firmware', 'inventory.system_vendor.firmware.vendor', 'vendor'),
+    Value('firmware', 'inventory.system_vendor.firmware.version', 'version'),
+    Value('processors', 'inventory.cpu.architecture', 'architecture'),
+    Value('processors', 'inventory.cpu.model_name', 'model'),
+    Value('processors', 'inventory.cpu.socket_count', 'sockets'),
+    Value('processors', 'inventory.cpu.count', 'count'),
+    Value('memory', 'inventory.memory.physical_mb', unit='MiB', sized=True),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Parts:
+    """A list of a machine's parts.
+
+    :param attributes: what tells sorts of them apart.
+    :param together: attributes that must agree where machines with different
+        parts make one sort.
+    :param picked: a filter that leaves only some parts in the list, and
+        whether a part is left in.
+    """
+
+    component: str
+    path: str
+    attributes: tuple[str, ...]
+    together: tuple[str, ...]
+    label: typing.Callable[[Mapping[str, typing.Any]], str]
+    picked: str = ''
+    is_picked: typing.Callable[[sort.Item], bool] = lambda _item: True
+
+    def of(self, each: machine_file.Machine) -> list[sort.Item] | None:
+        """Return the parts of a machine, None where they are not known."""
+        found = find(each, self.path)
+        if not isinstance(found, list) or not all(
+                isinstance(item, dict) for item in found):
+            return None
+        return [item for item in found if self.is_picked(item)]
+
+    @property
+    def field(self) -> str:
+        """The list in the language of rules, without its braces."""
+        field = f'{self.path} | default([], true)'
+        return f'{field} | {self.picked}' if self.picked else field
+
+
+def find(each: machine_file.Machine, path: str) -> typing.Any:
+    """Return what is at a path of a machine, None where nothing is."""
+    found = data_path.get({'inventory': each.inventory,
+                           'plugin_data': each.plugin_data},
+                          tuple(path.split('.')))
+    return None if found is data_path.ABSENT else found
+
+
+def parts(machines: Sequence[machine_file.Machine]) -> Iterator[Parts]:
+    """Tell the lists of parts that are known of all of some machines."""
+    for known in (DISKS, INTERFACES):
+        if _known(known, machines):
+            yield known
+    # The ramdisk has them beside the inventory, Redfish in it.
+    for path in ('plugin_data.pci_devices', 'inventory.pci_devices'):
+        devices = _devices('pci-devices', path)
+        if not _known(devices, machines):
+            continue
+        if all(isinstance(item.get('class'), str) for each in machines
+               for item in devices.of(each) or ()):
+            yield _devices('accelerators', path, True)
+            yield _devices('pci-devices', path, False)
+        else:
+            yield devices
+
+
+def _known(known: Parts, machines: Sequence[machine_file.Machine]) -> bool:
+    return all(known.of(each) is not None for each in machines)
+
+
+def _disk(attributes: Mapping[str, typing.Any]) -> str:
+    kind = {True: 'HDD', False: 'SSD'}
+    return _joined(
+        kind.get(attributes.get('rotational', ''), 'disk'),
+        *(attributes.get(name) for name in ('size', 'vendor', 'model')))
+
+
+def _interface(attributes: Mapping[str, typing.Any]) -> str:
+    speed = attributes.get('speed_mbps')
+    return _joined(
+        ':'.join(str(attributes[name]) for name in ('vendor', 'product')
+                 if attributes.get(name)) or 'interface',
+        f'{speed} Mb/s' if speed else None)
+
+
+def _device(attributes: Mapping[str, typing.Any]) -> str:
+    return ':'.join(str(attributes[name])
+                    for name in ('vendor_id', 'product_id')
+                    if attributes.get(name)) or 'device'
+
+
+def _joined(*words: typing.Any) -> str:
+    return ' '.join(str(word).strip() for word in words if word)
+
+
+DISKS = Parts('disks', 'inventory.disks',
+              ('rotational', 'size', 'vendor', 'model'), ('rotational',),
+              _disk)
+INTERFACES = Parts('interfaces', 'inventory.interfaces',
+                   ('vendor', 'product', 'speed_mbps'), (), _interface)
+
+
+def _devices(component: str, path: str,
+             accelerators: bool | None = None) -> Parts:
+    known = Parts(component, path, ('vendor_id', 'product_id'), (),
+                  _device)
+    if accelerators is None:
+        return known
+    name = 'selectattr' if accelerators else 'rejectattr'
+    return dataclasses.replace(
+        known, picked=f"{name}('class', 'matches', "
+               f"'{_ACCELERATOR.pattern}')",
+        is_picked=lambda item: accelerators is bool(
+            _ACCELERATOR.fullmatch(str(item.get('class')))))

@@ -1,0 +1,210 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""``openstack baremetal node inventory history``, and where parts are."""
+
+from collections.abc import Iterator
+import datetime
+import functools
+import json
+import re
+from typing import Any
+
+from openstack import exceptions as sdk_exceptions
+from osc_lib import exceptions as osc_exceptions
+from oslo_utils import timeutils
+
+from ironic_inspection_rules.client import inventory_history
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.osc import cloud
+from ironic_inspection_rules.osc import command
+from ironic_inspection_rules.osc import node_selection
+from ironic_inspection_rules.osc import parallel
+from ironic_inspection_rules.osc import word_order
+
+_COLUMNS = ('uuid', 'created_at', 'interface', 'run', 'changed')
+_PARTS = ('id', 'kind', 'node', 'from', 'to')
+_CHANGES = ('node', 'kind', 'what', 'id', 'slot', 'before', 'after')
+_UNITS = {'h': 'hours', 'd': 'days', 'w': 'weeks'}
+
+
+class ListInventories(command.Lister):
+    """List what inspections of a node found, newest first."""
+
+    def get_parser(self, prog_name):
+        parser = super().get_parser(prog_name)
+        _add_node(parser)
+        parser.add_argument('--limit', metavar='<limit>',
+                            type=parallel.positive,
+                            help=_('List so many, not all'))
+        _add_since(parser)
+        return parser
+
+    def take_action(self, parsed_args):
+        found = inventory_history.inventories(
+            cloud.baremetal(self), parsed_args.node, limit=parsed_args.limit,
+            since=since(parsed_args.since))
+        rows = []
+        for each in found:
+            rows.append(tuple(each[name] for name in _COLUMNS))
+            if len(rows) == parsed_args.limit:
+                break
+        return _COLUMNS, rows
+
+
+class ShowInventory(command.Command):
+    """Show what an inspection of a node found, as JSON."""
+
+    def get_parser(self, prog_name):
+        parser = super().get_parser(prog_name)
+        _add_node(parser)
+        parser.add_argument(
+            'inventory', metavar='<inventory>', nargs='?',
+            help=_('UUID of the inventory; the last one if not given'))
+        return parser
+
+    def take_action(self, parsed_args):
+        baremetal, uuid = cloud.baremetal(self), parsed_args.inventory
+        if uuid is None:
+            last = next(inventory_history.inventories(
+                baremetal, parsed_args.node, limit=1), None)
+            if last is None:
+                raise osc_exceptions.CommandError(
+                    _('Nothing is kept of inspections of node %s')
+                    % parsed_args.node)
+            uuid = last['uuid']
+        json.dump(inventory_history.inventory(
+            baremetal, parsed_args.node, uuid), self.app.stdout, indent=2)
+        self.app.stdout.write('\n')
+
+
+class DiffInventories(command.Lister):
+    """Tell which parts of machines are gone, new, moved or changed.
+
+    Of one node, between two inspections, by default the last two that
+    differ; of many, since a time.
+    """
+
+    def get_parser(self, prog_name):
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            'nodes', metavar=node_selection.METAVAR, nargs='*',
+            help=node_selection.HELP)
+        parser.add_argument('--from', metavar='<inventory>', dest='from_',
+                            help=_('UUID of the earlier inventory'))
+        parser.add_argument('--to', metavar='<inventory>',
+                            help=_('UUID of the later inventory'))
+        _add_since(parser)
+        parallel.add_jobs(parser)
+        return word_order.any_order(parser)
+
+    def take_action(self, parsed_args):
+        selection = node_selection.NodeSelection.parse(parsed_args.nodes)
+        baremetal = cloud.baremetal(self)
+        named = parsed_args.from_ or parsed_args.to
+        if named and (len(selection.names) != 1 or parsed_args.since):
+            raise osc_exceptions.CommandError(
+                _('--from and --to are for one node, without --since'))
+        with parallel.interruptible(self.app.stderr, _('Interrupted')):
+            if len(selection.names) == 1 and not parsed_args.since:
+                found = inventory_history.diff(
+                    baremetal, selection.names[0], parsed_args.from_,
+                    parsed_args.to)
+                return _CHANGES, list(_rows(selection.names[0], found))
+            nodes = list(selection.nodes(baremetal))
+            ask = functools.partial(_changes, baremetal,
+                                    since(parsed_args.since))
+            with parallel.Requests(parsed_args.jobs) as threads:
+                return _CHANGES, [
+                    row for each, found in zip(nodes, threads.each(
+                        ask, nodes, _('Comparing')), strict=True)
+                    for row in _rows(each['name'] or each['uuid'], found)]
+
+
+class FindInspectionPart(command.Lister):
+    """Find the nodes that a part has been in, the newest first."""
+
+    def get_parser(self, prog_name):
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            'id', metavar='<id>',
+            help=_('Serial number, WWN or MAC address of the part'))
+        return parser
+
+    def take_action(self, parsed_args):
+        return _PARTS, [tuple(each[name] for name in _PARTS) for each
+                        in inventory_history.parts(cloud.baremetal(self),
+                                                   parsed_args.id)]
+
+
+def since(text: str | None) -> str | None:
+    """Return the time that words of a command line mean, as ISO 8601.
+
+    :param text: such as ``12h``, ``30d``, ``2w`` or a time.
+    :raises: CommandError where it is neither.
+    """
+    if text is None:
+        return None
+    ago = re.fullmatch('([0-9]{1,4})([hdw])', text)
+    if ago:
+        return str((timeutils.utcnow() - datetime.timedelta(
+            **{_UNITS[ago[2]]: int(ago[1])})).isoformat())
+    try:
+        return str(timeutils.normalize_time(
+            timeutils.parse_isotime(text)).isoformat())
+    except (ValueError, OverflowError) as exc:
+        raise osc_exceptions.CommandError(
+            _('"%s" is no time: give one such as 2026-01-31 or 30d')
+            % text) from exc
+
+
+def _changes(baremetal: Any, start: str | None, each: dict[str, Any]
+             ) -> dict[str, Any]:
+    """Compare the last inventory of a node with what was known at a time."""
+    try:
+        if start is None:
+            return inventory_history.diff(baremetal, each['uuid'])
+        later = [found['uuid'] for found in inventory_history.inventories(
+            baremetal, each['uuid'], since=start)]
+        if not later:
+            return {'parts': []}
+        before = next(inventory_history.inventories(
+            baremetal, each['uuid'], marker=later[-1], limit=1), None)
+        return inventory_history.diff(
+            baremetal, each['uuid'], before['uuid'] if before else later[-1],
+            later[0])
+    except sdk_exceptions.NotFoundException:
+        # Nothing, or one inventory only, is kept of it.
+        return {'parts': []}
+
+
+def _rows(node: str, found: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
+    for change in found['parts']:
+        yield (node, *(change[name] for name in _CHANGES[1:5]),
+               *(_shown(change[name]) for name in _CHANGES[5:]))
+
+
+def _shown(what: dict[str, Any] | None) -> str:
+    return ', '.join(f'{name} {value}' for name, value in (what or {}).items()
+                     if value is not None)
+
+
+def _add_node(parser: Any) -> None:
+    parser.add_argument('node', metavar='<node>',
+                        help=_('Name or UUID of the node'))
+
+
+def _add_since(parser: Any) -> None:
+    parser.add_argument(
+        '--since', metavar='<time>',
+        help=_('Only what was found since then: a time, or 12h, 30d, 2w'))

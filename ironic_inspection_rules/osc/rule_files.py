@@ -1,0 +1,65 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Files of rules that are given to a command."""
+
+from collections.abc import Iterable
+import json
+from typing import Any
+
+from ironic_inspection_rules.authoring import finding
+from ironic_inspection_rules.authoring import lint
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.rule_file import document
+from ironic_inspection_rules.rule_file import origin
+
+_MOST_TOLD = 50
+
+
+def add_argument(parser: Any) -> None:
+    """Add the files to the arguments of a command."""
+    parser.add_argument(
+        'files', metavar='<file>', nargs='+',
+        help=_('YAML or JSON file with one rule or a list of rules; a folder '
+               'with such files, or - for what is piped in'))
+
+
+def load(paths: list[str], stderr: Any) -> origin.RuleFiles:
+    """Read rules, and warn of what is hardly meant.
+
+    :param stderr: where the warnings are written.
+    :raises: :class:`.exceptions.InvalidDocument` where one cannot be read.
+    """
+    files = origin.load(paths)
+    found = _warnings(files.documents)
+    for each in found[:_MOST_TOLD]:
+        stderr.write(_('%(place)s: warning: %(rule)s: %(message)s\n') % {
+            'place': f'{each.path}:{each.line}:{each.column}',
+            'rule': each.rule or _('the file'), 'message': each.message})
+    if len(found) > _MOST_TOLD:
+        stderr.write(_('and %d more warnings: see "ironic-inspection-rules '
+                       'lint"\n') % (len(found) - _MOST_TOLD))
+    return files
+
+
+def warnings(rule: dict[str, Any]) -> list[str]:
+    """Return what lint warns of in a rule that is in no file."""
+    written = document.parse('-', json.dumps([rule]))
+    return [each.message for each in _warnings([written])]
+
+
+def _warnings(documents: Iterable[document.Document]
+              ) -> list[finding.Finding]:
+    """Return the warnings of lint; what is wrong is Ironic's to say."""
+    return [each for each in lint.in_order(lint.of_documents(
+        documents, registry.installed())) if each.level == finding.WARNING]

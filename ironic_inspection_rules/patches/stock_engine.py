@@ -1,0 +1,155 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Ironic's own engine of rules, on a machine that nobody saves."""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import contextlib
+import copy
+import dataclasses
+import logging
+from typing import Any
+
+from ironic.common import exception
+from ironic.common.inspection_rules import actions
+from ironic.common.inspection_rules import engine
+
+from ironic_inspection_rules.patches import name
+
+CHECK_RULE = name.Name(
+    'ironic.common.inspection_rules.engine', '_check_rule',
+    "rules cannot be tried with Ironic's own engine",
+    parameters=('task', 'rule', 'inventory', 'plugin_data'))
+
+NAMES = (CHECK_RULE,)
+
+
+@dataclasses.dataclass
+class Task:
+    """A machine in the place of the task of an inspection.
+
+    Node and ports are objects whose ``save`` does nothing. ``traits`` are
+    the names of the node's.
+    """
+
+    context: Any
+    node: Any
+    ports: list[Any]
+    traits: list[str]
+
+    @classmethod
+    def of(cls, context: Any, node: Any, ports: Sequence[Any],
+           traits: Sequence[str]) -> 'Task':
+        """Copy the objects of a machine."""
+        return cls(context, _unsaved(node), list(map(_unsaved, ports)),
+                   list(traits))
+
+
+class _AddTrait(actions.AddTraitAction):
+
+    def __call__(self, task: Any, name: str) -> None:
+        if name not in task.traits:
+            task.traits.append(name)
+
+
+class _RemoveTrait(actions.RemoveTraitAction):
+
+    def __call__(self, task: Any, name: str) -> None:
+        if name in task.traits:
+            task.traits.remove(name)
+
+
+class _Call(actions.CallAPIHookAction):
+
+    def __call__(self, task: Any, url: str, headers: Any = None,
+                 proxies: Any = None, timeout: Any = 5, retries: Any = 3,
+                 backoff_factor: Any = 0.3) -> None:
+        """Call nobody."""
+
+
+class _Log(actions.LogAction):
+
+    def __call__(self, task: Any, msg: str, level: str = 'info') -> None:
+        if level.lower() not in self.VALID_LOG_LEVELS:
+            super().__call__(task, msg, level)
+
+
+_INSTEAD: dict[str, Any] = {'add-trait': _AddTrait, 'api-call': _Call,
+                            'remove-trait': _RemoveTrait, 'log': _Log}
+
+
+def run(rules: Sequence[Mapping[str, Any]], task: Task,
+        inventory: dict[str, Any], plugin_data: dict[str, Any]
+        ) -> Exception | None:
+    """Run rules as stock Ironic does.
+
+    :param rules: in the order in which they run; they are not changed.
+    :param plugin_data: may be changed, see :func:`plain`.
+    :returns: what would fail the inspection.
+    """
+    with _quiet():
+        try:
+            for rule in copy.deepcopy(list(rules)):
+                seen = CHECK_RULE.find()(task, rule, inventory, plugin_data)
+                if seen is not None:
+                    _act(task, rule, *seen)
+        except Exception as exc:
+            return exc
+    return None
+
+
+def is_meant(error: Exception) -> bool:
+    """Tell whether an error is that of the action ``fail``."""
+    return type(error) is exception.HardwareInspectionFailure
+
+
+def plain(value: Any) -> Any:
+    """Return data as JSON has it; Ironic's engine puts views into them."""
+    if hasattr(value, '_data'):
+        value = value._data
+    if hasattr(value, '_original'):
+        value = value._original
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return list(map(plain, value))
+    return value
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep from the log what is only tried."""
+    logger = logging.getLogger(engine.__package__)
+    level = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _act(task: Task, rule: Mapping[str, Any], inventory: Any,
+         plugin_data: Any) -> None:
+    for action in rule['actions']:
+        plugin = (_INSTEAD.get(action['op'])
+                  or actions.get_action(action['op']))()
+        carry_out = (plugin.execute_with_loop if action.get('loop')
+                     else plugin.execute_action)
+        carry_out(task, action, inventory, plugin_data)
+
+
+def _unsaved(ironic_object: Any) -> Any:
+    copied = copy.deepcopy(ironic_object)
+    copied.save = lambda *_args, **_kwargs: None
+    return copied

@@ -1,0 +1,324 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""What text with fields and filters is, as a value of the solver."""
+
+from collections.abc import Callable
+import dataclasses
+import json
+import typing
+
+import z3
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import field_template
+from ironic_inspection_rules.engine import filter_syntax
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import template
+from ironic_inspection_rules.proof import machine as machines
+from ironic_inspection_rules.proof import value as values
+
+Value = values.Value
+
+_OF_TEXT = frozenset(('lower', 'upper', 'trim', 'replace', 'trait',
+                      'regex_replace', 'regex_search', 'date', 'int',
+                      'float'))
+_NUMBERS = frozenset(('int', 'float'))
+_ARITHMETIC: dict[str, Callable[[typing.Any, typing.Any], typing.Any]] = {
+    'add': lambda one, other: one + other,
+    'subtract': lambda one, other: one - other,
+    'multiply': lambda one, other: one * other}
+
+
+@dataclasses.dataclass(frozen=True)
+class Scope:
+    """What fields are looked up in.
+
+    ``roots`` are values by the name of a root, ``masked`` tells whether
+    secrets are hidden.
+    """
+
+    machine: machines.Machine
+    roots: typing.Mapping[str, Value]
+    masked: bool
+
+    def within(self, **roots: Value) -> 'Scope':
+        """Return the scope with other roots beside its own."""
+        return dataclasses.replace(self, roots={**self.roots, **roots})
+
+
+def evaluate(written: typing.Any, scope: Scope) -> Value:
+    """Return what a value of a rule is; missing where a part is."""
+    if isinstance(written, str):
+        return _text(interpolation.parse(written), scope)
+    if isinstance(written, list | dict) and not interpolation.fields(written):
+        return values.const(template.compile_value(written))
+    if isinstance(written, dict):
+        if interpolation.fields(list(written)):
+            return values.only(values.Unknown('a key with a field in it'))
+        inner = {name: evaluate(each, scope)
+                 for name, each in written.items()}
+        return _unless_missing(list(inner.values()), values.only(
+            values.Mapping(None, inner)))
+    if isinstance(written, list):
+        items = [evaluate(each, scope) for each in written]
+        return _unless_missing(items, values.only(values.Items(
+            z3.IntVal(len(items)), tuple(map(values.Written, items)),
+            'a list')))
+    return values.const(written)
+
+
+def _unless_missing(parts: list[Value], whole: Value) -> Value:
+    missing = values.disj(*map(values.absent, parts))
+    return values.choose(missing, values.NOTHING, whole)
+
+
+def _text(pieces: list[str | interpolation.Field], scope: Scope) -> Value:
+    found = [values.const(piece) if isinstance(piece, str)
+             else field(piece, scope) for piece in pieces]
+    if len(found) == 1:
+        return found[0]
+    return values.join(
+        (guard, _concatenated(alternatives))
+        for guard, alternatives in values.product(found))
+
+
+def _concatenated(parts: tuple[values.Alternative, ...]) -> Value:
+    for part in parts:
+        if isinstance(part, values.Unknown | values.Failed) or (
+                isinstance(part, values.Const)
+                and part.value is data_path.ABSENT):
+            return values.only(part)
+    if all(isinstance(part, values.Const) for part in parts):
+        return values.const(''.join(
+            str(part.value) for part in parts
+            if isinstance(part, values.Const)))
+    texts = list(map(as_text, parts))
+    if any(text is None for text in texts):
+        return values.only(values.Unknown('a list or mapping in a text'))
+    return values.only(values.Term(z3.Concat(*texts)))
+
+
+def as_text(alternative: values.Alternative) -> typing.Any:
+    """Return the text that a plain value is shown as, None if not known."""
+    if isinstance(alternative, values.Const):
+        return z3.StringVal(str(alternative.value))
+    if not isinstance(alternative, values.Term):
+        return None
+    term = alternative.term
+    if alternative.is_text:
+        return term
+    if alternative.is_boolean:
+        return z3.If(term, z3.StringVal('True'), z3.StringVal('False'))
+    if z3.is_int(term):
+        return z3.If(term < 0, z3.Concat(z3.StringVal('-'),
+                                         z3.IntToStr(-term)),
+                     z3.IntToStr(term))
+    return None
+
+
+def field(written: interpolation.Field, scope: Scope) -> Value:
+    """Return what a field is, after its filters."""
+    found = _looked_up(written, scope)
+    for call in written.filters:
+        found = _filtered(call, found, scope)
+    if written.conversion or written.spec:
+        if written.conversion == 's' and not written.spec:
+            return values.each(found, _as_text_value)
+        return values.each(found, lambda alternative: values.only(
+            alternative if _is_missing(alternative)
+            else values.Unknown(f'the format of {{{written.text}}}')))
+    return found
+
+
+def _is_missing(alternative: values.Alternative) -> bool:
+    return isinstance(alternative, values.Const) and (
+        alternative.value is data_path.ABSENT)
+
+
+def _as_text_value(alternative: values.Alternative) -> Value:
+    if _is_missing(alternative) or isinstance(
+            alternative, values.Unknown | values.Failed):
+        return values.only(alternative)
+    if isinstance(alternative, values.Const):
+        return values.const(str(alternative.value))
+    text = as_text(alternative)
+    return values.only(values.Unknown('a list or mapping as text')
+                       if text is None else values.Term(text))
+
+
+def _looked_up(written: interpolation.Field, scope: Scope) -> Value:
+    root, steps = written.root or '', written.steps
+    if root == 'node' and steps[:2] == ('properties', 'capabilities'):
+        return values.only(values.Unknown('capabilities as a text'))
+    if root in ('ports', 'port_groups') and steps and (
+            data_path.index(steps[0]) is None):
+        return values.only(values.Unknown(f'the port of {{{written.text}}}'))
+    found = scope.roots.get(root, values.NOTHING)
+    if root == 'node' and steps[:1] == ('traits',):
+        found, steps = values.only(values.Names(values.step(
+            found, machines.TRAITS[1], False))), steps[1:]
+    for name in steps:
+        found = values.step(found, name, scope.masked)
+    if root == 'plugin_data' and steps and (
+            steps[0] in field_template.SECOND_NAMES):
+        for other, *path in field_template.SECOND_NAMES[steps[0]]:
+            second = scope.roots[other]
+            for name in (*path, *steps[1:]):
+                second = values.step(second, name, scope.masked)
+            usable = values.negated(values.disj(
+                values.when(second, _is_nothing),
+                *(values.conj(guard, each.term == '')
+                  for guard, each in second if isinstance(each, values.Term)
+                  and each.is_text)))
+            found = values.choose(values.conj(values.absent(found), usable),
+                                  second, found)
+    return found
+
+
+def _is_nothing(alternative: values.Alternative) -> bool:
+    return isinstance(alternative, values.Const) and (
+        alternative.value is data_path.ABSENT or not alternative.value)
+
+
+def _filtered(call: filter_syntax.Call, found: Value,
+              scope: Scope) -> Value:
+    op = registry.filters()[call.name]
+    names = list(op.signature.by_name)
+    by_place = [value for name, value in call.arguments if not name]
+    given = {**dict(zip(names, by_place, strict=False)),
+             **{name: value for name, value in call.arguments if name}}
+    if any(isinstance(each, tuple) for each in given.values()) or (
+            op.plugin.TAKES_FILTER and by_place):
+        return values.only(values.Unknown(
+            f'filter {call.name} with a field as argument'))
+    filter_ = _Filter(op, given, scope.machine)
+    return values.each(found, filter_.of)
+
+
+class _Filter:
+    """A filter with its arguments."""
+
+    def __init__(self, op: registry.Op, given: dict[str, typing.Any],
+                 machine: machines.Machine) -> None:
+        self._name = op.name
+        self._op = op
+        self._given = given
+        self._machine = machine
+        self._key = json.dumps([op.name, given], sort_keys=True, default=str)
+
+    def apply(self, value: typing.Any) -> typing.Any:
+        """Return what the engine makes of a known value."""
+        field = interpolation.Field('item', 'item', (), filters=(
+            filter_syntax.Call(self._name, tuple(self._given.items())),))
+        made = template.join([field]).render({'item': value})
+        return data_path.ABSENT if isinstance(
+            made, template.Missing) else made
+
+    def of(self, alternative: values.Alternative) -> Value:
+        """Return what the filter makes of one alternative."""
+        if isinstance(alternative, values.Const):
+            if alternative.value is data_path.ABSENT:
+                return values.const(self._given.get('default', '')) if (
+                    self._name == 'default') else values.NOTHING
+            try:
+                return values.const(self.apply(alternative.value))
+            except exceptions.OperationError:
+                return values.only(values.Failed())
+        if isinstance(alternative, values.Unknown | values.Failed):
+            return values.only(alternative)
+        made = self._of_default(alternative) if self._name == 'default' else (
+            self._of_term(alternative) if isinstance(alternative, values.Term)
+            else self._of_items(alternative))
+        return made or values.only(values.Unknown(f'filter {self._name}'))
+
+    def _of_default(self, alternative: values.Alternative) -> Value | None:
+        return None if self._given.get('boolean') else (
+            values.only(alternative))
+
+    def _of_items(self, alternative: values.Alternative) -> Value | None:
+        if self._name == 'get' and isinstance(alternative, values.Mapping):
+            found = values.only(alternative)
+            for name in str(self._given.get('path', '')).split('.'):
+                found = values.step(found, name, False)
+            return None if 'default' in self._given else found
+        if not isinstance(alternative, values.Items):
+            return None
+        alternative.uses.add(self._name)
+        if self._name == 'length':
+            return values.only(values.Term(alternative.length))
+        if self._name == 'first' and alternative.items:
+            return values.choose(alternative.length > 0,
+                                 alternative.items[0].value, values.NOTHING)
+        return None
+
+    def _of_term(self, alternative: values.Term) -> Value | None:
+        term = alternative.term
+        if alternative.is_boolean:
+            return values.choose(term, self.of(values.Const(True)),
+                                 self.of(values.Const(False)))
+        if alternative.is_text:
+            if self._name == 'length':
+                return values.only(values.Term(z3.Length(term)))
+            return self._of_text(term) if self._name in _OF_TEXT else None
+        if self._name == 'int' and z3.is_int(term):
+            return values.only(alternative)
+        if self._name == 'tier':
+            return self._tier(term)
+        number = self._given.get('number')
+        if isinstance(number, int | float) and not isinstance(number, bool):
+            if self._name in _ARITHMETIC and isinstance(number, int):
+                return values.only(values.Term(
+                    _ARITHMETIC[self._name](term, number)))
+            if self._name == 'divide' and z3.is_int(term):
+                return values.only(values.Term(
+                    z3.ToReal(term) / z3.RealVal(number)))
+        return None
+
+    def _tier(self, term: typing.Any) -> Value:
+        rows = sorted(self._given['table'], key=lambda row: row[0])
+        found = values.const(self._given.get('default', data_path.ABSENT))
+        for bound, label in rows:
+            found = values.choose(term >= bound, values.const(label), found)
+        return found
+
+    def _of_text(self, term: typing.Any) -> Value | None:
+        """Return what becomes of a text: found, failed, and what it is."""
+        def make(name: str) -> tuple[typing.Any, ...]:
+            made = (z3.Real(name) if self._name in _NUMBERS
+                    else self._machine.text(name, derived=True))
+            return z3.Int(f'{name} exists'), made
+
+        def compute(text: str) -> tuple[typing.Any, ...]:
+            try:
+                made = self.apply(text)
+            except exceptions.OperationError:
+                return 0, None
+            return (1, None) if made is data_path.ABSENT else (2, made)
+
+        facet = self._machine.facet(term, self._key, make, compute)
+        if facet is None:
+            return None
+        state, made = facet.terms
+        if self._name in ('lower', 'upper', 'trim', 'replace', 'trait',
+                          'regex_replace'):
+            self._machine.domain.append(state == 2)
+        if self._name in _NUMBERS:
+            facet.near |= {'0', '1', '8', '1024'}
+        if self._name == 'int':
+            made = z3.ToInt(made)
+        return values.join((
+            (state == 0, values.only(values.Failed())),
+            (state == 1, values.NOTHING),
+            (values.negated(values.disj(state == 0, state == 1)),
+             values.only(values.Term(made)))))

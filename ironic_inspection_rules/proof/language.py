@@ -1,0 +1,152 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Regular expressions as languages of the solver.
+
+The text of a machine is printable ASCII. What the solver has no language
+for, such as looking ahead and going back, is refused.
+"""
+
+import functools
+import re
+import typing
+
+import z3
+
+_parser: typing.Any = getattr(re, '_parser')  # noqa: B009
+_constants: typing.Any = getattr(re, '_constants')  # noqa: B009
+
+FIRST, LAST = ' ', '~'
+_BEGIN, _END = '\x02', '\x03'
+
+_WORDS = ''.join(chr(code) for code in range(32, 127)
+                 if chr(code).isalnum() or chr(code) == '_')
+_CATEGORIES = {'DIGIT': '0123456789', 'SPACE': ' ', 'WORD': _WORDS}
+_ALL = frozenset(map(chr, range(32, 127)))
+
+
+class Untranslatable(Exception):
+    """There is no such language; the message says why."""
+
+
+def printable() -> typing.Any:
+    """Return the language of all texts that a machine may send."""
+    return z3.Star(z3.Range(FIRST, LAST))
+
+
+@functools.lru_cache(1024)
+def matching(pattern: str, searches: bool) -> typing.Any:
+    """Return the language of texts that match, between :func:`marked`'s marks.
+
+    :param searches: whether a part of the text is enough.
+    :raises: :class:`Untranslatable` where there is none.
+    """
+    parsed = _parser.parse(pattern)
+    body = _sequence(list(parsed), parsed.state.flags)
+    if searches:
+        around = z3.Star(z3.Union(z3.Range(FIRST, LAST), z3.Re(_BEGIN),
+                                  z3.Re(_END)))
+        return z3.Concat(around, body, around)
+    return z3.Concat(z3.Option(z3.Re(_BEGIN)), body, z3.Option(z3.Re(_END)))
+
+
+def marked(text: typing.Any) -> typing.Any:
+    """Return the text between marks of its begin and its end."""
+    return z3.Concat(z3.StringVal(_BEGIN), text, z3.StringVal(_END))
+
+
+def _sequence(parts: list[typing.Any], flags: int) -> typing.Any:
+    for one, other in zip(parts, parts[1:], strict=False):
+        if str(one[0]) == str(other[0]) == 'AT':
+            raise Untranslatable('two anchors in a row')
+    made = [_part(str(kind), value, flags) for kind, value in parts]
+    if not made:
+        return z3.Re('')
+    return z3.Concat(*made) if len(made) > 1 else made[0]
+
+
+def _part(kind: str, value: typing.Any,  # noqa: C901
+          flags: int) -> typing.Any:
+    if kind in ('LITERAL', 'NOT_LITERAL'):
+        found = _cased({chr(value)}, flags)
+        return _of(found if kind == 'LITERAL' else _ALL - found)
+    if kind == 'ANY':
+        return z3.Range(FIRST, LAST)
+    if kind == 'IN':
+        return _of(_set(value, flags))
+    if kind == 'BRANCH':
+        made = [_sequence(list(branch), flags) for branch in value[1]]
+        return z3.Union(*made) if len(made) > 1 else made[0]
+    if kind == 'SUBPATTERN':
+        _group, added, removed, inner = value
+        return _sequence(list(inner), (flags | added) & ~removed)
+    if kind in ('MAX_REPEAT', 'MIN_REPEAT'):
+        least, most, inner = value
+        body = _sequence(list(inner), flags)
+        if most is _constants.MAXREPEAT:
+            if least == 0:
+                return z3.Star(body)
+            return z3.Plus(body) if least == 1 else z3.Concat(
+                z3.Loop(body, least, least), z3.Star(body))
+        if most == 0:
+            return z3.Re('')
+        return z3.Loop(body, least, most)
+    if kind == 'AT':
+        if str(value) in ('AT_BEGINNING', 'AT_BEGINNING_STRING'):
+            return z3.Re(_BEGIN)
+        if str(value) in ('AT_END', 'AT_END_STRING'):
+            return z3.Re(_END)
+    raise Untranslatable(f'{kind.lower().replace("_", " ")} in a regular '
+                         f'expression')
+
+
+def _set(parts: list[typing.Any], flags: int) -> frozenset[str]:
+    found: set[str] = set()
+    inverted = False
+    for kind, value in parts:
+        name = str(kind)
+        if name == 'NEGATE':
+            inverted = True
+        elif name == 'LITERAL':
+            found.add(chr(value))
+        elif name == 'RANGE':
+            found.update(map(chr, range(value[0], min(value[1], 127) + 1)))
+        elif name == 'CATEGORY':
+            negative, _sep, category = str(value).removeprefix(
+                'CATEGORY_').rpartition('NOT_')
+            chars = frozenset(_CATEGORIES[category])
+            found |= _ALL - chars if _sep else chars
+        else:
+            raise Untranslatable(f'{name.lower()} in a regular expression')
+    cased = _cased(found, flags)
+    return _ALL - cased if inverted else cased
+
+
+def _cased(chars: set[str] | frozenset[str], flags: int) -> frozenset[str]:
+    if flags & re.IGNORECASE:
+        chars = {each for char in chars
+                 for each in (char, char.lower(), char.upper())}
+    return _ALL & chars
+
+
+def _of(chars: frozenset[str]) -> typing.Any:
+    """Return the language of these characters, as ranges."""
+    codes = sorted(map(ord, chars))
+    ranges: list[list[int]] = []
+    for code in codes:
+        if ranges and ranges[-1][1] == code - 1:
+            ranges[-1][1] = code
+        else:
+            ranges.append([code, code])
+    made = [z3.Range(chr(first), chr(last)) for first, last in ranges]
+    if not made:
+        return z3.Empty(z3.ReSort(z3.StringSort()))
+    return z3.Union(*made) if len(made) > 1 else made[0]

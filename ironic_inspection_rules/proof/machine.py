@@ -1,0 +1,346 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""A machine that the solver fills in.
+
+Each field that rules look at is a cell: it may be missing, null, or of the
+type that inspection is known to report. Numbers of an inventory are whole
+and not negative, text is printable ASCII, what nobody knows the type of may
+be anything.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import dataclasses
+import functools
+import typing
+
+import z3
+
+from ironic_inspection_rules.actions import schema
+from ironic_inspection_rules.machine import inventory_fields
+from ironic_inspection_rules.proof import language
+from ironic_inspection_rules.proof import value as values
+
+Value = values.Value
+
+LONGEST = 5
+"""How many items of a list are looked at."""
+
+_MOST_CANDIDATES = 80
+_KINDS = {'a string': 'text', 'true or false': 'boolean',
+          'a mapping': 'mapping', 'a UUID': 'text', 'a MAC address': 'text'}
+_ANY = ('boolean', 'number', 'text', 'mapping', 'list')
+CAPABILITIES = ('node', 'properties', '#capabilities')
+"""Where the capabilities of a node are, each by its name."""
+
+TRAITS = ('node', '#traits')
+"""Where the traits of a node are, each true where the node has it."""
+
+
+class Cell:
+    """One field: ``steps`` lead to it from the name of a root."""
+
+    def __init__(self, machine: 'Machine', steps: tuple[str, ...],
+                 field: inventory_fields.Field | None,
+                 is_item: bool = False) -> None:
+        self._is_item = is_item
+        self._machine = machine
+        self.steps = steps
+        self.name = '.'.join(steps)
+        self._field = field
+        self.below: dict[str, Cell] = {}
+        self.empty = z3.Bool(f'{self.name} is empty')
+        self.kinds = self._kinds()
+        self.kind = z3.Int(f'kind of {self.name}')
+        self.terms: dict[str, typing.Any] = {}
+        self.uses: set[str] = set()
+        if len(self.kinds) > 1:
+            machine.domain.append(z3.And(self.kind >= 0,
+                                         self.kind < len(self.kinds)))
+
+    @functools.cached_property
+    def value(self) -> Value:
+        """What the field is."""
+        return values.join(
+            (self.is_of(kind), self._of(kind)) for kind in self.kinds)
+
+    def is_of(self, kind: str) -> values.Formula:
+        """Return when the field is of a kind."""
+        if len(self.kinds) == 1:
+            return values.TRUE
+        return self.kind == self.kinds.index(kind)
+
+    def child(self, name: str) -> Value:
+        """Return the field below of that name."""
+        if name not in self.below:
+            self.below[name] = self._machine.cell((*self.steps, name),
+                                                  self._field)
+            below = self.below[name]
+            self._machine.domain.append(z3.Implies(
+                self.empty, below.empty if below.steps == CAPABILITIES
+                else values.absent(below.value)))
+        return self.below[name].value
+
+    def _kinds(self) -> tuple[str, ...]:
+        if self.steps in (('inventory',), ('plugin_data',), ('node',),
+                          TRAITS, CAPABILITIES):
+            return ('mapping',)
+        if self.steps[:-1] == TRAITS:
+            return ('boolean',)
+        if self.steps[:-1] == CAPABILITIES:
+            return ('absent', 'text')
+        if self.steps == ('ports',):
+            return ('list',)
+        if self.steps[0] == 'ports' and len(self.steps) == 2:
+            return ('mapping',)
+        known = self._field.type if self._field else None
+        table = {'node': schema.NODE, 'ports': schema.PORT}.get(
+            self.steps[0], {})
+        if len(self.steps) == 2 + (self.steps[0] == 'ports') and (
+                self.steps[-1] in table):
+            known = _KINDS[table[self.steps[-1]].kind]
+            if self.steps[0] == 'node' and known == 'mapping':
+                # Of these a node has all.
+                return ('mapping',)
+        if known is None and self._field and self._field.names:
+            known = 'mapping'
+        if self._is_item:
+            return (known,) if known else ('null', *_ANY)
+        return ('absent', 'null', *((known,) if known else _ANY))
+
+    def _of(self, kind: str) -> Value:
+        if kind == 'absent':
+            return values.NOTHING
+        if kind == 'null':
+            return values.const(None)
+        if kind == 'mapping':
+            return values.only(values.Mapping(self, {}))
+        if kind == 'list':
+            return values.only(self._items())
+        if kind == 'text':
+            term = self._machine.text(self.name)
+            if self.steps[:-1] == CAPABILITIES:
+                self._machine.domain.append(z3.InRe(term, z3.Plus(z3.Union(
+                    z3.Range('!', '+'), z3.Range('-', '~')))))
+        elif kind == 'boolean':
+            term = z3.Bool(self.name)
+        else:
+            term = z3.Int(self.name)
+            if self._field is not None and self._field.type == 'number':
+                self._machine.domain.append(term >= 0)
+        self.terms[kind] = term
+        return values.only(values.Term(term))
+
+    def _items(self) -> values.Items:
+        length = self.terms['list'] = z3.Int(f'length of {self.name}')
+        self._machine.domain.append(length >= 0)
+        self._machine.limits.append(Limit(
+            length <= LONGEST,
+            f'lists of more than {LONGEST} items in {self.name}', self))
+        for index in range(LONGEST):
+            self.below[str(index)] = self._machine.cell(
+                (*self.steps, str(index)), self._field, True)
+        return values.Items(length, tuple(self.below.values()), self.name,
+                            self.uses)
+
+
+class Limit(typing.NamedTuple):
+    """What the search is limited to, and what is left out.
+
+    ``cell`` is the list whose length it is, if it is one.
+    """
+
+    formula: values.Formula
+    reason: str
+    cell: Cell | None = None
+
+
+Compute = Callable[[str], typing.Sequence[typing.Any]]
+
+
+@dataclasses.dataclass(eq=False)
+class Facet:
+    """What is made of a text outside the solver.
+
+    ``terms`` stand for it, ``compute`` says what they are for a text,
+    ``near`` are texts for which they may be of interest.
+    """
+
+    terms: tuple[typing.Any, ...]
+    compute: Compute
+    near: set[str] = dataclasses.field(default_factory=set)
+
+
+@dataclasses.dataclass(eq=False)
+class Text:
+    """A text of the solver, and what is asked of it."""
+
+    term: typing.Any
+    name: str
+    derived: bool = False
+    near: set[str] = dataclasses.field(default_factory=set)
+    facets: dict[typing.Any, Facet] = dataclasses.field(default_factory=dict)
+    languages: dict[int, values.Formula] = dataclasses.field(
+        default_factory=dict)
+
+    def equations(self, machine: 'Machine', text: str
+                  ) -> Iterator[values.Formula]:
+        """Yield what holds where the text is this one."""
+        for facet in self.facets.values():
+            made = facet.compute(text)
+            for term, result in zip(facet.terms, made, strict=True):
+                if result is None:
+                    continue
+                yield term == (z3.StringVal(result) if isinstance(
+                    result, str) else result)
+                inner = machine.texts.get(term.get_id())
+                if inner is not None:
+                    yield from inner.equations(machine, result)
+
+    def candidates(self, machine: 'Machine') -> list[str]:
+        """Return texts that differ in what is asked of them."""
+        found = set(self.near)
+        for facet in self.facets.values():
+            found |= facet.near
+            for term in facet.terms:
+                inner = machine.texts.get(term.get_id())
+                for text in inner.candidates(machine) if inner else ():
+                    found |= {text, text.lower(), text.upper(), text.title()}
+        for holds in self.languages.values():
+            solver = z3.Solver()
+            solver.set('timeout', 500)
+            if solver.check(holds) == z3.sat:
+                found.add(solver.model()[self.term].as_string())
+        found |= {'', '-', 'other'}
+        return sorted(text for text in found if text.isascii()
+                      and text.isprintable())[:_MOST_CANDIDATES]
+
+
+class Machine:
+    """All fields that rules have asked for, and what is known of them.
+
+    ``domain`` holds for all machines; each of ``limits`` says, with a
+    reason, to which machines the search is limited. ``loops`` are the
+    guesses about the rest of a list, by its name.
+    """
+
+    def __init__(self) -> None:
+        self.domain: list[values.Formula] = []
+        self.limits: list[Limit] = []
+        self.cells: dict[tuple[str, ...], Cell] = {}
+        self.texts: dict[int, Text] = {}
+        self.reasons: dict[str, str] = {}
+        self.loops: dict[str, set[str]] = {}
+        self._kept: list[typing.Any] = []
+        self._guesses: dict[typing.Any, typing.Any] = {}
+        self._ranks: dict[typing.Any, typing.Any] = {}
+
+    def root(self, name: str) -> Value:
+        """Return what is under the name of a root."""
+        return self.cell((name,), inventory_fields.known()).value
+
+    def cell(self, steps: tuple[str, ...],
+             above: inventory_fields.Field | None,
+             is_item: bool = False) -> Cell:
+        """Return a field of the machine.
+
+        :param above: what is known of the field it is in.
+        :param is_item: whether it is an item of a list.
+        """
+        if steps not in self.cells:
+            field = above.step(steps[-1]) if above else None
+            self.cells[steps] = Cell(self, steps, field, is_item)
+        return self.cells[steps]
+
+    def text(self, name: str, derived: bool = False) -> typing.Any:
+        """Return a new text."""
+        term = z3.String(name)
+        self.domain.append(z3.InRe(term, language.printable()))
+        self.texts[term.get_id()] = Text(term, name, derived)
+        return term
+
+    def guess(self, reason: str, key: typing.Any, *kept: typing.Any
+              ) -> values.Formula:
+        """Return what may be true or false: nobody can tell.
+
+        :param key: where it is the same, so is the answer.
+        :param kept: what the key is made of, if by identity.
+        """
+        if key not in self._guesses:
+            name = f'guess {len(self._guesses)}'
+            self.reasons[name] = reason
+            self._guesses[key] = z3.Bool(name)
+            self._kept.append(kept)
+        return self._guesses[key]
+
+    def facet(self, term: typing.Any, key: typing.Any,
+              make: Callable[[str], tuple[typing.Any, ...]],
+              compute: Compute) -> Facet | None:
+        """Return what is made of a text; None where it is made of others.
+
+        :param make: makes its terms, given a name for them.
+        """
+        text = self.texts.get(term.get_id())
+        if text is None:
+            return None
+        if key not in text.facets:
+            text.facets[key] = Facet(make(f'{key} of {text.name}'), compute)
+        return text.facets[key]
+
+    def rank(self, text: str, key: Callable[[str], typing.Any]) -> typing.Any:
+        """Return what stands for a text in an order that is not its own.
+
+        :param key: returns what orders the text.
+        """
+        known = key(text)
+        if known not in self._ranks:
+            self._ranks[known] = z3.Real(f'rank {len(self._ranks)}')
+        return self._ranks[known]
+
+    def examples(self, term: typing.Any, holds: values.Formula) -> None:
+        """Take note of a language that a text is asked for."""
+        known = self.texts.get(term.get_id())
+        if known is not None:
+            known.languages[holds.get_id()] = holds
+
+    def note(self, term: typing.Any, text: str) -> None:
+        """Take note of a text that another one is compared with."""
+        known = self.texts.get(term.get_id())
+        if known is not None:
+            known.near.add(text)
+
+    @property
+    def asked(self) -> tuple[int, ...]:
+        """How much has been asked of machines: a number of each kind."""
+        return (len(self.domain), len(self.limits), len(self.cells),
+                len(self._ranks), sum(
+                    len(text.near) + len(text.languages) + sum(
+                        1 + len(facet.near) for facet in text.facets.values())
+                    for text in self.texts.values()))
+
+    def settle(self) -> tuple[list[values.Formula], list[Limit]]:
+        """Return all that holds, and all limits, once all was asked."""
+        domain, limits = list(self.domain), list(self.limits)
+        for text in self.texts.values():
+            if text.derived or not text.facets:
+                continue
+            candidates = text.candidates(self)
+            for each in candidates:
+                domain.append(z3.Implies(
+                    text.term == each,
+                    z3.And(*text.equations(self, each))))
+            limits.append(Limit(
+                z3.Or(*(text.term == each for each in candidates)),
+                f'other text in {text.name} than was tried'))
+        for index, known in enumerate(sorted(self._ranks)):
+            domain.append(self._ranks[known] == index)
+        return domain, limits

@@ -1,0 +1,175 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""The search for a machine."""
+
+import time
+import typing
+
+import z3
+
+from ironic_inspection_rules.proof import machine as machines
+from ironic_inspection_rules.proof import value as values
+from ironic_inspection_rules.proof import witness as witnesses
+
+_LONGEST = 5.0
+"""Seconds that one search may take."""
+
+_MOST_ROUNDS = 40
+
+
+class Unclear(Exception):
+    """Nobody can tell; the message says why."""
+
+
+class Search:
+    """Searches machines, those first that are like the sample.
+
+    :param machine: all that is asked of a machine.
+    :param deadline: by ``time.monotonic``.
+    """
+
+    def __init__(self, machine: machines.Machine, deadline: float) -> None:
+        self._machine = machine
+        self._deadline = deadline
+        self._solver = z3.Solver()
+        domain, limits = machine.settle()
+        self._limits: dict[str, machines.Limit] = {}
+        self._usual: list[typing.Any] = []
+        self._about: dict[str, list[int]] = {}
+        self._facts: list[tuple[values.Formula, set[str], str]] = []
+        for each in domain:
+            self._note(each)
+        for number, limit in enumerate(limits):
+            self._limits[f'limit {number}'] = limit
+            self._note(limit.formula, f'limit {number}')
+        for cell in list(machine.cells.values()):
+            for number, usual in enumerate(witnesses.usual_parts(cell)):
+                self._note(usual, f'usual {number} {cell.name}')
+
+    def _note(self, fact: values.Formula, name: str = '') -> None:
+        """Keep what holds, or what may be assumed under a name."""
+        about = names(fact)
+        for each in about:
+            self._about.setdefault(each, []).append(len(self._facts))
+        self._facts.append((fact, about, name))
+
+    def find(self, wanted: values.Formula) -> witnesses.Witness | None:
+        """Return a machine for which something holds; None if there is none.
+
+        :raises: :class:`Unclear` where nobody can tell.
+        """
+        wanted = values.simplified(wanted)
+        if wanted is values.FALSE:
+            return None
+        self._solver = z3.Solver()
+        self._solver.add(wanted)
+        self._usual = []
+        limits: list[typing.Any] = []
+        ahead, seen, added = list(names(wanted)), set[str](), set[int]()
+        while ahead:
+            name = ahead.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            for number in self._about.get(name, ()):
+                if number in added:
+                    continue
+                added.add(number)
+                fact, about, label = self._facts[number]
+                ahead += about - seen
+                if label:
+                    (self._usual if label.startswith('usual')
+                     else limits).append(z3.Bool(label))
+                    fact = z3.Implies(z3.Bool(label), fact)
+                self._solver.add(fact)
+        return self._find(wanted, limits)
+
+    def _find(self, wanted: values.Formula,
+              limits: list[typing.Any]) -> witnesses.Witness | None:
+        usual = list(self._usual)
+        reasons: list[str] = []
+        for _round in range(_MOST_ROUNDS):
+            core = self._check([*usual, *limits])
+            if core is None:
+                if reasons:
+                    raise Unclear('; '.join(reasons))
+                return witnesses.Witness.of(self._machine,
+                                            self._solver.model())
+            unusual = {each for each in core if each.startswith('usual')}
+            if unusual:
+                # Another value is less unusual than none.
+                unusual = {each for each in unusual
+                           if each.startswith('usual 1')} or unusual
+                usual = [each for each in usual if str(each) not in unusual]
+                continue
+            # Where a limit is in the way, there may be others beyond it.
+            beyond = [each for each in limits if str(each) in core
+                      and not self._is_complete(self._limits[str(each)],
+                                                wanted)]
+            if not beyond:
+                return None
+            reasons += [f'depends on {self._limits[str(each)].reason}'
+                        for each in beyond]
+            limits = [each for each in limits if str(each) not in map(
+                str, beyond)]
+            usual = []
+        raise Unclear('; '.join(reasons) or 'the search takes too long')
+
+    def _check(self, assumed: list[typing.Any]) -> set[str] | None:
+        """Return what is in the way of what is assumed, None if nothing."""
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise Unclear('the time limit is reached')
+        self._solver.set('timeout', int(1000 * min(_LONGEST, left)))
+        result = self._solver.check(*assumed)
+        if result == z3.sat:
+            return None
+        if result == z3.unknown:
+            raise Unclear('the solver gives up: '
+                          + self._solver.reason_unknown())
+        return set(map(str, self._solver.unsat_core()))
+
+    def _is_complete(self, limit: machines.Limit,
+                     wanted: values.Formula) -> bool:
+        """Tell whether nothing is lost by a limit.
+
+        Of a list whose items are only gone through, as many are enough as
+        conditions do so, with the first and the last.
+        """
+        if limit.cell is None or limit.cell.uses:
+            return False
+        loops = self._machine.loops.get(limit.cell.name, set())
+        return len(loops & names(wanted)) + 2 <= machines.LONGEST
+
+    def reasons(self, wanted: values.Formula) -> str:
+        """Say what in a formula could not be translated."""
+        known = self._machine.reasons
+        found = dict.fromkeys(known[name] for name in sorted(names(wanted))
+                              if name in known)
+        return '; '.join(found) or 'the engine decides otherwise'
+
+
+def names(formula: values.Formula) -> set[str]:
+    """Return the names of all that a formula depends on."""
+    found: set[str] = set()
+    seen: set[int] = set()
+    ahead = [formula]
+    while ahead:
+        each = ahead.pop()
+        if each.get_id() in seen:
+            continue
+        seen.add(each.get_id())
+        if z3.is_const(each) and (
+                each.decl().kind() == z3.Z3_OP_UNINTERPRETED):
+            found.add(each.decl().name())
+        ahead += each.children()
+    return found

@@ -1,0 +1,253 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+"""Machines that the solver has found, as inventories that people know.
+
+They are the sample of this package where nothing has to differ from it.
+"""
+
+from collections.abc import Sequence
+import copy
+import dataclasses
+import functools
+import importlib.resources
+import json
+import pathlib
+import typing
+
+import yaml
+import z3
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import compiler
+from ironic_inspection_rules.engine import evaluation
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.proof import machine as machines
+from ironic_inspection_rules.trial import machine_test
+
+ABSENT = data_path.ABSENT
+
+
+@functools.cache
+def sample() -> dict[str, typing.Any]:
+    """Return the sample by the names of roots, with a new node."""
+    text = importlib.resources.files('ironic_inspection_rules.proof'
+                                     ).joinpath('sample.yaml')
+    read = yaml.safe_load(text.read_text('utf-8'))
+    node = machine_test.load_node(None)
+    return {**read, 'node': node.fields,
+            'ports': list(machine_test.ports(read['inventory']))}
+
+
+def usual(cell: machines.Cell) -> typing.Any:
+    """Return what a field is in the sample, ABSENT if it is not there."""
+    if cell.steps[:-1] == machines.TRAITS:
+        return False
+    return data_path.get(sample(), cell.steps)
+
+
+def usual_parts(cell: machines.Cell) -> list[typing.Any]:
+    """Return when a field is of the kind, and when it is as in the sample."""
+    value = usual(cell)
+    kind = {type(None): 'null', bool: 'boolean', int: 'number', str: 'text',
+            dict: 'mapping', list: 'list'}.get(type(value), 'absent')
+    if kind not in cell.kinds:
+        return []
+    parts = [cell.is_of(kind)]
+    if kind == 'mapping':
+        parts.append(cell.empty == z3.BoolVal(not value))
+    elif kind in cell.terms:
+        wanted = len(value) if kind == 'list' else value
+        parts.append(cell.terms[kind] == (
+            z3.StringVal(wanted) if kind == 'text' else wanted))
+    return parts
+
+
+@dataclasses.dataclass(frozen=True)
+class Witness:
+    """A machine; ``ports`` is None where its interfaces have one each."""
+
+    inventory: dict[str, typing.Any]
+    plugin_data: dict[str, typing.Any]
+    node: dict[str, typing.Any]
+    ports: tuple[dict[str, typing.Any], ...] | None = None
+
+    @classmethod
+    def of(cls, machine: machines.Machine, found: z3.ModelRef) -> 'Witness':
+        """Return the machine that a model of the solver is."""
+        roots = {name: _build(machine.cells[name,], found)
+                 if (name,) in machine.cells else copy.deepcopy(
+                     sample()[name]) for name in sample()}
+        node = roots['node']
+        traits = node.pop(machines.TRAITS[1], {})
+        node['traits'] = sorted(name for name, there in traits.items()
+                                if there and not name.endswith('*'))
+        properties = node.get('properties')
+        capabilities = properties.pop(machines.CAPABILITIES[-1], None) if (
+            isinstance(properties, dict)) else None
+        if capabilities:
+            properties['capabilities'] = ','.join(
+                f'{name}:{value}' for name, value in capabilities.items())
+        ports = ('ports',) in machine.cells and machine.cells[
+            'ports',].below
+        return cls(roots['inventory'], roots['plugin_data'], node,
+                   tuple(roots['ports']) if ports else None)
+
+    @property
+    def facts(self) -> working_copy.Facts:
+        """The machine as the first rule finds it."""
+        return working_copy.Facts(
+            self.inventory, self.plugin_data, self.node,
+            machine_test.ports(self.inventory) if self.ports is None
+            else self.ports)
+
+    def write(self, folder: pathlib.Path, name: str
+              ) -> tuple[str, str | None]:
+        """Write the files that ``test`` reads.
+
+        :returns: the file of the inventory and, where the node matters, that
+            of the node.
+        """
+        inventory = folder / 'inventories' / f'{name}.json'
+        _write(inventory, {'inventory': self.inventory,
+                           'plugin_data': self.plugin_data})
+        if self.node == sample()['node'] and self.ports is None:
+            return str(inventory), None
+        node = folder / 'nodes' / f'{name}.json'
+        _write(node, {'node': self.node,
+                      **({} if self.ports is None
+                         else {'ports': list(self.ports)})})
+        return str(inventory), str(node)
+
+
+def _write(path: pathlib.Path, data: typing.Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(data, indent=2, ensure_ascii=False) + '\n',
+                    encoding='utf-8')
+
+
+def _build(cell: machines.Cell, found: z3.ModelRef) -> typing.Any:
+    """Return what a field is in a model."""
+    kind = cell.kinds[0]
+    if len(cell.kinds) > 1:
+        number = found.eval(cell.kind, model_completion=True).as_long()
+        kind = cell.kinds[number] if 0 <= number < len(cell.kinds) else kind
+    if kind == 'absent':
+        return ABSENT
+    if kind == 'null':
+        return None
+    if kind == 'mapping':
+        return _mapping(cell, found)
+    value = found.eval(cell.terms[kind], model_completion=True)
+    if kind == 'list':
+        return [_item(cell, found, index)
+                for index in range(min(value.as_long(), 64))]
+    if kind == 'text':
+        return value.as_string()
+    return z3.is_true(value) if kind == 'boolean' else value.as_long()
+
+
+def _mapping(cell: machines.Cell, found: z3.ModelRef) -> dict[
+        str, typing.Any]:
+    if z3.is_true(found.eval(cell.empty)):
+        return {}
+    there = usual(cell)
+    made = copy.deepcopy(there) if isinstance(there, dict) else {}
+    for name, below in cell.below.items():
+        value = _build(below, found)
+        made.pop(name, None)
+        if value is not ABSENT:
+            made[name] = value
+    if not made and z3.is_false(found.eval(cell.empty)):
+        made['other'] = 'something'
+    return made
+
+
+def _item(cell: machines.Cell, found: z3.ModelRef, index: int) -> typing.Any:
+    """Return an item of a list: what is not asked for is as usual."""
+    there = usual(cell)
+    below = cell.below.get(str(index))
+    value = ABSENT if below is None else _build(below, found)
+    if isinstance(there, list) and there:
+        base = copy.deepcopy(there[min(index, len(there) - 1)])
+        if isinstance(base, dict):
+            if index >= len(there):
+                for name, suffix in (('mac_address', f'{index + 1:02x}'),
+                                     ('name', str(index)),
+                                     ('serial', f'{index:02d}')):
+                    if isinstance(base.get(name), str):
+                        base[name] = base[name][:-len(suffix)] + suffix
+            if isinstance(value, dict) and below is not None:
+                for name in below.below:
+                    base.pop(name, None)
+                return {**base, **{name: each for name, each in value.items()
+                                   if name in below.below}}
+        if value is ABSENT:
+            return base
+    return None if value is ABSENT else value
+
+
+class Engine:
+    """What the engine itself does with a machine."""
+
+    def __init__(self) -> None:
+        self._plans: dict[str, compiler.CompiledRule] = {}
+        self._rules: dict[str, model.Rule] = {}
+
+    def evaluate(self, rules: Sequence[model.Rule],
+                 witness: Witness) -> evaluation.Evaluation:
+        """Run rules in the order given."""
+        by_phase: dict[str, list[compiler.CompiledRule]] = {}
+        for rule in rules:
+            if rule.mode == model.OFF:
+                continue
+            key = str(id(rule))
+            if key not in self._plans:
+                self._rules[key] = rule
+                self._plans[key] = compiler.compile_rule(
+                    rule, registry.installed())
+            by_phase.setdefault(rule.phase, []).append(self._plans[key])
+        return evaluation.evaluate(by_phase, witness.facts, explain=False)
+
+    def outcome(self, rules: Sequence[model.Rule],
+                witness: Witness) -> typing.Any:
+        """Return what becomes of a machine, to be compared."""
+        done = self.evaluate(rules, witness)
+        error = None
+        if done.error is not None:
+            error = (type(done.error).__name__, done.error.reason if
+                     isinstance(done.error, exceptions.RuleFailed) else None)
+        return error, state(done.facts)
+
+
+def matched(done: evaluation.Evaluation, rule: model.Rule) -> bool:
+    """Tell whether a rule matched."""
+    return any(each.matched and each.rule is rule
+               for each in (*done.traces, *done.audited))
+
+
+def state(facts: working_copy.Facts) -> dict[str, typing.Any]:
+    """Return what rules may change, without what order says nothing of."""
+    node = copy.deepcopy(facts.node or {})
+    node['traits'] = sorted(node.get('traits') or ())
+    properties = node.get('properties')
+    if isinstance(properties, dict) and isinstance(
+            properties.get('capabilities'), str):
+        properties['capabilities'] = sorted(
+            properties['capabilities'].split(','))
+    return {'node': node, 'ports': list(facts.ports),
+            'plugin_data': {name: value for name, value
+                            in facts.plugin_data.items()
+                            if name != trace.KEY}}

@@ -1,0 +1,94 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rules as text, coloured by what machines reached of them."""
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+import dataclasses
+import typing
+
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.report.pages import rule_text
+from ironic_inspection_rules.report.pages import shell
+from ironic_inspection_rules.trial import coverage
+from ironic_inspection_rules.trial import machine_test
+
+_ASSETS = ('coverage.css', 'coverage.js')
+
+
+@dataclasses.dataclass(frozen=True)
+class _Line:
+    """A line of a rule.
+
+    ``state`` is ``covered``, ``half``, ``missed``, or empty where there is
+    nothing to reach. ``counts`` stand on the first line of a part.
+    """
+
+    text: str
+    state: str = ''
+    counts: tuple[int, ...] = ()
+
+
+def render(covered: coverage.Coverage, machines: int,
+           files: Sequence[str]) -> str:
+    """Return the page.
+
+    :param machines: how many there were.
+    :param files: those of the rules.
+    """
+    made, names = shell.now(), shell.names(files)
+    return shell.render(f'Coverage of {names}, {made}', _ASSETS, {
+        'made': made, 'files': names,
+        'machines': machines, 'percent': covered.percent,
+        'rules': [_rule(covered, rule) for rule in covered.rules]})
+
+
+def _rule(covered: coverage.Coverage,
+          rule: model.Rule) -> dict[str, typing.Any]:
+    part = covered.parts[rule.uuid]
+    reached = list(part.reached)
+    return {'title': machine_test.title(rule), 'uuid': rule.uuid,
+            'percent': covered.percent_of(rule),
+            'parts': len(reached), 'reached': sum(reached),
+            'missed': list(part.missed(rule)),
+            'lines': [dataclasses.astuple(line)
+                      for line in _lines(rule, part)]}
+
+
+def _lines(rule: model.Rule, part: coverage.RuleCoverage) -> Iterator[_Line]:
+    for text in rule_text.head(rule):
+        yield _Line(text)
+    if rule.conditions:
+        yield _Line('conditions:')
+    for condition, seen in zip(rule.conditions, part.conditions,
+                               strict=True):
+        yield from _operation(rule, condition, (seen.true, seen.false),
+                              all(seen.reached))
+    yield _Line('actions:')
+    for action, ran in zip(rule.actions, part.actions, strict=True):
+        yield from _operation(rule, action, (ran,))
+
+
+def _operation(rule: model.Rule, written: rule_text.Operation,
+               counts: tuple[int, ...], whole: bool = True
+               ) -> Iterator[_Line]:
+    """Show an operation.
+
+    :param whole: whether all inside of it was reached.
+    """
+    state = ('covered' if all(counts) and whole else 'half' if any(counts)
+             else 'missed')
+    first, *others = rule_text.operation(rule, written)
+    yield _Line(first, state, counts)
+    for text in others:
+        yield _Line(text, state)

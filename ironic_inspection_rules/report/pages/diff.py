@@ -1,0 +1,44 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The page of what a change of rules changes, on paper and on machines."""
+
+from collections.abc import Mapping
+import typing
+
+from ironic_inspection_rules.report.pages import interning
+from ironic_inspection_rules.report.pages import shell
+
+_ASSETS = ('finder.js', 'diff.js')
+
+
+def render(difference: Mapping[str, typing.Any]) -> str:
+    """Return the page.
+
+    :param difference: ``old`` and ``new``, paths of files; ``rules`` with
+        ``title``, ``change`` (``added``, ``removed``, ``changed``,
+        ``moved``, ``renamed`` or ``rewritten``) and ``lines``, those of a
+        unified diff; ``machines`` with
+        ``name``, ``differs``, ``lines`` and their results ``old`` and
+        ``new``.
+    """
+    lines = interning.Numbers()
+    machines = [(each['name'], bool(each['differs']),
+                 lines.of(tuple(each['lines'])), each['old'], each['new'])
+                for each in difference['machines']]
+    made = shell.now()
+    change = ' → '.join(shell.names(difference[name])
+                        for name in ('old', 'new'))
+    return shell.render(f'{change}, {made}', _ASSETS, {
+        'made': made,
+        **{name: list(difference[name]) for name in ('old', 'new', 'rules')},
+        'machines': machines, 'lines': lines.all})

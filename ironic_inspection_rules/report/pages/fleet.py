@@ -1,0 +1,124 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The report of a fleet: what rules would do to every machine of a cloud."""
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+import typing
+
+from ironic_inspection_rules.report.pages import interning
+from ironic_inspection_rules.report.pages import shell
+
+_ASSETS = ('finder.js', 'fleet.css', 'fleet_model.js', 'fleet_tables.js',
+           'fleet_choices.js', 'fleet_matters.js', 'fleet_pictures.js',
+           'fleet_map.js', 'fleet.js')
+_NOTHING = -1
+
+Plain = Mapping[str, typing.Any]
+
+
+def render(fleet: Plain) -> str:
+    """Return the report.
+
+    :param fleet: ``title``; ``made``, a time; ``compared``, whether
+        ``changes`` are differences from the rules in force; ``filters``;
+        ``rules`` with ``uuid``, ``description``, ``phase``, ``priority``
+        and ``mode``; ``nodes`` as ``POST /v1/inspection_rules/evaluate``
+        answers, with ``traits`` and ``resource_class`` as they are now.
+    """
+    return shell.render(str(fleet['title']), _ASSETS, _Packed(fleet).data)
+
+
+class _Packed:
+    """The data of a fleet with everything that is equal only once."""
+
+    def __init__(self, fleet: Plain) -> None:
+        self._compared = bool(fleet.get('compared'))
+        self._texts = interning.Numbers()
+        self._changes = interning.Numbers()
+        self._outcomes = interning.Numbers()
+        self._matches = interning.Numbers()
+        self._traits = interning.Numbers()
+        self._rules = interning.Numbers()
+        for rule in fleet['rules']:
+            self._rules.of(rule['uuid'])
+        nodes = [self._node(node) for node in fleet['nodes']]
+        known = [dict(rule) for rule in fleet['rules']]
+        others = [{'uuid': uuid} for uuid in self._rules.all[len(known):]]
+        self.data = {
+            **{name: fleet.get(name)
+               for name in ('title', 'made', 'compared', 'filters')},
+            'rules': known + others,
+            'nodes': nodes,
+            'changes': self._changes.all,
+            'outcomes': self._outcomes.all,
+            'matches': self._matches.all,
+            'traits': self._traits.all,
+            'texts': self._texts.all,
+        }
+
+    def _node(self, node: Plain) -> tuple[typing.Any, ...]:
+        """Return what the script calls a node, in the order it has there."""
+        changes = node.get('changes') or ()
+        in_force = node.get('in_force') or {}
+        differs = node.get('differs', bool(changes))
+        return (
+            node['uuid'] or '', node.get('name'), _result(node),
+            self._text(node.get('error')),
+            self._rule_set(node.get('matched') or ()),
+            self._rule_set([each['uuid'] for each in node.get('audit') or ()
+                            if each.get('matched', True)]),
+            self._outcomes.of(tuple(map(self._change, changes))),
+            int(bool(differs)), int(self._loses_its_instance(node)),
+            in_force.get('result'), self._text(in_force.get('error')),
+            self._traits.of(tuple(sorted(
+                map(self._texts.of, node.get('traits') or ())))),
+            self._text(node.get('resource_class')))
+
+    def _loses_its_instance(self, node: Plain) -> bool:
+        before = node.get('validates_before')
+        if self._compared:
+            before = (node.get('in_force') or node).get('validates')
+            if 'differs' not in node:
+                before = None
+            elif not node['differs']:
+                return False
+        return node.get('validates') is False and before is not False
+
+    def _rule_set(self, uuids: Iterable[str]) -> int:
+        return self._matches.of(tuple(sorted(map(self._rules.of, uuids))))
+
+    def _change(self, change: Plain) -> int:
+        value, before = (
+            _NOTHING if change['op'] == nothing or name not in change
+            else self._texts.of_json(change[name])
+            for name, nothing in (('value', 'remove'), ('before', 'add')))
+        return self._changes.of((
+            self._texts.of(change['object']), self._texts.of(change['op']),
+            self._texts.of(change['path']), value, before))
+
+    def _text(self, text: str | None) -> int:
+        return _NOTHING if text is None else self._texts.of(text)
+
+
+def _result(node: Plain) -> str:
+    """Tell a rule that fails a machine from one that cannot be carried out.
+
+    :returns: ``ok``, ``failed``, ``error``, or ``untried`` where nothing is
+        known of the machine.
+    """
+    if node['result'] == 'error':
+        return 'untried'
+    if (node.get('failed_by') or {}).get('kind') == 'error':
+        return 'error'
+    return str(node['result'])

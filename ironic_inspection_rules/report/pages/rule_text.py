@@ -1,0 +1,69 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rules as their authors wrote them, but for what must not be shown."""
+
+from collections.abc import Mapping
+import typing
+
+from ironic_inspection_rules.authoring.checks import secrets
+from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.rule_file import yaml_text
+
+_WIDTH = 88
+_HEAD = ('priority', 'phase', 'scope', 'mode', 'sensitive', 'vars')
+
+Operation = Mapping[str, typing.Any]
+
+
+def head(rule: model.Rule) -> list[str]:
+    """Return the lines of all but its conditions and actions."""
+    name = 'description' if rule.description else 'uuid'
+    written = rule.to_mapping()
+    if rule.sensitive and rule.vars:
+        written[model.VARS] = masking.MASK
+    return _lines({name: written[name], **{
+        each: written[each] for each in _HEAD
+        if written[each] != model.DEFAULTS[each]}})
+
+
+def operation(rule: model.Rule, written: Operation) -> list[str]:
+    """Return the lines of one condition or action."""
+    first, *others = _lines(_without_secrets(rule, written))
+    return [f'- {first}', *(f'  {line}' for line in others)]
+
+
+def arguments(rule: model.Rule, written: Operation) -> str:
+    """Return what an operation is called with, in one line."""
+    return '\n'.join(line.strip() for line in _lines({
+        name: value for name, value in _without_secrets(rule, written).items()
+        if name != 'op'}))
+
+
+def _without_secrets(rule: model.Rule, written: Operation) -> Operation:
+    given = written.get('args')
+    named = given
+    if isinstance(given, list):
+        named = dict(zip(('value', 'path'), given[::-1], strict=False))
+    if rule.sensitive or isinstance(named, dict) and secrets.is_secret(
+            named):
+        return {'op': written['op'], 'args': masking.MASK}
+    return written
+
+
+def _lines(fields: Mapping[str, typing.Any]) -> list[str]:
+    """Return a field a line, and more where one is long."""
+    return [line for name, value in fields.items()
+            for line in yaml_text.dump(
+                {name: value}, width=_WIDTH, default_flow_style=None
+                if isinstance(value, dict | list) else False).splitlines()]

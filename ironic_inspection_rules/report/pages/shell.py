@@ -1,0 +1,96 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What all pages have in common: one file that needs nothing but itself.
+
+A page is data and a script that draws it. The browser is told to run this
+script and no other, and to load nothing from anywhere.
+"""
+
+import base64
+from collections.abc import Iterable
+from collections.abc import Sequence
+import datetime
+import hashlib
+import html
+import importlib.resources
+import os.path
+import typing
+
+from ironic_inspection_rules.report.pages import json_text
+
+_ASSETS = importlib.resources.files(
+    'ironic_inspection_rules.report.pages').joinpath('assets')
+
+_MOST_NAMES = 3
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; \
+script-src '{script_hash}'; style-src '{style_hash}'; base-uri 'none'; \
+form-action 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<noscript>This page is drawn by a script.</noscript>
+<script type="application/json" id="data">{data}</script>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def render(title: str, assets: Iterable[str], data: typing.Any) -> str:
+    """Return a page.
+
+    :param assets: names of the page's own files, in their order.
+    :param data: plain JSON data, which the script draws.
+    """
+    names = ('shell.css', 'shell.js', 'table.css', 'table.js', *assets)
+    style, script = (
+        '\n' + '\n'.join(_ASSETS.joinpath(name).read_text('utf-8')
+                         for name in names if name.endswith(suffix))
+        for suffix in ('.css', '.js'))
+    return _PAGE.format(
+        title=html.escape(title), style=style, script=script,
+        style_hash=_hash(style), script_hash=_hash(script),
+        data=as_script(data))
+
+
+def now() -> str:
+    """Return the time as pages show it: local, to the minute."""
+    return datetime.datetime.now().strftime('%Y-%m-%d %H:%M')
+
+
+def names(files: Sequence[str]) -> str:
+    """Return the names of files, not all where they are many."""
+    shown = [os.path.basename(os.path.normpath(path)) for path in files]
+    if len(shown) > _MOST_NAMES:
+        more = len(shown) - _MOST_NAMES
+        shown[_MOST_NAMES:] = [f'{more} more']
+    return ', '.join(shown)
+
+
+def as_script(data: typing.Any) -> str:
+    """Return JSON that nothing inside can end the script element of."""
+    return json_text.dumps(data, separators=(',', ':')).replace(
+        '<', '\\u003c')
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f'sha256-{base64.b64encode(digest).decode()}'

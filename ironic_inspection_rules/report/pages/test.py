@@ -1,0 +1,178 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The page of rules and machines as a matrix, with why and what."""
+
+from collections.abc import Iterable
+from collections.abc import Sequence
+import functools
+import json
+import os.path
+import typing
+
+from ironic_inspection_rules.engine import journal
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.report import trial_text
+from ironic_inspection_rules.report.pages import interning
+from ironic_inspection_rules.report.pages import rule_text
+from ironic_inspection_rules.report.pages import shell
+from ironic_inspection_rules.rule_set import repository
+from ironic_inspection_rules.trial import machine_test
+
+_ASSETS = ('finder.js', 'matrix.css', 'matrix.js', 'test.js')
+
+_MOST_CELLS = 1000
+"""So many different cells of a rule say why; a page stays small enough."""
+
+_LEFT_OUT = (f'left out: more than {_MOST_CELLS:,} machines have values of '
+             'their own here')
+
+Column = tuple[str, str, str | None, tuple[str, ...], list[str]]
+"""A machine: its file, result and error, the lines of a diff, and cells."""
+
+
+class Matrix:
+    """A page that is filled machine by machine.
+
+    :param files: those of the rules.
+    """
+
+    def __init__(self, rules: Iterable[model.Rule],
+                 files: Sequence[str]) -> None:
+        self._files = files
+        in_order = repository.order(rules)
+        self._rules = [rule for phase in model.PHASES for rule in in_order
+                       if rule.phase == phase]
+        self._texts = interning.Numbers()
+        self._conditions = interning.Numbers()
+        self._actions = interning.Numbers()
+        self._cells = interning.Numbers()
+        self._cells_of_rule: list[set[str]] = [set() for _rule in self._rules]
+        self._diffs = interning.Numbers()
+        self._rows = interning.Numbers()
+        # Most machines of a fleet are like another one of it.
+        self._outcomes = interning.Numbers()
+        self._machines: list[tuple[str, int]] = []
+
+    @property
+    def tell(self) -> machine_test.Tell:
+        """Makes a column of an explained trial, in another process too."""
+        return functools.partial(_column, self._rules)
+
+    def add(self, column: Column) -> None:
+        """Add a machine."""
+        path, result, error, diff, cells = column
+        self._machines.append((path, self._outcomes.of((
+            result, error, self._diffs.of(tuple(map(self._texts.of, diff))),
+            self._rows.of(tuple(map(self._number, cells,
+                                    self._cells_of_rule)))))))
+
+    def _number(self, cell: str, of_rule: set[str]) -> int:
+        if len(of_rule) < _MOST_CELLS:
+            of_rule.add(cell)
+        return self._cells.of(cell if cell in of_rule
+                              else _without_reasons(cell))
+
+    def render(self) -> str:
+        """Return the page."""
+        directory = os.path.commonpath([
+            os.path.dirname(os.path.abspath(path))
+            for path, _outcome in self._machines])
+        cells = [self._packed(json.loads(text)) for text in self._cells.all]
+        made, names = shell.now(), shell.names(self._files)
+        return shell.render(f'{names} on machines, {made}', _ASSETS, {
+            'made': made, 'files': names, 'directory': directory,
+            'rules': [_rule(rule) for rule in self._rules],
+            'machines': [(os.path.relpath(path, directory), outcome)
+                         for path, outcome in self._machines],
+            'outcomes': self._outcomes.all,
+            'diffs': self._diffs.all,
+            'rows': self._rows.all,
+            'cells': cells,
+            'conditions': self._conditions.all,
+            'actions': self._actions.all,
+            'texts': self._texts.all})
+
+    def _packed(self, cell: dict[str, typing.Any]) -> list[typing.Any]:
+        """Return the state and, if known, why and what, by number."""
+        number = self._texts.of
+        return [cell['state'], *([
+            [self._conditions.of((
+                number(op), result,
+                None if reason is None else number(reason)))
+             for op, result, reason in cell['conditions']],
+            [self._actions.of((number(op), reverted,
+                               tuple(map(number, lines))))
+             for op, reverted, lines in cell['actions']],
+        ] if 'conditions' in cell else [])]
+
+
+def _column(rules: Sequence[model.Rule],
+            each: machine_test.MachineTest) -> Column:
+    error = each.outcome.error
+    traces = {shown.rule.uuid: shown for shown in each.outcome.traces}
+    return (each.path, each.result, each.error,
+            tuple(trial_text.diff(each.facts, each.outcome.changes)),
+            [json.dumps(_cell(
+                traces.get(rule.uuid),
+                each.result if error and error.rule == rule.label else None),
+                ensure_ascii=False) for rule in rules])
+
+
+def _rule(rule: model.Rule) -> dict[str, typing.Any]:
+    return {'title': machine_test.title(rule), 'uuid': rule.uuid,
+            'phase': rule.phase, 'priority': rule.priority,
+            'scope': rule.scope, 'mode': rule.mode, **{
+                name: [rule_text.arguments(rule, each)
+                       for each in getattr(rule, name)]
+                for name in model.OPERATIONS}}
+
+
+def _cell(shown: trace.RuleTrace | None,
+          ended: str | None) -> dict[str, typing.Any]:
+    """Return what became of a rule on a machine.
+
+    :param ended: the result of the machine, if this rule ended it.
+    """
+    if shown is None:
+        return {'state': ended or 'skipped'}
+    return {
+        'state': ended or ('matched' if shown.matched else 'unmatched'),
+        'conditions': [[each.op, each.result, each.reason]
+                       for each in shown.conditions],
+        'actions': [[each.op, each.reverted,
+                     [*map(_asked, each.when), *map(_change, each.changes),
+                      *each.notes]]
+                    for each in shown.actions],
+    }
+
+
+def _without_reasons(text: str) -> str:
+    cell = json.loads(text)
+    for condition in cell.get('conditions', ()):
+        condition[2] = condition[2] and _LEFT_OUT
+    for action in cell.get('actions', ()):
+        action[2] = action[2] and [_LEFT_OUT]
+    return json.dumps(cell, ensure_ascii=False)
+
+
+def _asked(when: trace.AskedTrace) -> str:
+    """Say how often a condition of an action held, and why not."""
+    told = f'when {when.op}: {when.true}/{when.true + when.false}'
+    return f'{told}, {when.reason}' if when.reason else told
+
+
+def _change(change: journal.Change) -> str:
+    value = '' if change.op == 'remove' else (
+        f' = {json.dumps(change.value, ensure_ascii=False)}')
+    return f'{change.op} {change.object} {change.path}{value}'

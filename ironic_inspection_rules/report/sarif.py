@@ -1,0 +1,73 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Findings in SARIF 2.1.0, which code review tools show beside the lines."""
+
+import importlib.metadata
+import pathlib
+import typing
+from urllib import parse as urlparse
+
+from ironic_inspection_rules.authoring import finding
+from ironic_inspection_rules.authoring import lint
+
+_SCHEMA = ('https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/'
+           'schemas/sarif-schema-2.1.0.json')
+_DISTRIBUTION = 'ironic-inspection-rules'
+
+
+def report(findings: typing.Iterable[finding.Finding]
+           ) -> dict[str, typing.Any]:
+    """Return one SARIF log with one run.
+
+    Paths are as the findings have them; a relative one is relative to the
+    directory the tool ran in.
+    """
+    checks = list(lint.DESCRIPTIONS)
+    return {
+        '$schema': _SCHEMA,
+        'version': '2.1.0',
+        'runs': [{
+            'tool': {'driver': {
+                'name': _DISTRIBUTION,
+                'version': importlib.metadata.version(_DISTRIBUTION),
+                'rules': [{'id': check,
+                           'shortDescription': {'text': text}}
+                          for check, text in lint.DESCRIPTIONS.items()],
+            }},
+            'columnKind': 'unicodeCodePoints',
+            'results': [_result(each, checks) for each in findings],
+        }],
+    }
+
+
+def _result(found: finding.Finding,
+            checks: list[str]) -> dict[str, typing.Any]:
+    message = f'{found.rule}: {found.message}' if found.rule else (
+        found.message)
+    return {
+        'ruleId': found.check,
+        'ruleIndex': checks.index(found.check),
+        'level': found.level,
+        'message': {'text': message},
+        'locations': [{'physicalLocation': {
+            'artifactLocation': {'uri': _uri(found.path)},
+            'region': {'startLine': found.line,
+                       'startColumn': found.column},
+        }}],
+    }
+
+
+def _uri(path: str) -> str:
+    pure = pathlib.PurePath(path)
+    return pure.as_uri() if pure.is_absolute() else urlparse.quote(
+        pure.as_posix())

@@ -1,0 +1,102 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Built-in rules: those an operator keeps in a YAML file.
+
+They are read once when a service starts, are never in the database and
+cannot be changed through the API (spec 003 "Built-in rules").
+"""
+
+import dataclasses
+import json
+import typing
+import uuid
+
+from oslo_utils import uuidutils
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.legacy import translate
+from ironic_inspection_rules.rule_file import document
+
+_NAMESPACE = uuid.UUID('5c3c4d5a-9f0e-5d0b-8d6a-0d6f3c1f7a10')
+
+
+def load(path: str, ops: registry.Registry) -> tuple[model.Rule, ...]:
+    """Read all rules of a file, in its order.
+
+    A rule whose ``uuid`` is a plain name, or which has none, gets a UUID
+    that stays the same as long as its name, or its content, does.
+
+    :param path: a YAML file with a list of rules, in this language or in
+        that of ironic-inspector.
+    :param ops: the conditions and actions there are.
+    :raises: :class:`.exceptions.InvalidBuiltInRules` with the file, and
+        where it is one rule's fault, the rule and all its problems.
+    """
+    try:
+        entries = document.load(path).entries
+    except exceptions.InvalidDocument as exc:
+        raise exceptions.InvalidBuiltInRules(path, exc.reason,
+                                             exc.place) from exc
+    rules: dict[str, model.Rule] = {}
+    for index, entry in enumerate(entries):
+        try:
+            rule = parse(entry, ops)
+        except exceptions.InvalidRule as exc:
+            raise exceptions.InvalidBuiltInRules(path, str(
+                exceptions.InvalidRule(exc.problems, label(entry, index)))
+            ) from exc
+        if rule.uuid in rules:
+            raise exceptions.InvalidBuiltInRules(
+                path, _('rule %(name)s has the UUID %(uuid)s of another one')
+                % {'name': label(entry, index), 'uuid': rule.uuid})
+        rules[rule.uuid] = rule
+    return tuple(rules.values())
+
+
+def parse(entry: typing.Any, ops: registry.Registry) -> model.Rule:
+    """Read one rule of a file.
+
+    :raises: :class:`.exceptions.InvalidRule` with all problems.
+    """
+    entry = _with_uuid(entry)
+    if validation.is_old(entry):
+        return dataclasses.replace(translate.parse(entry, ops),
+                                   built_in=True)
+    return validation.parse(entry, ops, built_in=True)
+
+
+def label(entry: typing.Any, index: int) -> str:
+    """Return what names a rule of a file to its author.
+
+    :param index: its place in the file, from zero.
+    """
+    number = f'#{index + 1}'
+    if not isinstance(entry, dict):
+        return number
+    name = entry.get('description') or entry.get('uuid')
+    return f'{number} ({name})' if name else number
+
+
+def _with_uuid(entry: typing.Any) -> typing.Any:
+    if not isinstance(entry, dict):
+        return entry
+    given = entry.get('uuid')
+    if given is None:
+        given = json.dumps(entry, sort_keys=True, default=str)
+    elif not isinstance(given, str) or uuidutils.is_uuid_like(given):
+        return entry
+    return {**entry, 'uuid': str(uuid.uuid5(_NAMESPACE, given))}

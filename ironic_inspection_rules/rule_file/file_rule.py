@@ -1,0 +1,187 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rules as they are written in files, in either language."""
+
+import dataclasses
+import typing
+
+from ironic_inspection_rules.engine import arguments
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import pattern
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.rule_file import builtin
+from ironic_inspection_rules.rule_file import document
+
+
+@dataclasses.dataclass(frozen=True)
+class WrittenRule:
+    """One entry of a file.
+
+    ``index`` is its number in the file, from zero.
+    """
+
+    source: document.Document
+    index: int
+
+    @property
+    def entry(self) -> typing.Any:
+        """What the author wrote."""
+        return self.source.entries[self.index]
+
+    @property
+    def is_old(self) -> bool:
+        """Whether it is in the language of ironic-inspector."""
+        return validation.is_old(self.entry)
+
+    @property
+    def label(self) -> str:
+        """What names the rule to its author."""
+        return builtin.label(self.entry, self.index)
+
+    def place(self, pointer: str = '') -> document.Place:
+        """Return line and column of a value.
+
+        :param pointer: where it is in the rule as this engine has it.
+        """
+        return self.source.place(self.index, self.written_pointer(pointer))
+
+    def written_pointer(self, pointer: str) -> str:
+        """Return the pointer to a value in what the author wrote.
+
+        :param pointer: where it is in the rule as this engine has it.
+        """
+        return pointer.replace('/args', '', 1) if self.is_old else pointer
+
+    def parse(self, ops: registry.Registry) -> model.Rule:
+        """Read the rule.
+
+        :raises: :class:`.exceptions.InvalidRule` with all problems.
+        """
+        return builtin.parse(self.entry, ops)
+
+
+def load(path: str) -> list[WrittenRule]:
+    """Read the rules of a file.
+
+    :raises: :class:`.exceptions.InvalidDocument` where it cannot be read.
+    """
+    return rules(document.load(path))
+
+
+def rules(read: document.Document) -> list[WrittenRule]:
+    """Return the rules of a file that was read."""
+    return [WrittenRule(read, index) for index in range(len(read.entries))]
+
+
+@dataclasses.dataclass(frozen=True)
+class Operation:
+    """A condition or an action of a rule that passed validation.
+
+    ``pointer`` says where it is, ``arguments`` are all its arguments by
+    name, as written. ``inner`` are the conditions of a group, or those of an
+    action; those of one that is looped are ``in_loop``.
+    """
+
+    pointer: str
+    op: registry.Op
+    written: typing.Mapping[str, typing.Any]
+    inverted: bool
+    arguments: dict[str, typing.Any]
+    inner: tuple['Operation', ...] = ()
+    in_loop: bool = False
+
+    @property
+    def all(self) -> typing.Iterator['Operation']:
+        """The operation, then those inside it."""
+        yield self
+        for each in self.inner:
+            yield from each.all
+
+    def pointer_to(self, argument: str) -> str:
+        """Say where an argument is."""
+        args = self.written.get('args')
+        if isinstance(args, dict):
+            return self.pointer + data_path.pointer(['args', argument])
+        names = [each.name for each in self.op.signature.arguments]
+        return f'{self.pointer}/args/{names.index(argument)}'
+
+    @property
+    def arguments_given(self) -> list[str]:
+        """The names of the arguments that are written, not of others."""
+        bound, _problems = self.op.signature.bind(self.written.get('args'))
+        return list(bound)
+
+    @property
+    def loops(self) -> bool:
+        return self.written.get('loop') is not None
+
+    @property
+    def templates(self) -> dict[str, typing.Any]:
+        """The arguments that may have replacement fields, by name."""
+        return {name: value for name, value in self.arguments.items()
+                if name not in self.op.plugin.LITERAL
+                and self.op.signature.by_name[name].type
+                is not pattern.Pattern}
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is the same for all machines."""
+        if self.inner or self.op.plugin.NEEDS_VIEW:
+            return False
+        return not interpolation.fields(
+            [*self.templates.values(), self.written.get('loop')])
+
+
+def operations(rule: model.Rule, ops: registry.Registry
+               ) -> tuple[list[Operation], list[Operation]]:
+    """Return the conditions and the actions of a rule."""
+    return (read(rule.conditions, '/conditions', ops),
+            read(rule.actions, '/actions', ops, 'when'))
+
+
+def read(written: typing.Iterable[typing.Mapping[str, typing.Any]],
+         pointer: str, ops: registry.Registry, inside: str = 'conditions',
+         in_loop: bool = False,
+         skip: frozenset[str] = frozenset()) -> list[Operation]:
+    """Return operations with the conditions in them.
+
+    :param pointer: where they are in the rule.
+    :param inside: under which key they have conditions.
+    :param skip: pointers to those that are left out.
+    """
+    found = []
+    known = ops.actions if inside == 'when' else ops.conditions
+    for index, operation in enumerate(written):
+        if f'{pointer}/{index}' in skip:
+            continue
+        op_name, inverted = model.split_op(operation['op'])
+        op = known[op_name]
+        bound, _problems = op.signature.bind(operation.get('args'))
+        place = f'{pointer}/{index}'
+        inner = read(
+            operation.get(inside) or (), f'{place}/{inside}', ops,
+            in_loop=in_loop or operation.get('loop') is not None)
+        found.append(Operation(
+            place, op, operation, inverted,
+            _with_defaults(op.signature, bound), tuple(inner), in_loop))
+    return found
+
+
+def _with_defaults(signature: arguments.Signature,
+                   bound: dict[str, typing.Any]) -> dict[str, typing.Any]:
+    return {argument.name: bound.get(argument.name, argument.default)
+            for argument in signature.arguments
+            if argument.name in bound or not argument.required}

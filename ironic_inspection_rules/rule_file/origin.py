@@ -1,0 +1,80 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rules of several files as one list, and which file each came from.
+
+Ironic names a bad rule by its place in what was posted; its author knows it
+by file and line.
+"""
+
+import dataclasses
+import re
+import typing
+
+from ironic_inspection_rules.rule_file import builtin
+from ironic_inspection_rules.rule_file import document
+
+_POSTED = re.compile(r'/rules/(?P<position>\d+): (?P<problem>.*)', re.DOTALL)
+_BETWEEN = re.compile(r'; (?=/)')
+
+
+@dataclasses.dataclass(frozen=True)
+class RuleFiles:
+    """What some files hold.
+
+    """
+
+    documents: tuple[document.Document, ...]
+
+    @property
+    def origins(self) -> list[tuple[document.Document, int]]:
+        """The file of each rule, and its number in there."""
+        return [(source, index) for source in self.documents
+                for index in range(len(source.entries))]
+
+    @property
+    def rules(self) -> list[typing.Any]:
+        """All entries, in order."""
+        return [source.entries[index] for source, index in self.origins]
+
+    def explain(self, message: str) -> str:
+        """Say where the rule is that Ironic refused.
+
+        :param message: Ironic's, about ``/rules/<number>``.
+        :returns: a line for each problem, or the message itself where it
+            names no rule.
+        """
+        origins = self.origins
+        lines = []
+        position = None
+        for problem in _BETWEEN.split(message.strip()):
+            match = (_POSTED.search if position is None
+                     else _POSTED.match)(problem)
+            if match:
+                position, problem = int(match['position']), match['problem']
+            if position is None or position >= len(origins):
+                return message
+            source, index = origins[position]
+            pointer = problem.partition(': ')[0]
+            line, column = source.place(
+                index, pointer if pointer.startswith('/') else '')
+            label = builtin.label(source.entries[index], index)
+            lines.append(f'{source.path}:{line}:{column}: {label}: {problem}')
+        return '\n'.join(lines)
+
+
+def load(paths: typing.Iterable[str]) -> RuleFiles:
+    """Read files of rules, folders with such files and what is piped in.
+
+    :raises: :class:`.exceptions.InvalidDocument` where one cannot be read.
+    """
+    return RuleFiles(tuple(map(document.load, document.files(paths))))

@@ -1,0 +1,215 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What becomes of each rule when one rule set takes the place of another."""
+
+import bisect
+import collections
+import dataclasses
+import functools
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import path
+from ironic_inspection_rules.i18n import _
+
+Fields = typing.Mapping[str, typing.Any]
+
+CREATED = 'created'
+UPDATED = 'updated'
+MOVED = 'moved'
+DELETED = 'deleted'
+UNCHANGED = 'unchanged'
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """What becomes of one rule.
+
+    ``before`` and ``after`` have the fields of :data:`.model.WRITABLE`, None
+    where there is no such rule. ``matched_by`` is ``uuid`` or
+    ``description``, by which the rule was found, or None. ``position`` is
+    its new place, None for the one it has.
+    """
+
+    before: Fields | None
+    after: Fields | None
+    matched_by: str | None = None
+    position: float | None = None
+
+    @property
+    def outcome(self) -> str:
+        """One of the names above."""
+        if self.before is None:
+            return CREATED
+        if self.after is None:
+            return DELETED
+        if self.fields:
+            return UPDATED
+        return UNCHANGED if self.position is None else MOVED
+
+    @functools.cached_property
+    def fields(self) -> list[str]:
+        """Names of the fields that differ, be it 1 from true."""
+        before, after = self.before or {}, self.after or {}
+        return [name for name in model.WRITABLE
+                if not path.same(before.get(name), after.get(name))]
+
+
+def match(wanted: typing.Sequence[typing.Any],
+          present: typing.Sequence[Fields]
+          ) -> list[tuple[Fields, str] | None]:
+    """Find the stored rule that each of some rules is.
+
+    By its UUID first. Then one without, by its description where that is
+    unique among the stored rules that are left and among those without a
+    UUID; else it is a new one.
+
+    :param wanted: rules as they were posted; may be anything.
+    :param present: the stored rules.
+    :returns: of each the stored rule and by what it was found, or None.
+    :raises: :class:`.exceptions.Invalid` where two have the same UUID.
+    """
+    uuids = collections.Counter(rule['uuid'] for rule in wanted
+                                if isinstance(rule, dict) and rule.get('uuid'))
+    for uuid, count in uuids.items():
+        if count > 1:
+            raise exceptions.Invalid(_('Rule %s is there twice') % uuid)
+    by_uuid = {rule['uuid']: rule for rule in present}
+    left = _unique(rule for rule in present if rule['uuid'] not in uuids)
+    unnamed = _unique(rule for rule in wanted
+                      if isinstance(rule, dict) and not rule.get('uuid'))
+
+    def find(rule: typing.Any) -> tuple[Fields, str] | None:
+        if not isinstance(rule, dict):
+            return None
+        if rule.get('uuid'):
+            found, by = by_uuid.get(rule['uuid']), 'uuid'
+        else:
+            description = rule.get('description')
+            found, by = (left.get(description) if isinstance(description, str)
+                         and description in unnamed else None), 'description'
+        return (found, by) if found else None
+
+    return [find(rule) for rule in wanted]
+
+
+def decide(wanted: typing.Sequence[Fields],
+           matched: typing.Sequence[tuple[Fields, str] | None],
+           present: typing.Sequence[Fields]) -> list[Step]:
+    """Decide what becomes of all rules, those that go last.
+
+    :param wanted: the rules that shall be, in order.
+    :param matched: what :func:`match` has found of them.
+    :param present: the stored rules, in order, each with its ``position``.
+    """
+    places = _places_in_set(wanted, [pair[0]['position'] if pair else None
+                                     for pair in matched])
+    steps = []
+    kept = set()
+    for rule, pair, place in zip(wanted, matched, places, strict=True):
+        if pair is None:
+            steps.append(Step(None, rule, position=place))
+            continue
+        before, matched_by = pair
+        kept.add(before['uuid'])
+        moved = place != before['position']
+        steps.append(Step(before, rule, matched_by,
+                          place if moved else None))
+    return steps + [Step(rule, None) for rule in present
+                    if rule['uuid'] not in kept]
+
+
+def _unique(rules: typing.Iterable[Fields]) -> dict[str, Fields]:
+    """Return rules by their description where that is unique."""
+    rules = [rule for rule in rules
+             if isinstance(rule.get('description'), str)
+             and rule['description']]
+    count = collections.Counter(rule['description'] for rule in rules)
+    return {rule['description']: rule for rule in rules
+            if count[rule['description']] == 1}
+
+
+def _places_in_set(wanted: typing.Sequence[Fields],
+                   present: typing.Sequence[float | None]) -> list[float]:
+    """Return places in which rules run in the order wanted.
+
+    Where keeping that order would move a rule, only rules of one phase and
+    priority are kept in order: no other order makes a difference.
+
+    :param present: the place that each rule has, None for a new one.
+    """
+    places = _places(present)
+    if all(old in (None, new)
+           for old, new in zip(present, places, strict=True)):
+        return places
+    equals = collections.defaultdict(list)
+    for index, rule in enumerate(wanted):
+        equals[rule.get('phase'), rule.get('priority')].append(index)
+    for indexes in equals.values():
+        among_equals = _places([present[index] for index in indexes])
+        for index, place in zip(indexes, among_equals, strict=True):
+            places[index] = place
+    return places
+
+
+def _places(present: typing.Sequence[float | None]) -> list[float]:
+    """Return rising places that keep as many of the present ones as can be.
+
+    :param present: the place that each rule has, None for a new one.
+    """
+    kept = _longest_rising(present)
+    places: list[float] = []
+    start = 0
+    for index in [*kept, len(present)]:
+        low = present[start - 1] if start else None
+        high = present[index] if index < len(present) else None
+        places += _between(low, high, index - start)
+        if high is not None:
+            places.append(high)
+        start = index + 1
+    if any(one >= other for one, other
+           in zip(places, places[1:], strict=False)):
+        # No more room between two of them.
+        return [float(number) for number in range(1, len(places) + 1)]
+    return places
+
+
+def _between(low: float | None, high: float | None,
+             count: int) -> list[float]:
+    if low is None:
+        low = 0.0 if high is None else high - count - 1
+    if high is None:
+        high = low + count + 1
+    width = (high - low) / (count + 1)
+    return [low + width * number for number in range(1, count + 1)]
+
+
+def _longest_rising(values: typing.Sequence[float | None]) -> list[int]:
+    """Return the indexes of the longest rising part of some numbers."""
+    tails: list[float] = []
+    ends: list[int] = []
+    before: dict[int, int | None] = {}
+    for index, value in enumerate(values):
+        if value is None:
+            continue
+        length = bisect.bisect_left(tails, value)
+        before[index] = ends[length - 1] if length else None
+        tails[length:length + 1] = [value]
+        ends[length:length + 1] = [index]
+    chosen: list[int] = []
+    last: int | None = ends[-1] if ends else None
+    while last is not None:
+        chosen.append(last)
+        last = before[last]
+    return chosen[::-1]

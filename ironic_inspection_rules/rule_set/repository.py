@@ -1,0 +1,172 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The rules in force in a process: ordered, compiled, kept.
+
+Built-in rules are there from the start. Stored ones are compiled when they
+are first needed and again when one of them changed, in whatever process;
+to know that takes one small query.
+"""
+
+import dataclasses
+import threading
+import typing
+
+from oslo_log import log
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import compiler
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.i18n import _
+
+LOG = log.getLogger(__name__)
+
+
+class Store(typing.Protocol):
+    """Where stored rules come from."""
+
+    def revision(self, context: typing.Any) -> int:
+        """Return a number that is another one after each change."""
+
+    def rules(self, context: typing.Any
+              ) -> typing.Iterable[typing.Mapping[str, typing.Any]]:
+        """Return all stored rules in creation order."""
+
+
+def order(rules: typing.Iterable[model.Rule]) -> list[model.Rule]:
+    """Put rules into the order they run in.
+
+    The highest priority comes first; among equals built-in rules, then the
+    order given (spec 003 "Priorities").
+    """
+    return sorted(rules, key=lambda rule: (-rule.priority,
+                                           not rule.built_in))
+
+
+class Snapshot(typing.NamedTuple):
+    """The rules that run, by phase and in order, and their revision."""
+
+    revision: int | None = None
+    by_phase: typing.Mapping[str, tuple[compiler.CompiledRule, ...]] = {}
+
+    def plans(self, phase: str) -> tuple[compiler.CompiledRule, ...]:
+        """Return the rules of a phase in the order they run in."""
+        return self.by_phase.get(phase, ())
+
+
+class Repository:
+    """All rules in force, compiled.
+
+    :param ops: the conditions and actions there are.
+    :param built_in: the built-in rules.
+    :param store: gives the stored rules.
+    :param default_scope: scope of stored rules that set none.
+    :param mask_secrets: ``always``, ``never`` or ``sensitive``.
+    """
+
+    def __init__(self, ops: registry.Registry,
+                 built_in: typing.Sequence[model.Rule], store: Store,
+                 default_scope: str | None = None,
+                 mask_secrets: str = 'always') -> None:
+        self.ops = ops
+        self.built_in = tuple(built_in)
+        self._store = store
+        self._default_scope = default_scope or None
+        self._mask_secrets = mask_secrets
+        self._lock = threading.Lock()
+        self.snapshot = Snapshot()
+
+    def refresh(self, context: typing.Any) -> None:
+        """Take up changes of stored rules since the last time.
+
+        Threads share ``snapshot``, which is replaced as a whole: who reads
+        it once has the rules of one revision.
+
+        :raises: :class:`.exceptions.InvalidRule` where a stored rule cannot
+            be compiled, such as after its plugin was removed; the rules of
+            before stay.
+        """
+        revision = self._store.revision(context)
+        with self._lock:
+            while revision != self.snapshot.revision:
+                read = Snapshot(revision,
+                                self.compile(self.in_force(context)))
+                # Else the rules may have been read after another change.
+                revision = self._store.revision(context)
+                if revision == read.revision:
+                    self.snapshot = read
+
+    @property
+    def revision(self) -> int | None:
+        """The revision of the stored rules as of the last refresh."""
+        return self.snapshot.revision
+
+    def plans(self, phase: str) -> tuple[compiler.CompiledRule, ...]:
+        """Return the rules of a phase in the order they run in.
+
+        They are as of the last :meth:`refresh`.
+        """
+        return self.snapshot.plans(phase)
+
+    def in_force(self, context: typing.Any) -> list[model.Rule]:
+        """Read all rules, also those that never run."""
+        return self.with_stored(self._store.rules(context))
+
+    def with_stored(self, stored: typing.Iterable[
+            typing.Mapping[str, typing.Any]]) -> list[model.Rule]:
+        """Return the built-in rules and some stored ones.
+
+        :param stored: the fields of each.
+        """
+        return [*self.built_in, *map(self._read, stored)]
+
+    def compile(self, rules: typing.Iterable[model.Rule]
+                ) -> dict[str, tuple[compiler.CompiledRule, ...]]:
+        """Compile the rules that run, and return them by phase, in order.
+
+        Each that cannot be is logged: another release, or another set of
+        plugins, may have made it. Without it the others may do harm.
+
+        :raises: :class:`.exceptions.InvalidRule` for the first of these.
+        """
+        plans: dict[str, list[compiler.CompiledRule]] = {
+            phase: [] for phase in model.PHASES}
+        wrong = []
+        for rule in order(rules):
+            if rule.mode != model.OFF:
+                try:
+                    plans[rule.phase].append(self._compile(rule))
+                except exceptions.InvalidRule as exc:
+                    LOG.error('%s; where it is in force, no rule runs until '
+                              'it is mended, deleted or its mode is "off"',
+                              exc)
+                    wrong.append(exc)
+        if wrong:
+            raise wrong[0]
+        return {phase: tuple(each) for phase, each in plans.items()}
+
+    def _compile(self, rule: model.Rule) -> compiler.CompiledRule:
+        try:
+            return compiler.compile_rule(rule, self.ops, self._mask_secrets)
+        except KeyError as exc:
+            reason = _('op "%s" is no longer installed') % exc.args[0]
+        except exceptions.InspectionRulesError as exc:
+            reason = _('it no longer compiles') if rule.sensitive else str(exc)
+        raise exceptions.InvalidRule(
+            [exceptions.Problem('', reason)], rule.uuid)
+
+    def _read(self, fields: typing.Mapping[str, typing.Any]) -> model.Rule:
+        rule = model.Rule.from_mapping(fields)
+        if rule.scope or rule.phase == model.EARLY:
+            return rule
+        return dataclasses.replace(rule, scope=self._default_scope)

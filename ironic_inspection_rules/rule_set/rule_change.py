@@ -1,0 +1,59 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""What a change does to a rule, as lines of a diff."""
+
+from collections.abc import Mapping
+import difflib
+from typing import Any
+
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.rule_file import yaml_text
+
+_HIDDEN = '(hidden)'
+
+
+def lines(step: Mapping[str, Any]) -> list[str]:
+    """Return the hunks of a unified diff.
+
+    :param step: the rule ``before`` and ``after`` the change, None where
+        there is none, and the names of the ``fields`` that differ.
+    """
+    before, after = (_document(shown(step, side))
+                     for side in ('before', 'after'))
+    return list(difflib.unified_diff(before, after, n=3, lineterm=''))[2:]
+
+
+def _document(rule: Mapping[str, Any] | None) -> list[str]:
+    if rule is None:
+        return []
+    return yaml_text.dump(dict(rule)).splitlines()
+
+
+def shown(step: Mapping[str, Any], side: str) -> dict[str, Any] | None:
+    """Return a rule without the secrets of a sensitive one.
+
+    :param step: as for :func:`lines`.
+    :param side: ``before`` or ``after``.
+    """
+    rule = step[side]
+    if rule is None:
+        return None
+    fields = {name: rule[name] for name in model.WRITABLE}
+    either = (step['before'] or {}, step['after'] or {})
+    if any(each.get('sensitive') for each in either):
+        for name in model.HIDDEN:
+            fields[name] = _('(hidden, new)') if (
+                side == 'after' and name in step['fields']) else _HIDDEN
+    return fields

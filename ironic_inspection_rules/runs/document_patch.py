@@ -1,0 +1,114 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""What makes one JSON document of another one that is much the same.
+
+A patch is a list of steps, each with the path to a value: ``[path, value]``
+sets it, ``[path]`` removes it from its mapping, and ``[path, value, order]``
+puts the items of a list in another order, then ``value`` is null.
+"""
+
+from collections.abc import Iterator
+import json
+from typing import Any
+
+_QUICK_DEPTH = 2
+"""Where most of what is the same is: lists of disks, devices, fields."""
+
+Step = list[Any]
+Patch = list[Step]
+
+
+def between(before: Any, after: Any) -> Patch:
+    """Return the steps from one document to another.
+
+    :param before: plain JSON data, as json reads it.
+    :param after: likewise.
+    """
+    if json.dumps(before) == json.dumps(after):
+        return []
+    return list(_steps(before, after, []))
+
+
+def apply(document: Any, patch: Patch) -> Any:
+    """Return the document that a patch makes of another one.
+
+    :param document: is not changed, though parts of it are in the result.
+    """
+    for step in patch:
+        document = _applied(document, step[0], step)
+    return document
+
+
+def _steps(before: Any, after: Any, path: list[Any]) -> Iterator[Step]:
+    if len(path) == _QUICK_DEPTH and json.dumps(before) == json.dumps(after):
+        # What is the same is told sooner as text.
+        return
+    if type(before) is not type(after):
+        yield [path, after]
+    elif isinstance(before, dict):
+        for name in before:
+            if name not in after:
+                yield [[*path, name]]
+        for name, value in after.items():
+            if name in before:
+                yield from _steps(before[name], value, [*path, name])
+            else:
+                yield [[*path, name], value]
+    elif isinstance(before, list):
+        yield from _list_steps(before, after, path)
+    elif before != after:
+        yield [path, after]
+
+
+def _list_steps(before: list[Any], after: list[Any], path: list[Any]
+                ) -> Iterator[Step]:
+    if len(before) != len(after):
+        yield [path, after]
+        return
+    steps = [step for place, (old, new) in enumerate(
+        zip(before, after, strict=True))
+        for step in _steps(old, new, [*path, place])]
+    if len(steps) > 1 and (order := _order(before, after)) is not None:
+        yield [path, None, order]
+        return
+    yield from steps
+
+
+def _order(before: list[Any], after: list[Any]) -> list[int] | None:
+    """Return where each item was before, None if there are others now."""
+    places: dict[str, list[int]] = {}
+    for place in reversed(range(len(before))):
+        places.setdefault(json.dumps(before[place]), []).append(place)
+    order = []
+    for item in after:
+        found = places.get(json.dumps(item))
+        if not found:
+            return None
+        order.append(found.pop())
+    return order
+
+
+def _applied(value: Any, path: list[Any], step: Step) -> Any:
+    if not path:
+        if len(step) == 3:
+            return [value[place] for place in step[2]]
+        return step[1]
+    copied = value.copy()
+    if len(path) == 1 and len(step) == 1:
+        del copied[path[0]]
+    elif len(path) == 1 and len(step) == 2:
+        copied[path[0]] = step[1]
+    else:
+        copied[path[0]] = _applied(value[path[0]], path[1:], step)
+    return copied

@@ -1,0 +1,237 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""What an inspection found, and what rules made of it, kept for a time.
+
+With it a decision can be made again: the rules are kept by revision, here are
+the data they ran on. A document has
+
+``inventory``, ``plugin_data``
+    What the machine sent, without the logs of its ramdisk.
+``event``, ``revision``, ``result``, ``error``
+    As the run has them.
+``phases``
+    What the rules of each phase did, as the run has it.
+``facts``
+    What each phase found: ``node``, ``ports``, ``port_groups``, ``hidden``,
+    and how inventory and plugin data differ from the above.
+"""
+
+from collections.abc import Mapping
+import datetime
+import json
+import time
+import typing
+import zlib
+
+from oslo_utils import timeutils
+
+from ironic_inspection_rules.db import content
+from ironic_inspection_rules.db import history as db_history
+from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.machine import part
+from ironic_inspection_rules.machine import part_difference
+from ironic_inspection_rules.runs import document_patch
+
+Document = dict[str, typing.Any]
+
+MOST_OF_A_PATCH = 600
+"""Bytes of what an inspection has otherwise; more of it is stored anew."""
+
+_OTHERS = 'others'
+
+_CLEANING_PERIOD = 600.0
+"""Seconds between two times that a process removes what is old."""
+
+_encode = json.JSONEncoder(separators=(',', ':'), default=str).encode
+
+
+def _plain(value: typing.Any) -> typing.Any:
+    return json.loads(_encode(value))
+
+
+class Kept(typing.NamedTuple):
+    """What is to be stored of one inspection; its contents already are."""
+
+    values: dict[str, typing.Any]
+    began: list[dict[str, typing.Any]]
+    ended: dict[str, datetime.datetime]
+
+    def store(self, session: typing.Any = None) -> None:
+        """Store it.
+
+        :param session: a transaction to be part of, None for one of its own.
+        """
+        db_history.record(*self, session)
+
+
+def prepare(uuid: str, node: typing.Any, document: Document) -> Kept:
+    """Prepare to keep what an inspection found.
+
+    :param uuid: of the run, by which the inventory is known as well.
+    :param node: locked, so that no other inspection of it ends meanwhile.
+    :param document: see above; plain JSON data.
+    """
+    last = next(iter(db_history.list_inventories(node.uuid, limit=1)), None)
+    loaded = content.load([last.content, last.parts]) if last else {}
+    now = timeutils.utcnow()
+    found = part.read(document['inventory'], document['plugin_data'],
+                      node.inspect_interface or '')
+    before = (part.Parts.from_dict(loaded[last.parts])
+              if last and last.parts in loaded else part.NOTHING)
+    changes = part_difference.between(before, found)
+    values = {
+        'uuid': uuid, 'node_uuid': node.uuid, 'created_at': now,
+        'interface': node.inspect_interface,
+        'changed': last is not None and any(
+            change.what != part_difference.UNREPORTED for change in changes),
+        'patch': None}
+    if last is not None and last.content in loaded:
+        values.update(_patched(last.content, loaded[last.content], document))
+    if 'content' not in values:
+        values['content'] = content.store(document)
+    known = part_difference.known(before, found, changes)
+    values['parts'] = (last.parts if last is not None and known == before
+                       and last.parts in loaded
+                       else content.store(known.as_dict()))
+    return Kept(values, *_stays(before, known, values, last))
+
+
+def read(row: typing.Any) -> Document:
+    """Return the document of an inspection.
+
+    :param row: with its patch.
+    :returns: empty if it is just being removed.
+    """
+    loaded: Document = content.load([row.content]).get(row.content, {})
+    if row.patch and loaded:
+        patch = json.loads(zlib.decompress(row.patch))
+        return typing.cast(Document, document_patch.apply(loaded, patch))
+    return loaded
+
+
+def read_parts(row: typing.Any) -> part.Parts:
+    """Return what was known of a machine's parts after an inspection."""
+    loaded = content.load([row.parts]).get(row.parts)
+    return part.Parts.from_dict(loaded) if loaded else part.NOTHING
+
+
+def reported_parts(row: typing.Any) -> part.Parts:
+    """Return the parts of a machine that an inspection reported."""
+    document = read(row)
+    return part.read(document.get('inventory') or {},
+                     document.get('plugin_data') or {}, row.interface or '')
+
+
+def facts_of(machine: typing.Any, hidden: typing.Any,
+             left_out: tuple[str, ...]) -> dict[str, str]:
+    """Note what a phase finds; its parts may go on changing.
+
+    :param machine: a :class:`.working_copy.Facts`.
+    :param hidden: what sensitive rules of earlier phases have written to.
+    :param left_out: names of plugin data that are not kept.
+    :returns: JSON texts: of inventory, plugin data, and all else.
+    """
+    return {
+        'inventory': _encode(machine.inventory),
+        'plugin_data': _encode({
+            name: value for name, value in machine.plugin_data.items()
+            if name not in left_out}),
+        _OTHERS: _encode({
+            'node': machine.node, 'ports': machine.ports,
+            'port_groups': machine.port_groups, 'hidden': hidden})}
+
+
+def document(run: typing.Any, values: Mapping[str, typing.Any],
+             data: Mapping[str, typing.Any],
+             noted: Mapping[str, Mapping[str, str]], mask: bool
+             ) -> Document:
+    """Make the document of an inspection.
+
+    :param run: the :class:`.recorder.Run` that has ended.
+    :param values: of the run's row.
+    :param data: ``inventory`` and ``plugin_data`` as they are.
+    :param noted: what :func:`facts_of` noted, by phase.
+    :param mask: whether to hide secrets of the machine's data.
+    """
+    texts = {name: _encode(value) for name, value in data.items()}
+    base = {name: _masked(text, mask) for name, text in texts.items()}
+    facts = {}
+    for phase, found in noted.items():
+        others = json.loads(found[_OTHERS])
+        facts[phase] = {
+            # Whatever the rules were shown, credentials are not kept.
+            **{name: masking.mask(value) if name != 'hidden' else value
+               for name, value in others.items()},
+            **{name: [] if found[name] == text else document_patch.between(
+                base[name], _masked(found[name], mask))
+               for name, text in texts.items()}}
+    phases = {phase: {name: value for name, value in record.items()
+                      if name != 'seconds'}
+              for phase, record in run.phases.items()}
+    return {**base, **{name: values[name] for name in (
+        'event', 'revision', 'result', 'error')},
+        'phases': _plain(phases), 'facts': facts}
+
+
+def _masked(text: str, mask: bool) -> typing.Any:
+    value = json.loads(text)
+    return masking.mask(value) if mask else value
+
+
+def _patched(digest: str, base: Document, document: Document
+             ) -> dict[str, typing.Any]:
+    """Return what makes the document of one that is there, if it is small."""
+    patch = document_patch.between(base, document)
+    if not patch:
+        return {'content': digest}
+    packed = zlib.compress(_encode(patch).encode(), 9)
+    if len(packed) <= MOST_OF_A_PATCH:
+        return {'content': digest, 'patch': packed}
+    return {}
+
+
+def _stays(before: part.Parts, known: part.Parts,
+           values: Mapping[str, typing.Any], last: typing.Any
+           ) -> tuple[list[dict[str, typing.Any]],
+                      dict[str, datetime.datetime]]:
+    """Return which parts begin to be in the machine, and which end to."""
+    old, new = ({f'{each.kind} {name}': (each, name)
+                 for each in found.parts for name in each.ids
+                 if name not in part.GIVEN_IDS}
+                for found in (before, known))
+    return [{'identity': name, 'kind': each.kind, 'label': each.label,
+             'node_uuid': values['node_uuid'],
+             'began_at': values['created_at'], 'ended_at': None}
+            for key, (each, name) in new.items() if key not in old], {
+                key: last.created_at for key in old if key not in new}
+
+
+class Cleaner:
+    """Removes what is old, now and then, a little at a time."""
+
+    def __init__(self) -> None:
+        self._due = 0.0
+
+    def clean(self, days: int) -> None:
+        """Remove what is too old, and contents that nobody names.
+
+        :param days: how long to keep it; 0 to keep nothing.
+        """
+        if time.monotonic() < self._due:
+            return
+        before = timeutils.utcnow() - datetime.timedelta(days=days)
+        if db_history.expire(before) + content.sweep():
+            # There may be more: a little with each inspection.
+            return
+        self._due = time.monotonic() + _CLEANING_PERIOD

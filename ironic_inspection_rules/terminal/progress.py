@@ -1,0 +1,47 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""How far a command is, for who looks at a terminal."""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+import functools
+import sys
+
+from rich import console
+from rich import progress
+
+from ironic_inspection_rules.i18n import _
+
+
+def bar() -> progress.Progress:
+    """Return a bar on standard error that goes when it is done."""
+    return progress.Progress(console=console.Console(file=getattr(
+                                 sys.stderr, 'unguarded', sys.stderr)),
+                             transient=True,
+                             disable=not sys.stderr.isatty())
+
+
+@contextlib.contextmanager
+def steps(total: int, hidden: bool = False) -> Iterator[Callable[[int], None]]:
+    """Show a bar while machines are tried.
+
+    :param total: how many there are.
+    :param hidden: whether it would be in the way.
+    :returns: what to call with the number of those that were tried since.
+    """
+    shown = bar()
+    shown.disable |= hidden
+    with shown:
+        task = shown.add_task(_('Trying'), total=total)
+        yield functools.partial(shown.advance, task)

@@ -1,0 +1,151 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What became of a rule, and of a value, in runs that are kept."""
+
+import datetime
+
+from ironic import objects
+from ironic.common import context
+import webob
+
+from ironic_inspection_rules.db import run
+from ironic_inspection_rules.tests.functional.api import application
+from ironic_inspection_rules.tests.functional.api import gabbi_fixtures
+from ironic_inspection_rules.tests.unit import base
+
+RULE = '55555555-5555-4555-8555-555555555555'
+RUNS = f'/v1/nodes/{gabbi_fixtures.NODE}/inspection_runs'
+
+
+class ExplanationTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        for fixture in (gabbi_fixtures.API(), gabbi_fixtures.InspectedNode()):
+            fixture.start_fixture()
+            self.addCleanup(fixture.stop_fixture)
+
+    def call(self, path, method='GET', status=200, **body):
+        request = webob.Request.blank(path, method=method, headers={
+            'X-OpenStack-Ironic-API-Version': '1.96'})
+        if body:
+            request.json = body
+            request.content_type = 'application/json'
+        response = request.get_response(application.current)
+        self.assertEqual(status, response.status_int, response.text)
+        return response.json
+
+    def rule(self, **fields):
+        return self.call('/v1/inspection_rules', 'POST', 201, uuid=RULE, **{
+            'actions': [{'op': 'set-plugin-data', 'args': ['/a', 1]}],
+            'conditions': [{'op': 'eq', 'args': ['{inventory.cpu.count}',
+                                                 4]}], **fields})
+
+    def run_was(self, *rules, kind='rules', saved=True, **fields):
+        main = {'rules': [], 'reverted': [], 'audit': [], 'saved': saved,
+                'seconds': 0.01, kind: list(rules)}
+        run.record_run({
+            'uuid': '66666666-6666-4666-8666-666666666666',
+            'node_uuid': gabbi_fixtures.NODE, 'event': 'inspection',
+            'inspect_interface': 'agent', 'result': 'ok', 'revision': 1,
+            'phases': {'main': main}, **fields}, keep=5)
+
+    def explain(self, query=f'rule={RULE}'):
+        return self.call(f'{RUNS}/explain?{query}')
+
+    def test_without_a_run_nothing_is_known(self):
+        self.rule()
+        error = self.call(f'{RUNS}/explain?rule={RULE}', status=404)
+        self.assertIn('is kept', str(error))
+
+    def test_what_did_not_match_is_decided_on_what_is_stored(self):
+        self.rule()
+        self.run_was()
+        told = self.explain()
+        self.assertEqual(
+            (False, True, None, [{'op': 'eq', 'result': False,
+                                  'reason': 'values=[8, 4]'}]),
+            (told['matched'], told['decided_again'], told['reason'],
+             told['conditions']))
+
+    def test_data_of_a_later_inspection_are_not_those_of_the_run(self):
+        self.rule()
+        self.run_was(created_at=datetime.datetime(2020, 1, 1))
+        told = self.explain()
+        self.assertEqual((False, None), (told['decided_again'],
+                                         told['conditions']))
+        self.assertIn('not kept', told['reason'])
+
+    def test_what_would_match_by_now_is_said_to(self):
+        self.rule(conditions=[])
+        self.run_was()
+        told = self.explain()
+        self.assertIs(False, told['matched'])
+        self.assertIn('would match now', told['reason'])
+
+    def test_another_scope_is_a_reason(self):
+        self.rule(scope='rack')
+        self.run_was()
+        self.assertIn('"rack"', self.explain()['reason'])
+
+    def test_what_a_rule_did_is_told_as_it_is_kept(self):
+        self.rule()
+        change = {'object': 'plugin_data', 'op': 'add', 'path': '/a',
+                  'before': None, 'after': 1, 'action': 'set-plugin-data'}
+        kept = {'uuid': RULE, 'description': None, 'revision': 1,
+                'conditions': [], 'actions': ['set-plugin-data'],
+                'changes': [change]}
+        for kind, matched in (('rules', True), ('reverted', False),
+                              ('audit', True)):
+            self.run_was(kept, kind=kind, saved=kind == 'rules')
+            told = self.explain()
+            self.assertEqual((matched, [change], False),
+                             (told['matched'], told['changes'],
+                              told['decided_again']))
+            self.assertEqual(kind == 'rules', told['reason'] is None)
+
+    def test_of_a_sensitive_rule_it_is_told_that_it_matched(self):
+        self.rule(sensitive=True)
+        self.run_was({'uuid': RULE, 'places': [['node', '/extra/rack']]})
+        told = self.explain()
+        self.assertEqual((True, None, []), (
+            told['matched'], told['conditions'], told['changes']))
+
+    def test_a_sensitive_rule_that_set_a_value_is_all_that_is_told(self):
+        self.run_was({'uuid': RULE, 'places': [['node', '/extra/rack']]})
+        told = self.explain('path=/extra/rack')
+        self.assertEqual(RULE, told['rule']['uuid'])
+        self.assertNotIn('rack', str({**told, 'run': None}))
+        for path in ('?detail=true', '/66666666-6666-4666-8666-666666666666'):
+            self.assertNotIn('places', str(self.call(RUNS + path)))
+
+    def test_what_a_value_is_by_now_is_told(self):
+        change = {'object': 'node', 'op': 'add', 'path': '/extra/rack',
+                  'before': None, 'after': 'b7', 'action': 'set-attribute'}
+        seen = {**change, 'object': 'plugin_data', 'path': '/seen',
+                'after': True}
+        gone = {**seen, 'path': '/gone'}
+        self.run_was({'uuid': RULE, 'description': None, 'revision': 1,
+                      'conditions': [], 'actions': [],
+                      'changes': [change, seen, gone]})
+        for path, current in (('/extra/rack', (False, 'a1')),
+                              ('/plugin_data/seen', (True, None)),
+                              ('/plugin_data/gone', (False, None))):
+            told = self.explain(f'path={path}')
+            self.assertEqual(current, (told['current'],
+                                       told['current_value']))
+        admin = context.get_admin_context()
+        node = objects.Node.get_by_uuid(admin, gabbi_fixtures.NODE)
+        objects.NodeInventory(admin, node_id=node.id).destroy(node.id)
+        self.assertIsNone(
+            self.explain('path=/plugin_data/seen')['current'])

@@ -1,0 +1,192 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""What inspections found over time, through HTTP."""
+
+import types
+
+from ironic import objects
+from ironic.common import context
+from oslo_utils import uuidutils
+import webob
+
+from ironic_inspection_rules.runs import history
+from ironic_inspection_rules.tests.functional.api import application
+from ironic_inspection_rules.tests.unit import base
+
+UNKNOWN = '00000000-0000-4000-8000-00000000dead'
+
+
+def found(disks, **more):
+    return {'inventory': {'disks': [
+        {'name': f'/dev/sd{place}', 'serial': serial, 'by_path':
+         f'path-{place}'} for place, serial in enumerate(disks)], **more},
+        'plugin_data': {'seen': True}, 'event': 'inspection', 'revision': 1,
+        'result': 'ok', 'error': None, 'phases': {}, 'facts': {}}
+
+
+class HistoryTestCase(base.TestCase):
+
+    options: dict = {}
+
+    def setUp(self):
+        super().setUp()
+        self.app = self.useFixture(
+            application.Application(self.options)).app
+        self.nodes = [self.make_node(f'node{number}', owner)
+                      for number, owner in enumerate(
+                          (application.OWNER, 'somebody-else'))]
+        self.path = '/v1/nodes/node0/inventory/history'
+
+    def make_node(self, name, owner):
+        node = objects.Node(
+            context.get_admin_context(), uuid=uuidutils.generate_uuid(),
+            name=name, driver='fake-hardware', owner=owner)
+        node.create()
+        return node
+
+    def keep(self, document, node=None, interface='agent'):
+        kept = history.prepare(
+            uuidutils.generate_uuid(), types.SimpleNamespace(
+                uuid=(node or self.nodes[0]).uuid,
+                inspect_interface=interface), document)
+        kept.store()
+        return kept.values['uuid']
+
+    def get(self, path, status=200, user=None, version='1.96'):
+        request = webob.Request.blank(path, headers={
+            'X-OpenStack-Ironic-API-Version': version,
+            **({'X-Auth-Token': user} if user else {})})
+        response = request.get_response(self.app)
+        self.assertEqual(status, response.status_int, response.text)
+        return response.json if status != 401 else None
+
+
+class InventoryHistoryTestCase(HistoryTestCase):
+
+    def test_inventories_are_listed_newest_first(self):
+        uuids = [self.keep(found(disks)) for disks in (
+            ['S1', 'S2'], ['S1', 'S2'], ['S1', 'S3'])]
+        answer = self.get(self.path)
+
+        self.assertEqual(['inventories'], list(answer))
+        self.assertEqual(
+            [(uuids[2], True), (uuids[1], False), (uuids[0], False)],
+            [(each['uuid'], each['changed'])
+             for each in answer['inventories']])
+        self.assertEqual(
+            {'uuid', 'created_at', 'interface', 'run', 'changed'},
+            set(answer['inventories'][0]))
+
+    def test_they_come_page_by_page(self):
+        uuids = [self.keep(found(['S1'])) for _ in range(3)][::-1]
+        page = self.get(f'{self.path}?limit=2&since=2020-01-01T00:00:00')
+        self.assertEqual(uuids[:2], [each['uuid'] for each
+                                     in page['inventories']])
+        self.assertIn('since=2020', page['next'])
+        rest = self.get(page['next'].partition('localhost')[2])
+        self.assertEqual(uuids[2:], [each['uuid'] for each
+                                     in rest['inventories']])
+        self.assertNotIn('next', rest)
+        self.assertEqual({'inventories': []}, self.get(
+            f'{self.path}?since=2999-01-01'))
+
+    def test_each_is_shown_as_it_was(self):
+        uuid = self.keep(found(['S1']))
+        self.keep(found(['S2']))
+
+        document = found(['S1'])
+        self.assertEqual({name: document[name] for name in (
+            'inventory', 'plugin_data')}, self.get(f'{self.path}/{uuid}'))
+
+    def test_the_last_two_that_differ_are_compared(self):
+        uuids = [self.keep(found(disks)) for disks in (
+            ['S1', 'S2'], ['S1', 'S3'], ['S1', 'S3'])]
+
+        self.assertEqual({'from': uuids[0], 'to': uuids[1], 'parts': [
+            {'kind': 'disk', 'what': 'gone', 'id': 'S2', 'slot': 'path-1',
+             'before': {'id': 'S2', 'slot': 'path-1'}, 'after': None},
+            {'kind': 'disk', 'what': 'new', 'id': 'S3', 'slot': 'path-1',
+             'before': None, 'after': {'id': 'S3', 'slot': 'path-1'}}]},
+            self.get(f'{self.path}/diff'))
+        self.assertEqual([], self.get(
+            f'{self.path}/diff?from={uuids[1]}&to={uuids[2]}')['parts'])
+        self.assertEqual(uuids[2], self.get(
+            f'{self.path}/diff?from={uuids[0]}')['to'])
+
+    def test_what_another_source_does_not_report_is_said(self):
+        self.keep(found(['S1', 'S2']))
+        self.keep({**found([]), 'inventory': {}}, interface='redfish')
+
+        self.assertEqual({'unreported'}, {each['what'] for each in self.get(
+            f'{self.path}/diff')['parts']})
+
+    def test_a_part_is_found_wherever_it_is(self):
+        self.keep(found(['0x5000C5']))
+        self.keep(found(['S9']))
+        self.keep(found(['0x5000c5']), self.nodes[1])
+
+        parts = self.get('/v1/inspection_parts?id=5000C5')['parts']
+        self.assertEqual(
+            [('0x5000c5', 'disk', self.nodes[1].uuid, True),
+             ('0x5000C5', 'disk', self.nodes[0].uuid, False)],
+            [(each['id'], each['kind'], each['node'], each['to'] is None)
+             for each in parts])
+        self.assertEqual({'parts': []},
+                         self.get('/v1/inspection_parts?id=nothing'))
+
+    def test_what_is_not_there_is_404_and_what_is_wrong_400(self):
+        uuid = self.keep(found(['S1']))
+        for path, status in (
+                (f'{self.path}/{UNKNOWN}', 404),
+                (f'{self.path}/nonsense', 400),
+                (f'{self.path}?marker={UNKNOWN}', 404),
+                (f'{self.path}?since=yesterday', 400),
+                (f'{self.path}?limit=-1', 400),
+                (f'{self.path}?sort_key=x', 400),
+                (f'{self.path}/diff', 404),
+                (f'{self.path}/diff?from={UNKNOWN}&to={uuid}', 404),
+                (f'{self.path}/diff?from=x', 400),
+                ('/v1/nodes/none/inventory/history', 404),
+                (f'/v1/nodes/node1/inventory/history/{uuid}', 404),
+                ('/v1/inspection_parts', 400),
+                ('/v1/inspection_parts?id=', 400),
+                ('/v1/inspection_parts?id=x&id=y', 400)):
+            self.assertIn('error_message', self.get(path, status), path)
+        self.get(self.path, 404, version='1.95')
+
+
+class WithPoliciesTestCase(HistoryTestCase):
+
+    options = {'DEFAULT': {'auth_strategy': 'keystone'}}
+
+    def test_parts_are_found_only_in_nodes_that_may_be_seen(self):
+        for node in self.nodes:
+            self.keep(found(['S1']), node)
+        path = '/v1/inspection_parts?id=s1'
+
+        self.assertEqual(2, len(self.get(path, user='admin')['parts']))
+        self.assertEqual(2, len(self.get(path, user='reader')['parts']))
+        self.assertEqual([self.nodes[0].uuid], [
+            each['node'] for each in self.get(
+                path, user='owner-reader')['parts']])
+        self.assertEqual([], self.get(path, user='member')['parts'])
+        self.get(self.path, 401)
+        self.get(path, 401)
+
+    def test_who_may_not_see_the_inventory_sees_no_history(self):
+        self.keep(found(['S1']))
+
+        self.get(self.path, user='reader')
+        self.get(self.path, 404, user='member')
+        self.get(f'{self.path}/diff', 404, user='member')

@@ -1,0 +1,158 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A process that stops in the middle of a transaction, on real servers."""
+
+from concurrent import futures
+import multiprocessing
+import os
+import signal
+
+import sqlalchemy as sa
+
+from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.queue import database_queue
+from ironic_inspection_rules.queue import request as queue_request
+from ironic_inspection_rules.queue import state
+from ironic_inspection_rules.tests.functional.db import test_servers
+from ironic_inspection_rules.tests.unit.queue import base as queue_base
+
+LEASE = 60.0
+PATIENCE = 25
+"""Seconds; who waits for a row waits for 50 in MySQL, else for ever."""
+
+
+class StalledProcessMixin:
+    """One process is stopped with the oldest request in hand."""
+
+    others = 10
+
+    def setUp(self):
+        super().setUp()
+        self.queue = database_queue.DatabaseQueue(LEASE)
+        self.pool = futures.ThreadPoolExecutor(1)
+        # Who waits for a row goes on when the stalled process is gone.
+        self.addCleanup(self.pool.shutdown)
+
+    def promptly(self, function, *args):
+        """Call what must not wait for the stalled process."""
+        return self.pool.submit(function, *args).result(PATIENCE)
+
+    def put(self, number):
+        return self.queue.put(f'node-{number}', queue_request.CONTINUE,
+                              {'number': number})
+
+    def stall(self, function):
+        """Have another process do something, and stop before it commits."""
+        process = multiprocessing.get_context('fork').Process(
+            target=self.do_and_stop, args=(function,))
+        process.start()
+        self.addCleanup(process.join)
+        self.addCleanup(process.kill)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+        return process
+
+    def do_and_stop(self, function):
+        self.database.engine.dispose(close=False)
+
+        def stop(connection):
+            # Only what has written is committed with locks.
+            os.kill(os.getpid(), signal.SIGSTOP)
+        sa.event.listen(self.database.engine, 'commit', stop)
+        function()
+
+    def claim(self):
+        self.queue.get('stalled')
+
+    def drain(self):
+        return [request.node_uuid for request in iter(
+            lambda: self.queue.get('w1'), None)]
+
+    def test_all_other_requests_are_delivered(self):
+        for number in range(1 + self.others):
+            self.put(number)
+        self.stall(self.claim)
+
+        self.assertEqual([f'node-{number}' for number
+                          in range(1, 1 + self.others)],
+                         self.promptly(self.drain))
+
+    def test_more_stalled_ones_than_one_look_covers(self):
+        for number in range(12):
+            self.put(number)
+        for _process in range(2):
+            self.stall(self.claim)
+        # All that one look finds are locked.
+        with transaction.reader() as session:
+            ids = list(session.execute(sa.select(models.Request.id).order_by(
+                models.Request.id).limit(9)).scalars())
+        self.stall(lambda: self.lock_rows(ids))
+
+        self.assertEqual(['node-9', 'node-10', 'node-11'],
+                         self.promptly(self.drain))
+
+    def lock_rows(self, ids):
+        with transaction.writer() as session:
+            for id_ in ids:
+                session.execute(
+                    sa.select(models.Request.id)
+                    .where(models.Request.id == id_)
+                    .with_for_update(skip_locked=True))
+
+    def test_another_node_is_accepted_beside_a_single_row(self):
+        self.put(0)
+        self.stall(self.claim)
+
+        self.assertEqual('node-1', self.promptly(self.put, 1).node_uuid)
+
+    def test_the_leader_and_heartbeats_go_on(self):
+        for number in range(3):
+            self.put(number)
+        done = self.queue.begin(self.queue.get('w1'), state.PROCESSING)
+        with transaction.writer() as session:
+            self.queue.consume(done, transaction=session)
+        lost = self.queue.begin(self.queue.get('w1'), state.PROCESSING)
+        queue_base.pass_time(LEASE)
+        self.stall(self.claim)
+        held = self.promptly(self.queue.get, 'w1')
+
+        self.assertEqual(set(), self.promptly(self.queue.heartbeat, [held]))
+        self.assertNotIn(lost.uuid, [
+            lease.uuid for lease in self.promptly(self.queue.expire)
+        ] if held.uuid == lost.uuid else [])
+        self.promptly(self.queue.unsettled)
+        self.assertEqual(1, self.promptly(self.queue.forget, -60))
+        self.promptly(self.queue.remove, ['node-0', 'node-1', 'node-2'])
+
+    def test_its_own_request_is_delivered_within_a_lease(self):
+        put = self.put(0)
+        transaction.bound(self.database.engine, 1)
+        self.stall(self.claim)
+        self.assertIsNone(self.promptly(self.queue.get, 'w1'))
+
+        self.assertEqual(put.uuid, self.promptly(self.wait_for_work).uuid)
+
+    def wait_for_work(self):
+        while (request := self.queue.get('w1')) is None:
+            pass
+        return request
+
+
+class MySQLStalledProcessTestCase(StalledProcessMixin,
+                                  test_servers.ServerTestCase):
+    kind = 'mysql'
+
+
+class PostgreSQLStalledProcessTestCase(StalledProcessMixin,
+                                       test_servers.ServerTestCase):
+    kind = 'postgresql'

@@ -1,0 +1,181 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What conductors and operators of a simulated cluster do to its nodes."""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from concurrent import futures
+import types
+from typing import Any
+
+from ironic import objects
+from ironic.common import context as ironic_context
+from ironic.common import exception as ironic_exception
+from ironic.common import states
+from ironic.conductor import base_manager
+from ironic.conductor import inspection
+from ironic.conductor import manager
+from ironic.conductor import task_manager
+from ironic.db import api as db_api
+from oslo_db import exception as db_exc
+import sqlalchemy as sa
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.queue import submission
+from ironic_inspection_rules.tests.simulation import invariants
+from ironic_inspection_rules.tests.simulation import scheduler
+
+HOST = 'conductor'
+TROUBLE = (db_exc.DBError, sa.exc.OperationalError)
+"""What the database may raise; "database is locked" is not translated."""
+
+
+class Conductor:
+    """A conductor, and whoever asks it for something.
+
+    :param turns: the scheduler.
+    :param watch: what must hold.
+    :param submitter: the queue, as the API has it.
+    :param post: has a machine post its data, as it does once it has booted.
+    """
+
+    def __init__(self, turns: scheduler.Scheduler,
+                 watch: invariants.Invariants,
+                 submitter: submission.RequestSubmitter,
+                 post: Callable[[str], None]) -> None:
+        self._turns = turns
+        self._watch = watch
+        self._submitter = submitter
+        self._post = post
+        self._context = ironic_context.get_admin_context()
+        self._process = scheduler.Process(HOST)
+
+    def _spawn(self, name: str, target: Callable[[], None]) -> None:
+        """Do something; what the database does not answer is given up."""
+        def run() -> None:
+            try:
+                target()
+            except (exceptions.InspectionRulesError,
+                    ironic_exception.IronicException,
+                    *TROUBLE) as exc:
+                self._turns.note(f'{name} is given up: {exc}')
+                if isinstance(exc, TROUBLE):
+                    # It may have a lock that it does not know of.
+                    self._restart()
+        self._turns.spawn(name, self._process, run)
+
+    def abort(self, node_uuid: str) -> None:
+        """Have an operator abort an inspection."""
+        self._spawn('abort', lambda: self._abort(node_uuid))
+
+    def _abort(self, node_uuid: str) -> None:
+        waiting = self._submitter.find_open(node_uuid)
+        if waiting is not None:
+            self._watch.may_end(waiting.uuid, 'aborted')
+            self._submitter.abort(waiting.uuid, 'aborted by an operator')
+        with self._lock(node_uuid, 'abort') as task:
+            if task.node.provision_state == states.INSPECTWAIT:
+                self._watch.begin_inspection(node_uuid)
+                task.node.last_error = 'aborted by an operator'
+                task.process_event('abort')
+
+    def _lock(self, node_uuid: str, purpose: str) -> Any:
+        return task_manager.acquire(self._context, node_uuid, retry=False,
+                                    load_driver=False, purpose=purpose)
+
+    def inspect(self, node_uuid: str) -> None:
+        """Have a node inspected, again or after an inspection that failed."""
+        self._spawn('inspect', lambda: self._inspect(node_uuid))
+
+    def _inspect(self, node_uuid: str) -> None:
+        with self._lock(node_uuid, 'inspect') as task:
+            if task.node.provision_state not in (states.MANAGEABLE,
+                                                 states.INSPECTFAIL):
+                return
+            self._watch.begin_inspection(node_uuid)
+            task.load_driver()
+            task.process_event('inspect')
+            inspection.inspect_hardware(task)
+        self._turns.note(f'node {node_uuid} is inspected anew')
+        self._turns.pause(lambda: False, self._turns.random.uniform(0, 20))
+        self._post(node_uuid)
+
+    def delete(self, node_uuid: str) -> None:
+        """Have a node deleted, and all that is about it."""
+        self._spawn('delete', lambda: self._delete(node_uuid))
+
+    def _delete(self, node_uuid: str) -> None:
+        with self._lock(node_uuid, 'delete') as task:
+            self._watch.deleted.add(node_uuid)
+            task.node.destroy()
+        self._turns.note(f'node {node_uuid} is deleted')
+
+    def lock(self, node_uuid: str) -> None:
+        """Lock a node for a while, to do something else with it."""
+        self._spawn('lock', lambda: self._keep_locked(node_uuid))
+
+    def _keep_locked(self, node_uuid: str) -> None:
+        with self._lock(node_uuid, 'something'):
+            self._turns.pause(lambda: False, self._turns.random.choice(
+                (0.0, 3.0, 8.0, 100.0)))
+
+    def time_out(self) -> None:
+        """Fail nodes that wait for too long, as a conductor does."""
+        self._spawn('timeouts', lambda: unwrapped(
+            manager.ConductorManager._check_inspect_wait_timeouts)(
+                self._manager(), self._context))
+
+    def restart(self) -> None:
+        """Have the conductor die, and start anew."""
+        self._turns.kill(self._process)
+        self._process = scheduler.Process(HOST)
+        self._spawn('start', self._restart)
+
+    def _restart(self) -> None:
+        while True:
+            try:
+                db_api.get_instance().clear_node_reservations_for_conductor(
+                        HOST)
+                base_manager.BaseConductorManager._fail_transient_state(
+                    self._manager(), states.INSPECTING, 'no conductor')
+                return
+            except TROUBLE:
+                self._turns.pause(lambda: False, 1.0)
+
+    def _manager(self) -> Any:
+        """Make what Ironic's own methods need of a conductor."""
+        one = types.SimpleNamespace(
+            host=HOST, iter_nodes=self._iter_nodes,
+            _spawn_worker=_run_at_once)
+        one._fail_if_in_state = types.MethodType(
+            base_manager.BaseConductorManager._fail_if_in_state, one)
+        return one
+
+    def _iter_nodes(self, filters: dict, sort_key: str,
+                    sort_dir: str) -> Iterator[tuple[str, str, str]]:
+        for node in objects.Node.list(
+                self._context, filters=filters, sort_key=sort_key,
+                sort_dir=sort_dir):
+            yield node.uuid, node.driver, node.conductor_group
+
+
+def unwrapped(method: Any) -> Any:
+    """Strip a method of what measures it."""
+    return getattr(method, '__wrapped__', method)
+
+
+def _run_at_once(function: Callable[..., Any], *args: Any,
+                 **kwargs: Any) -> futures.Future:
+    future: futures.Future = futures.Future()
+    future.set_result(function(*args, **kwargs))
+    return future

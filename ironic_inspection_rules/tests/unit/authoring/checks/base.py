@@ -1,0 +1,30 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rules that single checks are tried on."""
+
+from ironic_inspection_rules.authoring.checks import checked_rule
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.rule_file import file_rule
+from ironic_inspection_rules.tests.unit.rule_file import files
+
+
+class CheckTestCase(files.FilesTestCase):
+
+    def rules(self, text):
+        """Read rules as the checks have them."""
+        return [checked_rule.of(rule, registry.installed())
+                for rule in file_rule.load(self.write('rules.yaml', text))]
+
+    def messages(self, check, text):
+        """Return pointers and messages of a check of single rules."""
+        return [found for rule in self.rules(text) for found in check(rule)]

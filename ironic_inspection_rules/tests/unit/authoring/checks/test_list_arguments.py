@@ -1,0 +1,40 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Arguments without names are found, also in groups."""
+
+from ironic_inspection_rules.authoring.checks import list_arguments
+from ironic_inspection_rules.tests.unit.authoring.checks import base
+
+
+class CheckTestCase(base.CheckTestCase):
+
+    def test_the_names_are_told(self):
+        found = dict(self.messages(list_arguments.check, """
+            - conditions:
+              - op: any-of
+                conditions: [{op: eq, args: [1, 2]}]
+              - {op: is-none, args: {value: x}}
+              actions:
+              - {op: set-attribute, args: [/extra/a, 1]}
+            """))
+        self.assertEqual(['/conditions/0/conditions/0/args',
+                          '/actions/0/args'], list(found))
+        self.assertIn('Ironic 39', found['/actions/0/args'])
+        self.assertIn('{path: …, value: …}', found['/actions/0/args'])
+        self.assertIn('{values: …}',
+                      found['/conditions/0/conditions/0/args'])
+
+    def test_the_old_language_has_no_such_form(self):
+        self.assertEqual([], self.messages(list_arguments.check, """
+            - actions: [{action: fail, message: x}]
+            """))

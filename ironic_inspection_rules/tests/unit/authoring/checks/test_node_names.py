@@ -1,0 +1,54 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""One wrong letter in a name that Ironic knows is found."""
+
+from ironic_inspection_rules.authoring.checks import node_names
+from ironic_inspection_rules.tests.unit.authoring.checks import base
+
+RULE = """
+- conditions:
+  - {{op: is-empty, args: {{value: "{{node.driver_info[{}]}}"}}}}
+  actions:
+  - {{op: set-attribute, args: {{path: "{}", value: x}}}}
+"""
+
+
+class CheckTestCase(base.CheckTestCase):
+
+    def check(self, name, path):
+        return [found for _pointer, found in self.messages(
+            node_names.check, RULE.format(name, path))]
+
+    def test_known_names_and_those_of_a_site_are_good(self):
+        self.assertEqual([], self.check('ipmi_username',
+                                        '/properties/cpu_arch'))
+        self.assertEqual([], self.check('rack', '/driver_info/my_tool'))
+        self.assertEqual([], self.check('drac_username',
+                                        '/extra/ipmi_usernam'))
+
+    def test_one_wrong_letter_is_found(self):
+        for name in ('ipmi_usernam', 'ipmi_usename', 'ipmi_usrename',
+                     'ipmi_ussername', 'ipmi_isername', 'ipmi-username'):
+            found, other = self.check(name, f'driver_info.{name}')
+            self.assertIn(f'"{name}"', found)
+            self.assertIn('did you mean "ipmi_username"?', found)
+            self.assertIn(f'"driver_info.{name}"', other)
+
+    def test_items_of_a_loop_are_looked_at(self):
+        found = self.messages(node_names.check, """
+            - actions:
+              - op: set-attribute
+                args: {path: "{item[path]}", value: 1}
+                loop: [{path: /properties/capabilites}]
+            """)
+        self.assertIn('"capabilities"', found[0][1])

@@ -1,0 +1,72 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Names that are no trait, whatever a machine is like, are found."""
+
+from ironic_inspection_rules.authoring.checks import traits
+from ironic_inspection_rules.tests.unit import base as unit_base
+from ironic_inspection_rules.tests.unit.authoring.checks import base
+
+
+class ImpossibleTestCase(unit_base.TestCase):
+
+    def test_what_may_become_a_trait_is_good(self):
+        for name in ('CUSTOM_{inventory.cpu.model_name | trait}',
+                     '{inventory.cpu.model_name | trait}', 'CUSTOM_A',
+                     '{item}', '{item}_{item}', 'HW_CPU_X86_{item}',
+                     'CUSTOM_{item}_GPU', 'CUS{item}', 'HW_CPU_X86_VMX'):
+            self.assertIsNone(traits.impossible(name), name)
+
+    def test_what_cannot_is_told_with_what_was_meant(self):
+        for name, meant in (
+                ('custom_{item}', 'CUSTOM_{item}'),
+                ('CUSTOM_gpu-{item}', 'CUSTOM_GPU_{item}'),
+                ('GPU_MODEL_{item}', 'CUSTOM_GPU_MODEL_{item}'),
+                ('CUSTOM_{item} GB', 'CUSTOM_{item}_GB'),
+                ('HW_CPU_X86_VMC', 'HW_CPU_X86_VMX'),
+                ('custom_gpu', 'CUSTOM_GPU')):
+            self.assertIn(f'did you mean "{meant}"?',
+                          traits.impossible(name), name)
+
+
+class CheckTestCase(base.CheckTestCase):
+
+    def pointers(self, conditions='[]', actions='[{op: log, args: {msg: x}}]'):
+        return [pointer for pointer, _message in self.messages(
+            traits.check, f'- {{conditions: {conditions}, '
+                          f'actions: {actions}}}')]
+
+    def test_actions_on_traits_are_looked_at(self):
+        field = '"custom_{inventory.hostname}"'
+        for action, pointer in (
+                ('add-trait, args: {name: %s}', 'name'),
+                ('remove-trait, args: {name: %s}', 'name'),
+                ('set-traits, args: {names: [CUSTOM_A, %s]}', 'names'),
+                ('set-traits, args: {names: [], prefix: %s}', 'prefix')):
+            self.assertEqual([f'/actions/0/args/{pointer}'], self.pointers(
+                actions=f'[{{op: {action % field}}}]'), action)
+        for prefix in ('""', 'CUSTOM_', '"{item | trait}_"',
+                       '"CUSTOM_{item}"'):
+            self.assertEqual([], self.pointers(
+                actions='[{op: set-traits, args: {names: [], prefix: '
+                        f'{prefix}}}}}]'), prefix)
+
+    def test_items_of_a_loop_are_looked_at(self):
+        self.assertEqual(['/actions/0/args/name'], self.pointers(
+            actions='[{op: add-trait, args: {name: "{item}"}, '
+                    'loop: [CUSTOM_A, gpu-b]}]'))
+
+    def test_conditions_on_the_traits_of_the_node_are_looked_at(self):
+        one = '[{op: one-of, args: {value: %s, values: "{node.traits}"}}]'
+        self.assertEqual([], self.pointers(one % 'CUSTOM_A'))
+        self.assertEqual(['/conditions/0/args/value'],
+                         self.pointers(one % 'CUSTOM_a'))

@@ -1,0 +1,244 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What has one right mending is mended, and nothing else is touched."""
+
+import difflib
+import json
+import os
+import stat
+
+import hypothesis
+from hypothesis import strategies
+import yaml
+
+from ironic_inspection_rules.authoring import lint
+from ironic_inspection_rules.authoring.mending import file
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.rule_file import document
+from ironic_inspection_rules.rule_file import file_rule
+from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.rule_file import files
+
+BEFORE = """\
+# About the set.
+- description:   'Odd   spacing'   # keep
+  priorty: 5
+  conditions:
+  # About the first.
+  - op: eq     # compare
+    args:
+    - "{inventory[memory][phyiscal_mb]}"   # the field
+    # between
+    - 4096
+
+  - {op: "!is-emptty", args: ["{node.drivr}"]}
+  - op: one-of
+    args:
+      - "{inventory.system_vendor.manufacturer | uper}"
+      -
+        - Dell
+        - HPE
+  actions:
+  - op: set-attribute
+    args:
+    - /extra/a
+    - a: 1
+      b: |
+        text
+         more
+  - op: set-attribute
+    args: [/extra/b, {x: 1,  y:  [2,3]}]   # flow
+  - op: set-atribute
+    args: {paht: /extra/c, value: "{invntory.cpu}"}
+  - {op: add-trait, args: {name: custom_gpu-x}}
+"""
+
+DIFF = """\
+-  priorty: 5
++  priority: 5
+-    - "{inventory[memory][phyiscal_mb]}"   # the field
+-    # between
+-    - 4096
++      values:
++      - "{inventory[memory][physical_mb]}"   # the field
++      # between
++      - 4096
+-  - {op: "!is-emptty", args: ["{node.drivr}"]}
++  - {op: "!is-empty", args: {value: "{node.driver}"}}
+-      - "{inventory.system_vendor.manufacturer | uper}"
+-      -
++      value: "{inventory.system_vendor.manufacturer | upper}"
++      values:
+-    - /extra/a
+-    - a: 1
+-      b: |
+-        text
+-         more
++      path: /extra/a
++      value:
++        a: 1
++        b: |
++          text
++           more
+-    args: [/extra/b, {x: 1,  y:  [2,3]}]   # flow
+-  - op: set-atribute
+-    args: {paht: /extra/c, value: "{invntory.cpu}"}
+-  - {op: add-trait, args: {name: custom_gpu-x}}
++    args: {path: /extra/b, value: {x: 1,  y:  [2,3]}}   # flow
++  - op: set-attribute
++    args: {path: /extra/c, value: "{inventory.cpu}"}
++  - {op: add-trait, args: {name: CUSTOM_GPU_X}}
+"""
+
+SAME = ({'op': 'any-of', 'conditions': [
+            {'op': 'is-none', 'args': ['{node.name}']}]},
+        {'op': 'eq', 'args': [[1, 2]]}, {'op': 'eq', 'args': ['a', 'b']},
+        {'op': '! ne', 'args': [1, '{node.name}', 2]},
+        {'op': 'in-net', 'args': ['{inventory[bmc_address]}', '10.0.0.0/8']})
+
+
+def mended(text):
+    return file.mend_text('x', text, registry.installed())[0]
+
+
+class MendTestCase(files.FilesTestCase):
+
+    def mend(self, path):
+        return file.mend(path, registry.installed())
+
+    def test_only_what_is_mended_changes(self):
+        path = self.write('rules.yaml', BEFORE)
+        self.assertLess(0, len(self.mend(path)))
+        with open(path) as stream:
+            changed = ''.join(
+                line for line in difflib.unified_diff(
+                    BEFORE.splitlines(True), stream.readlines(), n=0)
+                if not line.startswith(('---', '+++', '@@')))
+        self.assertEqual(DIFF, changed)
+        self.assertEqual([], lint.lint([path], registry.installed()))
+
+    def test_a_second_time_nothing_is_written(self):
+        path = self.write('rules.yaml', BEFORE)
+        self.mend(path)
+        before = os.stat(path)
+        self.assertEqual([], self.mend(path))
+        after = os.stat(path)
+        self.assertEqual((before.st_ino, before.st_mtime_ns),
+                         (after.st_ino, after.st_mtime_ns))
+
+    def test_a_file_that_is_no_rules_stays(self):
+        for text in ('- {actions: [\n', '\x00', 'x: y\n', '- 5\n', ''):
+            path = self.write('rules.yaml', text)
+            self.assertEqual([], self.mend(path), text)
+
+    def test_the_mode_stays_and_nothing_is_left_behind(self):
+        path = self.write('rules.yaml', BEFORE)
+        os.chmod(path, 0o640)
+        self.mend(path)
+        self.assertEqual(0o640, stat.S_IMODE(os.stat(path).st_mode))
+        self.assertEqual(['rules.yaml'], os.listdir(self.directory))
+
+    def test_a_link_stays_one(self):
+        path = self.write('rules.yaml', BEFORE)
+        link = f'{path}.link'
+        os.symlink(path, link)
+        self.mend(link)
+        self.assertTrue(os.path.islink(link))
+        self.assertIn('priority', self.directory.joinpath(
+            'rules.yaml').read_text())
+
+    def test_ends_of_lines_and_tabs_of_json_stay(self):
+        text = BEFORE.replace('\n', '\r\n')
+        self.assertEqual(mended(BEFORE), mended(text).replace('\r\n', '\n'))
+        self.assertNotIn('\n', mended(text).replace('\r\n', ''))
+        self.assertEqual(
+            '[\n\t{"actions":\t[{"op": "log",\n\t\t"args":\t'
+            '{"msg": "\\u00e9"}}]}]',
+            mended('[\n\t{"actions":\t[{"op": "log",\n\t\t"args":\t'
+                   '["\\u00e9"]}]}]'))
+
+    def test_what_an_alias_shares_stays(self):
+        text = ('- actions:\n'
+                '  - {op: set-attribute, args: &a [/extra/a, "{x}"]}\n'
+                '  - {op: set-plugin-data, args: *a}\n'
+                '  - {op: log, args: [x]}\n')
+        self.assertEqual(text.replace('[x]', '{msg: x}'), mended(text))
+
+    def test_what_may_be_meant_otherwise_stays(self):
+        for action in ('{op: log, args: {msgg: x, msgs: y}}',
+                       '{op: log, args: [1, 2, 3]}',
+                       '{op: log, args: {msg: "{plugin_data[rot_disk]}"}}',
+                       '{op: log, args: {msg: "{inventory.disks[0].sz}"}}',
+                       '{op: set-attribute, args: {path: '
+                       '/driver_info/ipmi_usernam, value: x}}'):
+            text = (f'- conditions: [{{op: gx, args: {{values: [1, 2]}}}}]\n'
+                    f'  actions: [{action}]\n')
+            self.assertEqual(text, mended(text))
+
+    def test_names_of_choices_and_items(self):
+        self.assertEqual(
+            '- phase: early\n  actions:\n'
+            '  - op: log\n    args: {msg: "{item.path}"}\n'
+            '    loop: [{path: x}]\n',
+            mended('- phase: eraly\n  actions:\n'
+                   '  - op: log\n    args: {msg: "{item.paht}"}\n'
+                   '    loop: [{path: x}]\n'))
+
+    def test_the_old_language_stays(self):
+        text = '- actions: [{action: fail, mesage: x}]\n'
+        self.assertEqual(text, mended(text))
+
+
+STYLES = (
+    json.dumps, lambda rules: json.dumps(rules, indent=4),
+    lambda rules: yaml.safe_dump(rules, default_flow_style=False),
+    lambda rules: yaml.safe_dump(rules, default_flow_style=False, indent=6,
+                                 width=20),
+    lambda rules: yaml.safe_dump(rules, default_flow_style=True, width=30),
+    lambda rules: yaml.safe_dump(rules, default_flow_style=None),
+    lambda rules: yaml.safe_dump(rules, default_style='"', width=20),
+    lambda rules: yaml.safe_dump(rules, default_style='|'))
+
+VALUES = strategies.recursive(
+    strategies.none() | strategies.booleans() | strategies.integers()
+    | strategies.text('ab {}:-#\n\'"|é', max_size=12),
+    lambda inner: strategies.lists(inner, max_size=3)
+    | strategies.dictionaries(strategies.text('ab: ', max_size=4), inner,
+                              max_size=3), max_leaves=6)
+
+
+class MeaningTestCase(base.TestCase):
+
+    @hypothesis.settings(deadline=None, derandomize=True, max_examples=120,
+                         database=None)
+    @hypothesis.given(value=VALUES, style=strategies.sampled_from(STYLES),
+                      conditions=strategies.lists(
+                          strategies.sampled_from(SAME), max_size=3))
+    def test_a_rule_does_the_same_as_before(self, value, style, conditions):
+        text = style([{'conditions': conditions, 'actions': [
+            {'op': 'set-attribute', 'args': ['/extra/a', value]},
+            {'op': 'log', 'args': ['x', 'debug']}]}])
+        after = mended(text)
+        self.assertEqual(self.bound(text), self.bound(after))
+        written = document.parse('x', after).entries[0]
+        for operation in written['actions']:
+            self.assertIsInstance(operation['args'], dict, after)
+
+    def bound(self, text):
+        """What the ops of a file get."""
+        rule, = file_rule.rules(document.parse('x', text))
+        parsed = rule.parse(registry.installed())
+        return [[(each.op.name, each.inverted, each.arguments)
+                 for operation in operations for each in operation.all]
+                for operations in file_rule.operations(
+                    parsed, registry.installed())]

@@ -1,0 +1,174 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The schema of rules says what validation says."""
+
+import re
+
+import hypothesis
+import jsonschema
+
+from ironic_inspection_rules.authoring.schema import description
+from ironic_inspection_rules.authoring.schema import document
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import operation_check
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.rule_file import document as rule_document
+from ironic_inspection_rules.tests import guide
+from ironic_inspection_rules.tests import shared_data
+from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.authoring.schema import generated
+
+GOOD = {'actions': [{'op': 'log', 'args': {'msg': 'x'}}]}
+
+EXCEPTIONS = (
+    # What a regular expression is, and which fields it may hold.
+    'regular expression', 'there is no loop for',
+    # What a URL and a subnet are, beyond how they begin.
+    'must be an http or https URL', 'is not an IP subnet',
+    # What is between the braces of a field.
+    'cannot be read:', 'unknown filter', '^filter |: filter ',
+    # A path with a brace that is no field, or more than 32 parts, or that an
+    # item of the loop leaves without a name.
+    'does not name an attribute', 'more than 32 parts',
+    'does not exist or may not be changed',
+    # That the names of set-traits begin with its prefix.
+    'does not begin with the prefix',
+    # Text that reads as a number that is too small.
+    'must be greater than zero', 'must not be negative',
+    # Text no database takes, of characters no file can hold.
+    'U.D800',
+    # How deep and how large a rule may be.
+    'deeper|larger|longer than',
+)
+"""Why validation may refuse what the schema accepts.
+
+The documentation has the same list. Ops that only serve rules of
+ironic-inspector are one more.
+"""
+
+
+def validator(built_in=False):
+    schema = document.schema(registry.installed(), built_in)
+    jsonschema.Draft7Validator.check_schema(schema)
+    return jsonschema.Draft7Validator(schema)
+
+
+class AgreementTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.schema = validator()
+
+    @hypothesis.settings(deadline=None, derandomize=True, max_examples=200,
+                         database=None, suppress_health_check=list(
+                             hypothesis.HealthCheck))
+    @hypothesis.given(rule=generated.rules())
+    def test_it_accepts_what_the_api_accepts_and_no_more(self, rule):
+        self.assert_agreed(rule)
+
+    def test_each_field_may_be_what_the_api_accepts(self):
+        for name, values in generated.FIELDS_OF_RULES.items():
+            for value in values:
+                for op, args in (('log', {'msg': 'x'}),
+                                 ('add-trait', {'name': 'CUSTOM_A'})):
+                    rule = {'actions': [{'op': op, 'args': args}],
+                            name: value}
+                    self.assert_agreed(rule)
+                    self.assert_agreed({**rule, 'phase': 'early'})
+
+    def assert_agreed(self, rule):
+        """Check that schema and validation say the same of a rule."""
+        problems = [str(each) for each in validation.validate(
+            rule, registry.installed())]
+        accepted = self.schema.is_valid([rule])
+        if not problems:
+            self.assertTrue(accepted, [
+                each.message for each in self.schema.iter_errors([rule])])
+        elif accepted and 'inspector-' not in str(rule):
+            self.assertEqual([], [
+                problem for problem in problems
+                if not any(re.search(each, problem)
+                           for each in EXCEPTIONS)])
+
+
+class SchemaTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.schema = validator()
+
+    def messages(self, data):
+        return [error.message for error in self.schema.iter_errors(data)]
+
+    def test_public_rules_are_rules(self):
+        schema = validator(built_in=True)
+        for path in shared_data.directory().glob('rules-ironic/*'):
+            entries = list(rule_document.load(str(path)).entries)
+            self.assertEqual([], [
+                error.message for error in schema.iter_errors(entries)])
+
+    def test_a_file_is_a_list_one_rule_or_rules_by_name(self):
+        for data in ([], [GOOD], GOOD, {'rules': [GOOD], 'message': 'x'},
+                     {'a': GOOD, 'b': [GOOD, 5], 'c': {'d': GOOD}}):
+            self.assertEqual([], self.messages(data), data)
+        bad = {'actions': [{'op': 'lg'}]}
+        for data in ([bad], bad, {'rules': [bad]}, {'a': [bad]},
+                     {'a': {'b': bad}}, {}, 5, 'x', [5],
+                     {'rules': [{'action': 1}]}):
+            self.assertNotEqual([], self.messages(data), data)
+
+    def test_the_early_phase_has_fewer_actions_and_no_scope(self):
+        action = {'op': 'add-trait', 'args': {'name': 'CUSTOM_A'}}
+        self.assertEqual([], self.messages([{'actions': [action]}]))
+        self.assertNotEqual([], self.messages([{'actions': [action],
+                                                'phase': 'early'}]))
+        self.assertEqual([], self.messages([{**GOOD, 'phase': 'early'}]))
+        self.assertNotEqual([], self.messages([{**GOOD, 'phase': 'early',
+                                                'scope': 'a'}]))
+
+    def test_groups_are_nested_as_deep_as_the_api_has_it(self):
+        condition = {'op': 'is-none', 'args': {'value': 1}}
+        for depth in range(operation_check.DEEPEST_GROUP + 2):
+            self.assertEqual(depth <= operation_check.DEEPEST_GROUP,
+                             self.schema.is_valid([{
+                                 **GOOD, 'conditions': [condition]}]), depth)
+            condition = {'op': '!any-of', 'conditions': [condition]}
+
+    def test_built_in_rules_have_any_priority_and_name(self):
+        rule = {**GOOD, 'uuid': 'dell', 'priority': -5}
+        self.assertNotEqual([], self.messages([rule]))
+        self.assertTrue(validator(built_in=True).is_valid([rule]))
+
+    def test_each_word_is_described(self):
+        schema = self.schema.schema['definitions']
+        self.assertEqual(set(model.WRITABLE), description.RULE.keys())
+        for name in ('condition', 'action', 'earlyAction'):
+            ops = schema[name]['properties']['op']['anyOf'][:-1]
+            self.assertNotEqual([], ops)
+            for op in ops:
+                self.assertRegex(op['description'], '^[A-Z].*[a-z]', op)
+                self.assertNotIn('`', op['description'])
+        ops = registry.installed()
+        self.assertEqual(set(), {
+            argument.name for op in (*ops.conditions.values(),
+                                     *ops.actions.values())
+            if not op.name.startswith('inspector-')
+            for argument in op.signature.arguments}
+            - description.ARGUMENTS.keys())
+
+    def test_the_documentation_shows_what_only_validation_knows(self):
+        for page in guide.pages():
+            if page.endswith('cli/ironic-inspection-rules.rst'):
+                text = guide.Page(page).text
+                self.assertIn('yaml-language-server: $schema=', text)

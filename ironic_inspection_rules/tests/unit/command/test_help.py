@@ -1,0 +1,82 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Every command tells what it is for."""
+
+import argparse
+import configparser
+import importlib
+import os
+import pathlib
+import subprocess
+import sys
+import types
+
+import ironic_inspection_rules
+from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.command import test_shell
+from ironic_inspection_rules.tests.unit.osc import fakes
+
+_SETUP = pathlib.Path(ironic_inspection_rules.__file__).parents[1].joinpath(
+    'setup.cfg')
+
+
+def entry_points(group):
+    """The commands of a group, as module and attribute by name."""
+    if not _SETUP.exists():
+        return {}
+    setup = configparser.ConfigParser()
+    setup.read(_SETUP)
+    pairs = (line.split('=') for line
+             in setup['entry_points'][group].strip().splitlines())
+    return {name.strip(): place.strip() for name, place in pairs}
+
+
+class OpenStackHelpTestCase(base.TestCase):
+
+    def test_every_command_of_the_openstack_client_has_help(self):
+        found = {**entry_points('openstack.baremetal.v1')}
+        if not found:
+            self.skipTest('not a checkout: no setup.cfg')
+        app = fakes.App()
+        app.command_manager = types.SimpleNamespace()
+        for name, place in found.items():
+            module, _colon, attribute = place.partition(':')
+            command = getattr(importlib.import_module(module), attribute)
+            parser = command(app, None).get_parser(name)
+            self.assertIsInstance(parser, argparse.ArgumentParser)
+            self.assertIn('-h, --help', parser.format_help(), name)
+
+
+class HelpTestCase(test_shell.CallTestCase):
+
+    def test_every_command_on_files_has_help(self):
+        names = entry_points('ironic_inspection_rules.commands')
+        if not names:
+            self.skipTest('not a checkout: no setup.cfg')
+        for name in names:
+            code, output = self.call(name, '--help')
+            self.assertEqual(0, code, output)
+            self.assertIn('-h, --help', output)
+
+    def test_every_service_has_help(self):
+        for place in entry_points('console_scripts').values():
+            module, _colon, function = place.partition(':')
+            done = subprocess.run(
+                [sys.executable, '-c', 'import sys\n'
+                 f'from {module} import {function}\n'
+                 'sys.argv[1:] = ["--help"]\n'
+                 f'sys.exit({function}())'],
+                env={**os.environ, 'COLUMNS': '80'}, capture_output=True,
+                text=True)
+            self.assertEqual(0, done.returncode, done.stderr)
+            self.assertIn('--help', done.stdout)

@@ -1,0 +1,82 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""The command that asks about all machines."""
+
+import json
+import unittest
+
+from ironic_inspection_rules.tests import shared_data
+from ironic_inspection_rules.tests.unit.command import test_shell
+
+try:
+    from ironic_inspection_rules.proof import question
+except ImportError as exc:
+    raise unittest.SkipTest('needs z3-solver') from exc
+
+RULES = """
+- description: A
+  conditions: [{op: ge, args: ['{inventory.cpu.count}', 8]}]
+  actions: [{op: set-attribute, args: [/resource_class, a]}]
+- description: B
+  conditions: [{op: gt, args: ['{inventory.cpu.count}', 15]}]
+  actions: [{op: set-attribute, args: [/resource_class, b]}]
+"""
+
+
+class ProveTestCase(test_shell.CallTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.rules = self.write('rules.yaml', RULES)
+
+    def ask(self, *words):
+        code, output = self.call('prove', *words, '-f', 'json')
+        return code, json.loads(output)['answers']
+
+    def test_yes_is_2_and_test_reads_its_witness(self):
+        folder = self.directory / 'found'
+        code, answers = self.ask(self.rules, '--ask', 'conflict',
+                                 '--witness', str(folder))
+        self.assertEqual(2, code)
+        self.assertEqual([(['A', 'B'], 'yes')], [
+            (each['rules'], each['verdict']) for each in answers])
+        code, output = self.call('test', self.rules, '--inventory',
+                                 answers[0]['witness'], '-f', 'json')
+        self.assertEqual(0, code)
+        self.assertIn('"B"', output)
+
+    def test_only_no_is_0(self):
+        code, answers = self.ask(self.rules, '--ask', 'dead')
+        self.assertEqual(0, code)
+        self.assertEqual(['no', 'no'], [each['verdict'] for each in answers])
+
+    def test_sets_are_compared(self):
+        same = self.write('same.yaml', RULES.replace('gt', 'ge').replace(
+            '15', '16'))
+        self.assertEqual(0, self.ask(self.rules, '--equivalent', same)[0])
+        other = self.write('other.yaml', RULES.replace('15', '16'))
+        self.assertEqual(2, self.ask(self.rules, '--equivalent', other)[0])
+
+    def test_a_wrong_question_is_1(self):
+        self.assertEqual(1, self.call('prove', self.rules, '--ask', 'x')[0])
+
+    def test_real_rule_sets_are_understood(self):
+        rules = unknown = 0
+        for path in sorted(shared_data.directory().joinpath(
+                'rules-ironic').iterdir()):
+            _code, answers = self.ask(str(path), '--ask',
+                                      'dead,shadowed,conflict')
+            rules += len({tuple(each['rules']) for each in answers})
+            unknown += len({tuple(each['rules']) for each in answers
+                            if each['verdict'] == question.UNKNOWN})
+        self.assertLessEqual(unknown, rules / 10)

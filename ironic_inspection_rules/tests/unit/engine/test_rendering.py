@@ -1,0 +1,31 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A value that is another one where a field is missing."""
+
+from ironic_inspection_rules.engine import rendering
+from ironic_inspection_rules.engine import template
+from ironic_inspection_rules.tests.unit import base
+
+
+class RenderingTestCase(base.TestCase):
+
+    def test_missing_fields_are_equal_by_their_text(self):
+        self.assertEqual(rendering.Missing('a'), rendering.Missing('a'))
+        self.assertNotEqual(rendering.Missing('a'), rendering.Missing('b'))
+        self.assertNotEqual(rendering.Missing('a'), 'a')
+
+    def test_only_what_is_missing_is_another_value(self):
+        value = rendering.OrElse(template.compile_value('{node.a}'), 'x')
+        for node, rendered in (({}, 'x'), ({'a': None}, None),
+                               ({'a': 0}, 0)):
+            self.assertEqual(rendered, value.render({'node': node}))

@@ -1,0 +1,54 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""A trace tells what a rule did, and of a sensitive one its UUID."""
+
+from ironic_inspection_rules.engine import journal
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.tests.unit import base
+
+CHANGE = journal.Change('node', 'add', '/extra/a', 1)
+
+
+class RuleTraceTestCase(base.TestCase):
+
+    def trace(self, **fields):
+        return trace.RuleTrace(model.Rule(
+            uuid='u', description='d', actions=(), **fields), True, (),
+            (trace.ActionTrace('a', (CHANGE,)),
+             trace.ActionTrace('b', reverted=True),
+             trace.ActionTrace('c', when=(trace.AskedTrace('eq', 0, 2),),
+                               ran=False)))
+
+    def test_the_summary_names_what_ran(self):
+        self.assertEqual({'uuid': 'u', 'description': 'd', 'actions': ['a']},
+                         self.trace().summary())
+
+    def test_a_sensitive_rule_is_its_uuid(self):
+        shown = self.trace(sensitive=True)
+        self.assertEqual({'uuid': 'u'}, shown.summary())
+        self.assertEqual({'uuid': 'u', 'matched': True}, shown.as_audit())
+
+    def test_an_audit_tells_all_changes(self):
+        self.assertEqual([CHANGE.as_dict()],
+                         self.trace(mode=model.AUDIT).as_audit()['changes'])
+
+    def test_only_audit_rules_have_an_error_of_their_own(self):
+        self.assertNotIn('error', self.trace().as_dict())
+        self.assertIn('error', self.trace(mode=model.AUDIT).as_dict())
+
+    def test_conditions_of_actions_are_told_where_there_are_any(self):
+        first, _second, third = self.trace().as_dict()['actions']
+        self.assertNotIn('when', first)
+        self.assertEqual((False, 2), (third['ran'],
+                                      third['when'][0]['false']))

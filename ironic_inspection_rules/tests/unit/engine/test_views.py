@@ -1,0 +1,60 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Two views of the data, one of them masked, change together."""
+
+from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine import views
+from ironic_inspection_rules.tests.unit import base
+
+
+class ViewsTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.data = {'a': {'password': 'top', 'list': [1]}}
+        self.views = views.Views({'node': self.data},
+                                 lambda root, value: masking.mask(value))
+
+    def test_secrets_are_hidden_in_one_of_them(self):
+        self.assertEqual('top', self.views.open['node']['a']['password'])
+        self.assertEqual(masking.MASK,
+                         self.views.masked['node']['a']['password'])
+
+    def test_what_is_written_is_in_both_however_they_were_looked_at(self):
+        for looked_first in (True, False):
+            both = views.Views({'node': self.data},
+                               lambda root, value: masking.mask(value))
+            if looked_first:
+                self.assertEqual([1], both.masked['node']['a']['list'])
+            both.assign('node', ('a', 'b'), 2)
+            both.append('node', ('a', 'list'), 3)
+            both.remove('node', ('a', 'password'))
+            for view in (both.open, both.masked):
+                self.assertEqual({'a': {'list': [1, 3], 'b': 2}},
+                                 view['node'])
+        self.assertEqual({'password': 'top', 'list': [1]}, self.data['a'])
+
+    def test_a_secret_that_is_written_is_masked(self):
+        self.views.masked['node']
+        self.views.assign('node', ('a', 'password'), 'new')
+        self.views.append('node', ('a', 'secret'), 'x')
+        shown = self.views.masked['node']['a']
+        self.assertEqual((masking.MASK, masking.MASK),
+                         (shown['password'], shown['secret']))
+        self.assertEqual('new', self.views.open['node']['a']['password'])
+
+    def test_what_was_read_stays_as_it_was(self):
+        read = self.views.open['node']['a']
+        self.views.release(read)
+        self.views.assign('node', ('a', 'list'), [])
+        self.assertEqual([1], read['list'])

@@ -1,0 +1,122 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import yaml
+
+from ironic_inspection_rules.authoring.conversion import stock_rule
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.inspection import stock_trial
+from ironic_inspection_rules.machine import machine_file
+from ironic_inspection_rules.patches import name
+from ironic_inspection_rules.tests import shared_data
+from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.inspection import stock_rules
+
+UUID = '0a1b2c3d-0000-4000-8000-000000000001'
+OPS = registry.installed()
+RELEASE = int(name.release().split('.')[0])
+
+
+def _files(name):
+    return sorted((shared_data.directory() / name).iterdir())
+
+
+class BothEnginesTestCase(base.IronicTestCase):
+    """Tests with Ironic's own engine, of the release that is installed."""
+
+    def convert(self, rule):
+        return stock_rule.convert(rule, OPS, RELEASE)
+
+    def differences(self, rule, converted, machines):
+        """Return how often a rule does something else, in words."""
+        ours = converted.rule and validation.parse(
+            {**converted.rule, 'uuid': UUID}, OPS)
+        pair = stock_trial.Pair('rule', {'uuid': UUID, **rule}, ours)
+        return [f'{each.machine}: {each.what}' for machine in machines
+                for each in stock_trial.compare(stock_rules.CONTEXT, machine,
+                                                [pair])]
+
+    def test_most_idioms_do_the_same_and_the_others_are_announced(self):
+        machines = [stock_rules.machine(number, inventory)
+                    for number, inventory
+                    in enumerate(stock_rules.INVENTORIES)]
+        same = []
+        for idiom, rule in stock_rules.IDIOMS.items():
+            converted = self.convert(rule)
+            differ = self.differences(rule, converted, machines)
+            if not differ:
+                same.append(idiom)
+            elif not converted.lost and not converted.hints:
+                self.fail(f'{idiom}: nobody said that {differ[0]}')
+        self.assertGreaterEqual(len(stock_rules.IDIOMS), 45)
+        self.assertGreaterEqual(
+            len(same), len(stock_rules.IDIOMS) - 5,
+            set(stock_rules.IDIOMS) - set(same))
+
+    def test_no_difference_is_silent(self):
+        generator = stock_rules.Generator(20)
+        machines = [generator.machine(number) for number in range(8)]
+        converted_whole = 0
+        for number in range(200):
+            rule = generator.rule(number)
+            converted = self.convert(rule)
+            if converted.lost or converted.hints:
+                continue
+            converted_whole += 1
+            self.assertEqual(
+                [], self.differences(rule, converted, machines),
+                f'{rule} became {converted.rule}')
+        self.assertGreater(converted_whole, 50)
+
+    def test_the_rules_of_others_do_the_same(self):
+        machines = []
+        for path in _files('inventories'):
+            read = machine_file.load(str(path))
+            machines.append(stock_rules.machine(
+                len(machines), read.inventory, read.plugin_data))
+        for path in _files('rules-ironic'):
+            for rule in yaml.safe_load(path.read_text()):
+                rule.pop('uuid', None)
+                converted = self.convert(rule)
+                differ = self.differences(rule, converted, machines)
+                self.assertTrue(
+                    not differ or converted.lost or converted.hints,
+                    f'{rule} became {converted.rule}: {differ[:1]}')
+
+    def test_a_difference_is_seen(self):
+        rule = {'conditions': [], 'actions': [stock_rules.HIT]}
+        converted = self.convert(rule)
+        converted.rule['actions'][0]['args']['value'] = 'no'
+        machine = stock_rules.machine(1, {})
+        self.assertEqual(
+            ['machine 1: node /extra/hit: stock Ironic "yes", here "no"'],
+            self.differences(rule, converted, [machine]))
+        self.assertEqual({}, machine.node.extra)
+        converted.rule['actions'] = [{'op': 'fail', 'args': {'msg': 'x'}}]
+        self.assertIn('here: a rule fails it',
+                      self.differences(rule, converted, [machine])[0])
+
+    def test_rules_are_tried_alone_and_together(self):
+        def pair(value):
+            rule = {'uuid': UUID, 'conditions': [], 'actions': [{
+                'op': 'set-attribute',
+                'args': {'path': '/extra/a', 'value': value}}]}
+            return stock_trial.Pair(value, rule, validation.parse(rule, OPS))
+
+        one, other = pair('1'), pair('2')
+        self.assertEqual(
+            ['all together'],
+            [each.rule for each in stock_trial.compare(
+                stock_rules.CONTEXT, stock_rules.machine(1, {}),
+                [one, stock_trial.Pair('other', other.stock, one.ours)])
+             if each.rule != 'other'])

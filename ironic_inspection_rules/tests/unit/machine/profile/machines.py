@@ -1,0 +1,116 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Machines to make profiles of, and what rules tell of others."""
+
+import contextlib
+import pathlib
+import unittest
+
+import yaml
+
+from ironic_inspection_rules.engine import compiler
+from ironic_inspection_rules.engine import evaluation
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.machine import machine_file
+from ironic_inspection_rules.machine.profile import rules
+from ironic_inspection_rules.machine.profile import tolerance
+from ironic_inspection_rules.rule_file import builtin
+from ironic_inspection_rules.tests import shared_data
+from ironic_inspection_rules.tests.unit.rule_file import files
+
+SAMPLE = (pathlib.Path(__file__).parents[5] / 'tools' / 'samples'
+          / 'inventory-virtual-machine.json')
+
+SSD = {'rotational': False, 'size': 480103981056, 'vendor': 'ATA',
+       'model': "SSD {a} 'b' \\c"}
+HDD = {'rotational': True, 'size': 4000787030016, 'vendor': None,
+       'model': 'ST4000'}
+PORT = {'vendor': '0x8086', 'product': '0x1572', 'speed_mbps': 10000}
+
+SERVER = machine_file.Machine('server', {
+    'cpu': {'model_name': 'Xeon {6230}', 'count': 80, 'socket_count': 2,
+            'architecture': 'x86_64', 'flags': ['vmx'], 'frequency': '2100'},
+    'memory': {'physical_mb': 196608, 'total': 201000000000},
+    'disks': [
+        *({**SSD, 'name': f'/dev/sd{letter}', 'serial': f's{letter}',
+           'wwn': f'0x{letter}', 'hctl': '0:0:0:0', 'by_path': letter}
+          for letter in 'abcd'),
+        *({**HDD, 'name': f'/dev/sd{letter}', 'serial': f's{letter}'}
+          for letter in 'ef')],
+    'interfaces': [
+        {**PORT, 'name': 'eno1', 'mac_address': '52:54:00:00:00:01',
+         'ipv4_address': '192.0.2.1', 'pci_address': '0000:18:00.0'},
+        {**PORT, 'name': 'eno2', 'mac_address': '52:54:00:00:00:02',
+         'speed_mbps': None}],
+    'system_vendor': {'manufacturer': 'Dell Inc.', 'serial_number': 'X1',
+                      'product_name': 'PowerEdge R740',
+                      'firmware': {'vendor': 'Dell', 'version': '2.4.8'}},
+}, {'pci_devices': [
+    {'vendor_id': '8086', 'product_id': '1572', 'class': '020000',
+     'bus': '0000:18:00.0'},
+    {'vendor_id': '8086', 'product_id': '1572', 'class': '020000',
+     'bus': '0000:18:00.1'},
+    {'vendor_id': '10de', 'product_id': '1eb8', 'class': '030200',
+     'bus': '0000:3b:00.0'}]})
+
+REDFISH = machine_file.Machine('redfish', {
+    'cpu': {'count': 32, 'architecture': 'x86_64', 'model_name': None},
+    'memory': {'physical_mb': 65536},
+    'disks': [{'name': 'd', 'size': 960197124096, 'serial': 'x'}],
+    'interfaces': [{'mac_address': '52:54:00:00:00:09', 'name': 'n'}],
+    'pci_devices': [{'vendor_id': '0x8086', 'product_id': '0x1572',
+                     'class': '0x020000'}],
+    'system_vendor': {'manufacturer': '', 'product_name': 'R7'}}, {})
+
+
+def samples():
+    found = [SERVER, REDFISH, machine_file.load(str(SAMPLE))]
+    with contextlib.suppress(unittest.SkipTest):
+        found += [machine_file.load(str(path)) for path in sorted(
+            (shared_data.directory() / 'inventories').iterdir())]
+    return found
+
+
+class ProfileTestCase(files.FilesTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.ops = registry.installed()
+
+    def write_rules(self, *machines, tolerated=(), on_mismatch=rules.FAIL):
+        written = rules.Profile(
+            'Good one {x}', on_mismatch, tolerance.parse(tolerated)
+        ).rules(machines)
+        return yaml.safe_load(yaml.safe_dump(written))
+
+    def plans(self, *machines, **options):
+        return {'main': [
+            compiler.compile_rule(builtin.parse(each, self.ops), self.ops)
+            for each in self.write_rules(*machines, **options)]}
+
+    def evaluate(self, plans, each):
+        return evaluation.evaluate(plans, working_copy.Facts(
+            each.inventory, each.plugin_data, {'traits': []}))
+
+    def differences(self, plans, each):
+        error = self.evaluate(plans, each).error
+        if error is None:
+            return []
+        self.assertIn('not like Good one {x}: ', str(error))
+        return str(error).partition('not like Good one {x}: ')[2].split('; ')
+
+    def components(self, plans, each):
+        return {text.partition(':')[0]
+                for text in self.differences(plans, each)}

@@ -1,0 +1,38 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Files of machines."""
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.machine import machine_file
+from ironic_inspection_rules.tests.unit.rule_file import files
+
+
+class MachineFileTestCase(files.FilesTestCase):
+
+    def test_it_may_say_what_was_stored_before(self):
+        before = {'inventory': {'cpu': {}}, 'plugin_data': {'a': 1}}
+        for more in ({}, {'plugin_data': {'b': 2}}, {'c': 3}):
+            read = machine_file.load(self.write('machine.json', {
+                'inventory': files.INVENTORY, **more, 'previous': before}))
+            self.assertEqual(
+                (before, more.get('plugin_data', more)),
+                (read.previous, read.plugin_data))
+
+    def test_it_need_not(self):
+        read = machine_file.load(self.write('machine.json', files.INVENTORY))
+        self.assertIsNone(read.previous)
+
+    def test_what_was_stored_is_a_mapping(self):
+        path = self.write('machine.json', {
+            'inventory': files.INVENTORY, 'previous': [1]})
+        self.assertRaises(exceptions.InvalidDocument, machine_file.load, path)

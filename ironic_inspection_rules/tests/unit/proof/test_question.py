@@ -1,0 +1,357 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Answers about all machines agree with those of every kind of machine."""
+
+import itertools
+import os
+import random
+import unittest
+
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.rule_set import repository
+from ironic_inspection_rules.tests.unit import base
+
+try:
+    from ironic_inspection_rules.proof import question
+    from ironic_inspection_rules.proof import witness
+except ImportError as exc:
+    raise unittest.SkipTest('needs z3-solver') from exc
+
+COUNT = int(os.environ.get('IR_PROVE', 3))
+MACHINES = 300 if COUNT < 50 else 10_000
+SECONDS = 300.0
+
+COUNTS = (8, 16)
+VENDORS = ('Dell Inc.', 'HPE')
+SIZES = (100, 200)
+GONE = object()
+
+
+def machines():
+    """Return machines of each kind that generated rules can tell, or some."""
+    everywhere = list(_machines())
+    return random.Random(0).sample(everywhere, min(MACHINES, len(everywhere)))
+
+
+def _machines():
+    usual = witness.sample()
+    counts = sorted({each + more for each in COUNTS for more in (-1, 0, 1)})
+    vendors = (*VENDORS, 'dell inc.', 'other', '', None, GONE)
+    disks = [[{'size': size} for size in sizes] for number in range(3)
+             for sizes in itertools.combinations((99, 100, 150, 200),
+                                                 number)]
+    for count, vendor, each, tag, traits in itertools.product(
+            [*counts, None, GONE], vendors, [*disks, GONE],
+            ('x', 'y', GONE), ([], ['CUSTOM_T'])):
+        inventory = {
+            'cpu': {} if count is GONE else {'count': count},
+            'system_vendor': {} if vendor is GONE else {
+                'manufacturer': vendor}}
+        if each is not GONE:
+            inventory['disks'] = each
+        extra = {} if tag is GONE else {'tag': tag}
+        yield witness.Witness(inventory, {}, {**usual['node'],
+                                              'extra': extra,
+                                              'traits': traits}, ())
+
+
+def condition(chance):
+    """Return a condition of a few kinds."""
+    kind = chance.randrange(6)
+    invert = chance.choice(('', '', '!'))
+    if kind in (0, 1):
+        op = chance.choice(('lt', 'le', 'gt', 'ge', 'eq', 'ne'))
+        return {'op': invert + op, 'args': [
+            '{inventory.cpu.count}', chance.choice(COUNTS)]}
+    field = '{inventory.system_vendor.manufacturer}'
+    if kind == 2:
+        return {'op': invert + 'contains', 'args': [
+            field, chance.choice(('(?i)^dell', '^HPE$', 'l Inc'))]}
+    if kind == 3:
+        return {'op': invert + chance.choice(('is-empty', 'exists')),
+                'args': [field]}
+    if kind == 4:
+        return {'op': invert + chance.choice(('lt', 'ge')),
+                'args': ['{item.size}', chance.choice(SIZES)],
+                'loop': '{inventory.disks}',
+                'multiple': chance.choice(('any', 'all', 'first', 'last'))}
+    return {'op': invert + 'eq', 'args': ['{node.extra.tag}',
+                                          chance.choice('xy')]}
+
+
+def action(chance):
+    """Return an action whose effect the machines show."""
+    kind = chance.randrange(7)
+    if kind < 3:
+        return {'op': 'set-attribute', 'args': [
+            '/resource_class', chance.choice(('a', 'b'))]}
+    if kind == 3:
+        return {'op': chance.choice(('add-trait', 'remove-trait')),
+                'args': ['CUSTOM_T']}
+    if kind == 4:
+        return {'op': 'set-attribute', 'args': ['/extra/tag',
+                                                chance.choice('xy')]}
+    if kind == 5:
+        return {'op': 'set-capability', 'args': ['c', chance.choice('12')]}
+    return {'op': 'fail', 'args': ['no']}
+
+
+def rules_of(chance, number):
+    """Return rules as they run."""
+    made = []
+    for index in range(number):
+        conditions = [condition(chance)
+                      for _each in range(chance.randrange(4))]
+        if len(conditions) > 2:
+            conditions = [conditions[0], {
+                'op': chance.choice(('any-of', 'all-of', 'none-of')),
+                'conditions': conditions[1:]}]
+        made.append({
+            'uuid': f'00000000-0000-4000-8000-00000000000{index}',
+            'description': f'rule {index}',
+            'priority': chance.choice((0, 0, 1)),
+            'phase': chance.choice(('preprocess', 'main', 'main')),
+            'mode': chance.choice(('enforce',) * 5 + ('audit',)),
+            'conditions': conditions, 'actions': [
+                action(chance) for _each in range(chance.choice((1, 2)))]})
+    return made
+
+
+class QuestionTestCase(base.TestCase):
+
+    def parse(self, entries):
+        ops = registry.installed()
+        rules = repository.order(validation.parse(each, ops)
+                                 for each in entries)
+        return [rule for phase in model.PHASES for rule in rules
+                if rule.phase == phase]
+
+    def ask(self, rules, *questions):
+        return {(each.question, *(rule.description for rule in each.rules)):
+                each for each in question.Proof(
+                    rules, SECONDS).answers(questions)}
+
+    def one(self, asked, *entries):
+        """Ask one question of rules, and return the verdicts."""
+        rules = self.parse([{
+            'uuid': f'00000000-0000-4000-8000-00000000000{index}',
+            'description': str(index), **each}
+            for index, each in enumerate(entries)])
+        return {tuple(rule.description for rule in each.rules): each.verdict
+                for each in question.Proof(rules, SECONDS).answers([asked])}
+
+    def test_answers_are_those_of_every_kind_of_machine(self):
+        everywhere = machines()
+        unknown = asked = 0
+        for seed in range(COUNT):
+            chance = random.Random(seed)
+            rules = self.parse(rules_of(chance, chance.choice((3, 4, 5))))
+            met = _Met(rules, everywhere)
+            for key, answer in self.ask(
+                    rules, 'dead', 'shadowed', 'conflict', 'order',
+                    'gap:/resource_class').items():
+                asked += 1
+                if answer.verdict == question.UNKNOWN:
+                    unknown += 1
+                    continue
+                if answer.question in ('conflict', 'order', 'gap'):
+                    self.assertEqual(answer.verdict == question.YES,
+                                     answer.witness is not None, (seed, key))
+                # What the engine has not shown itself is attacked.
+                denied = question.YES if answer.question in (
+                    'dead', 'shadowed') else question.NO
+                if answer.verdict == denied:
+                    self.assertEqual(met.truth(answer),
+                                     denied == question.YES,
+                                     (seed, key, answer))
+        self.assertLessEqual(unknown, asked / 10)
+
+    def test_sets_are_equivalent_where_no_machine_tells_them_apart(self):
+        everywhere = machines()
+        engine = witness.Engine()
+        for seed in range(COUNT):
+            chance = random.Random(1000 + seed)
+            entries = rules_of(chance, 3)
+            others = [dict(each) for each in entries]
+            changed = chance.choice(others)
+            changed['conditions'] = list(reversed(changed['conditions']))
+            if chance.random() < .5:
+                changed['conditions'] = changed['conditions'][:1]
+            one, other = self.parse(entries), self.parse(others)
+            answer = question.Proof(one, SECONDS, other).equivalent()
+            differs = any(engine.outcome(one, each)
+                          != engine.outcome(other, each)
+                          for each in everywhere)
+            if differs:
+                self.assertIn(answer.verdict, ('unknown', 'yes'),
+                              (seed, answer))
+
+    def test_a_rule_that_another_one_prevents_is_dead(self):
+        self.assertEqual({('1',): 'yes'}, self.one(
+            'dead',
+            {'actions': [{'op': 'fail', 'args': ['no']}]},
+            {'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}]}))
+
+    def test_groups_hold_where_enough_of_them_do(self):
+        few, many = ({'op': op, 'args': ['{inventory.cpu.count}', 8]}
+                     for op in ('le', 'ge'))
+        self.assertEqual({('0',): 'no', ('1',): 'no', ('2',): 'yes'},
+                         self.one('dead', *({'conditions': [
+                             {'op': 'eq', 'args': [
+                                 '{inventory.cpu.count}', 8]},
+                             {'op': op, 'conditions': [few, many]}],
+                             'actions': [{'op': 'add-trait',
+                                          'args': ['CUSTOM_T']}]}
+                             for op in ('any-of', 'all-of', 'none-of'))))
+
+    def test_versions_have_an_order_of_their_own(self):
+        field = '{inventory.system_vendor.firmware.version}'
+        self.assertEqual({('0',): 'yes', ('1',): 'no'}, self.one(
+            'dead', *({'conditions': [
+                {'op': 'version-lt', 'args': [field, one]},
+                {'op': 'version-gt', 'args': [field, other]}],
+                'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}]}
+                for one, other in (('2.9', '2.10'), ('2.10', '2.9')))))
+
+    def test_subnets_are_apart_or_not(self):
+        field = '{inventory.bmc_address}'
+        self.assertEqual({('0',): 'yes', ('1',): 'no'}, self.one(
+            'dead', *({'conditions': [
+                {'op': 'in-net', 'args': [field, '10.0.0.0/8']},
+                {'op': 'in-net', 'args': [field, other]}],
+                'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}]}
+                for other in ('192.168.0.0/16', '10.1.0.0/16'))))
+
+    def test_filters_are_followed(self):
+        field = '{inventory.system_vendor.manufacturer | lower}'
+        self.assertEqual({('0',): 'no', ('1',): 'yes'}, self.one(
+            'dead',
+            *({'conditions': [{'op': 'eq', 'args': args}],
+               'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}]}
+              for args in ([field, 'dell'], [
+                  '{inventory.cpu.count | tier([[0, "s"], [9, "m"]])}',
+                  'l']))))
+
+    def test_lists_may_be_as_long_as_they_like(self):
+        loop = {'loop': '{inventory.disks}'}
+        self.assertEqual({('0',): 'yes'}, self.one('dead', {
+            'conditions': [
+                {'op': 'gt', 'args': ['{item.size}', 5], **loop},
+                {'op': 'lt', 'args': ['{item.size}', 5], **loop,
+                 'multiple': 'all'}],
+            'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}]}))
+        self.assertEqual({('0',): 'unknown'}, self.one('dead', {
+            'conditions': [{'op': 'gt', 'args': [
+                '{inventory.disks | length}', 20]}],
+            'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}]}))
+
+    def test_what_has_no_translation_is_unknown_with_the_reason(self):
+        rules = self.parse([{
+            'uuid': '00000000-0000-4000-8000-000000000000',
+            'description': 'sorted', 'conditions': [{'op': 'eq', 'args': [
+                '{inventory.cpu.flags | sort | first}', 'zzz']}],
+            'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}]}])
+        answer, = self.ask(rules, 'dead').values()
+        self.assertEqual(question.UNKNOWN, answer.verdict)
+        self.assertIn('filter sort', answer.reason)
+
+    def test_a_witness_is_a_whole_inventory(self):
+        rules = self.parse([{
+            'uuid': '00000000-0000-4000-8000-000000000000',
+            'description': 'one', 'conditions': [{'op': 'ge', 'args': [
+                '{inventory.cpu.count}', 8]}],
+            'actions': [{'op': 'set-attribute',
+                         'args': ['/resource_class', 'a']}]}])
+        answer, = self.ask(rules, 'gap:/resource_class').values()
+        self.assertEqual(question.YES, answer.verdict)
+        usual = witness.sample()['inventory']
+        found = answer.witness.inventory
+        self.assertLess(found['cpu'].pop('count'), 8)
+        self.assertEqual({**usual, 'cpu': {
+            name: each for name, each in usual['cpu'].items()
+            if name != 'count'}}, found)
+
+
+class _Met:
+    """What rules do to machines of every kind."""
+
+    def __init__(self, rules, everywhere):
+        self.rules = [rule for rule in rules if rule.mode != model.OFF]
+        self.everywhere = everywhere
+        self.engine = witness.Engine()
+
+    def truth(self, answer):
+        found = getattr(self, answer.question.partition(':')[0])
+        return found(*answer.rules)
+
+    def matching(self, rule):
+        return [each for each in self.everywhere if witness.matched(
+            self.engine.evaluate(self.rules, each), rule)]
+
+    def dead(self, rule):
+        return not self.matching(rule)
+
+    def differ(self, one, other):
+        return any(self.engine.outcome(one, each)
+                   != self.engine.outcome(other, each)
+                   for each in self.everywhere)
+
+    def shadowed(self, rule):
+        return not self.differ(self.rules, [
+            each for each in self.rules if each is not rule])
+
+    def order(self, one, other):
+        before = self.rules[:self.rules.index(one)]
+        return self.differ([*before, one, other], [*before, other, one])
+
+    def conflict(self, one, other):
+        first, second = self.rules.index(one), self.rules.index(other)
+        for each in self.everywhere:
+            done = [self.engine.evaluate(self.rules[:number + 1], each)
+                    for number in (first, second)]
+            if all(witness.matched(*pair) for pair in zip(
+                    done, (one, other), strict=True)) and any(
+                    here != there for here, there in self.places(
+                        one, other, *done)):
+                return True
+        return False
+
+    def places(self, one, other, first, second):
+        """Yield what is at each place that both rules write."""
+        both = {self.place(each) for each in one.actions} & {
+            self.place(each) for each in other.actions} - {None}
+        for place in both:
+            yield tuple(self.at(place, witness.state(each.facts))
+                        for each in (first, second))
+
+    @staticmethod
+    def place(action):
+        return {'set-attribute': action['args'][0], 'fail': None,
+                'set-capability': 'capabilities'}.get(action['op'], 'trait')
+
+    @staticmethod
+    def at(place, state):
+        node = state['node']
+        return {'trait': node['traits'],
+                'capabilities': node['properties'].get('capabilities'),
+                '/resource_class': node.get('resource_class'),
+                '/extra/tag': node['extra'].get('tag')}[place]
+
+    def gap(self):
+        for each in self.everywhere:
+            done = self.engine.evaluate(self.rules, each)
+            if done.error is None and not done.facts.node['resource_class']:
+                return True
+        return False

@@ -1,0 +1,136 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Machines that wait for their turn to be powered on."""
+
+import contextlib
+import datetime
+import types
+
+import fixtures
+from ironic.common import states
+from oslo_utils import timeutils
+
+from ironic_inspection_rules.db import node_reservation
+from ironic_inspection_rules.patches import power
+from ironic_inspection_rules.queue import database_queue
+from ironic_inspection_rules.queue import delivery
+from ironic_inspection_rules.queue import power_on
+from ironic_inspection_rules.queue import processor
+from ironic_inspection_rules.queue import request as queue_request
+from ironic_inspection_rules.queue import state
+from ironic_inspection_rules.tests.unit.inspection import base
+from ironic_inspection_rules.tests.unit.queue import base as queue_base
+
+
+class PowerOnTestCase(base.GlueTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.node = self.task.node
+        self.set_node(provision_state=states.INSPECTING)
+        self.queue = database_queue.DatabaseQueue(
+            queue_base.LEASE, node_reservation.stop_clock)
+        self.turns = []
+        self.paced = power_on.PacedQueue(self.queue, self.turn)
+        self.powered = []
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.patches.power.power_on',
+            lambda task: self.powered.append(task.node.uuid)))
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.common.driver_factory.build_driver_for_task',
+            lambda task: types.SimpleNamespace()))
+
+    @contextlib.contextmanager
+    def turn(self):
+        self.turns.append(self.queue.is_any_starting())
+        yield
+
+    def set_node(self, **fields):
+        node = self.stored_node()
+        for name, value in fields.items():
+            setattr(node, name, value)
+        node.save()
+
+    def put(self):
+        put = self.queue.put(self.node.uuid, queue_request.POWER_ON)
+        self.set_node(provision_state=states.INSPECTWAIT)
+        return put
+
+    def deliver(self):
+        return delivery.Deliverer(
+            self.queue, processor.RequestProcessor(self.queue, 900), 3, 1.0,
+            lambda seconds: True).deliver(self.paced.get('w1'))
+
+    def test_the_conductor_is_done_at_once(self):
+        self.config(enabled=True, reboot_throttle=1.0,
+                    group='inspection_queue')
+        self.config(
+            group='coordination',
+            backend_url=f'file://{self.useFixture(fixtures.TempDir()).path}')
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.drivers.modules.inspector.interface.Common.'
+            '_power_on_or_reboot', power.POWER_ON.find()))
+        power_on.install()
+
+        power.POWER_ON.find()(None, self.task)
+
+        waiting = self.queue.find_open(self.node.uuid)
+        self.assertEqual((queue_request.POWER_ON, state.STARTING),
+                         (waiting.event, waiting.state))
+        self.assertEqual([], self.powered)
+
+    def test_no_turn_is_taken_for_nobody(self):
+        self.assertIsNone(self.paced.get('w1'))
+        self.assertEqual([], self.turns)
+
+    def test_a_machine_is_powered_on_in_its_turn(self):
+        put = self.put()
+        self.assertIsNone(self.queue.get('w1'))
+
+        self.assertIs(delivery.Outcome.FINISHED, self.deliver())
+
+        self.assertEqual(([True], [self.node.uuid]),
+                         (self.turns, self.powered))
+        self.assertEqual(state.FINISHED, self.queue.find(put.uuid).state)
+        self.assertIsNone(self.stored_node().reservation)
+
+    def test_its_timeout_counts_from_then_on(self):
+        self.put()
+        self.assertIsNone(self.stored_node().inspection_started_at)
+
+        self.deliver()
+
+        started = timeutils.normalize_time(
+            self.stored_node().inspection_started_at)
+        self.assertLess(abs(timeutils.utcnow() - started),
+                        datetime.timedelta(seconds=60))
+
+    def test_a_machine_that_is_on_already_need_not_wait(self):
+        waiting = self.put()
+
+        posted = self.queue.put(self.node.uuid, queue_request.CONTINUE,
+                                {'cpu': 1})
+
+        self.assertEqual(state.ERROR, self.queue.find(waiting.uuid).state)
+        self.assertEqual(waiting.inspection_began_at,
+                         posted.inspection_began_at)
+        self.assertIsNotNone(posted.inspection_began_at)
+        self.assertIsNone(self.paced.get('w1'))
+
+    def test_an_aborted_inspection_is_not_begun(self):
+        self.put()
+        self.set_node(provision_state=states.INSPECTFAIL)
+
+        self.assertIs(delivery.Outcome.FAILED, self.deliver())
+
+        self.assertEqual([], self.powered)

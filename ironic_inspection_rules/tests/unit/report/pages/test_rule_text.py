@@ -1,0 +1,63 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rules as their authors wrote them."""
+
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.report.pages import rule_text
+from ironic_inspection_rules.tests.unit import base
+
+CONDITION = {'op': 'eq', 'args': ['{node.name}', 'geheim']}
+
+
+def make(**fields):
+    return model.Rule(uuid='r1', actions=(), **fields)
+
+
+def password(arguments):
+    return rule_text.operation(make(), {'op': 'set-attribute',
+                                        'args': arguments})
+
+
+class RuleTextTestCase(base.TestCase):
+
+    def test_a_head_has_what_is_not_as_always(self):
+        self.assertEqual(['uuid: r1'], rule_text.head(make()))
+        self.assertEqual(
+            ['description: a', 'priority: 5', 'mode: audit'],
+            rule_text.head(make(description='a', priority=5, mode='audit')))
+
+    def test_an_operation_is_an_item(self):
+        self.assertEqual(
+            ['- op: add-trait', "  args: ['{item}']", '  loop: [A, B]'],
+            rule_text.operation(make(), {
+                'op': 'add-trait', 'args': ['{item}'],
+                'loop': ['A', 'B']}))
+
+    def test_arguments_are_without_the_name(self):
+        self.assertEqual("args: ['{node.name}', geheim]",
+                         rule_text.arguments(make(), CONDITION))
+
+    def test_a_sensitive_rule_shows_no_arguments(self):
+        rule = make(sensitive=True)
+        self.assertEqual("args: '******'",
+                         rule_text.arguments(rule, CONDITION))
+
+    def test_secrets_are_hidden_in_any_form(self):
+        path = '/driver_info/redfish_password'
+        for arguments in ([path, 'geheim'], {'path': path,
+                                             'value': 'geheim'}):
+            self.assertEqual(['- op: set-attribute', "  args: '******'"],
+                             password(arguments))
+        self.assertEqual(
+            f"  args: [{path}, '{{inventory.bmc}}']",
+            password([path, '{inventory.bmc}'])[1])

@@ -1,0 +1,128 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Built-in rules: those an operator keeps in a YAML file."""
+
+import textwrap
+
+import fixtures
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.rule_file import builtin
+from ironic_inspection_rules.tests.unit import base
+
+UUID = '12ab7a3e-7a4b-4b0e-8b0e-6d3c5f0f9a11'
+
+
+class LoadTestCase(base.TestCase):
+
+    def load(self, text):
+        directory = self.useFixture(fixtures.TempDir())
+        self.path = directory.join('rules.yaml')
+        with open(self.path, 'w', encoding='utf-8') as stream:
+            stream.write(textwrap.dedent(text))
+        return builtin.load(self.path, registry.installed())
+
+    def refused(self, text):
+        error = self.assertRaises(exceptions.InvalidBuiltInRules,
+                                  self.load, text)
+        self.assertIn(self.path, str(error))
+        return str(error)
+
+    def test_rules_keep_the_order_of_the_file(self):
+        rules = self.load("""
+            - description: second to run
+              actions: [{op: fail, args: [no]}]
+            - description: first to run
+              priority: 5
+              actions: [{op: fail, args: [no]}]
+        """)
+
+        self.assertEqual(['second to run', 'first to run'],
+                         [rule.description for rule in rules])
+        self.assertTrue(all(rule.built_in for rule in rules))
+
+    def test_any_integer_is_a_priority(self):
+        low, high = self.load("""
+            - {priority: -7, actions: [{op: fail, args: [no]}]}
+            - {priority: 123456, actions: [{op: fail, args: [no]}]}
+        """)
+
+        self.assertEqual((-7, 123456), (low.priority, high.priority))
+
+    def test_rules_of_ironic_inspector_are_read_too(self):
+        rule, = self.load("""
+            - conditions: [{op: eq, field: memory_mb, value: 1}]
+              actions: [{action: fail, message: no}]
+        """)
+
+        self.assertTrue(rule.built_in)
+        self.assertEqual('inspector-eq', rule.conditions[0]['op'])
+
+    def test_a_uuid_is_taken_as_it_is(self):
+        rule, = self.load(f"""
+            - {{uuid: {UUID}, actions: [{{op: fail, args: [no]}}]}}
+        """)
+
+        self.assertEqual(UUID, rule.uuid)
+
+    def test_a_plain_name_gives_the_same_uuid_whatever_else_changes(self):
+        before, = self.load("""
+            - {uuid: dell-setup, actions: [{op: fail, args: [no]}]}
+        """)
+        _other, after = self.load("""
+            - {uuid: other, actions: [{op: fail, args: [no]}]}
+            - {uuid: dell-setup, priority: 3, actions: [{op: log, args: [a]}]}
+        """)
+
+        self.assertEqual(before.uuid, after.uuid)
+
+    def test_a_rule_without_uuid_keeps_one_while_it_is_the_same(self):
+        rule = '- {actions: [{op: fail, args: [no]}]}\n'
+        moved = '- {actions: [{op: log, args: [a]}]}\n' + rule
+
+        self.assertEqual(self.load(rule)[0].uuid, self.load(moved)[1].uuid)
+
+    def test_an_empty_file_has_no_rules(self):
+        self.assertEqual((), self.load(''))
+
+    def test_every_problem_of_a_rule_is_told_with_the_rule(self):
+        message = self.refused("""
+            - actions: [{op: fail, args: [no]}]
+            - description: typo
+              phase: later
+              actions: [{op: fial, args: [no]}]
+        """)
+
+        self.assertIn('#2 (typo)', message)
+        self.assertIn('/phase', message)
+        self.assertIn('did you mean "fail"?', message)
+
+    def test_two_rules_may_not_share_a_uuid(self):
+        message = self.refused("""
+            - {uuid: same, actions: [{op: fail, args: [no]}]}
+            - {uuid: same, actions: [{op: log, args: [a]}]}
+        """)
+
+        self.assertIn('#2 (same)', message)
+
+    def test_what_is_no_list_of_rules_is_refused(self):
+        for text in ('a: mapping', '- plain text', '{unclosed', '"text"'):
+            self.refused(text)
+
+    def test_a_file_that_cannot_be_read_is_named(self):
+        error = self.assertRaises(
+            exceptions.InvalidBuiltInRules, builtin.load, '/nowhere/at.all',
+            registry.installed())
+
+        self.assertIn('/nowhere/at.all', str(error))

@@ -1,0 +1,147 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rules as people keep them."""
+
+import textwrap
+
+import fixtures
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.rule_file import document
+from ironic_inspection_rules.tests.unit import base
+
+
+class LoadTestCase(base.TestCase):
+
+    def load(self, text):
+        path = self.useFixture(fixtures.TempDir()).join('rules')
+        with open(path, 'w', encoding='utf-8') as stream:
+            stream.write(textwrap.dedent(text))
+        return document.load(path)
+
+    def refused(self, text):
+        return str(self.assertRaises(exceptions.InvalidDocument,
+                                     self.load, text))
+
+    def test_a_list_of_rules_and_a_single_rule_are_read(self):
+        self.assertEqual(({'a': 1}, {'b': [2]}),
+                         self.load('[{"a": 1}, {"b": [2]}]').entries)
+        self.assertEqual(({'a': 1},), self.load('a: 1').entries)
+        self.assertEqual((), self.load('').entries)
+
+    def test_rules_among_variables_are_found(self):
+        self.assertEqual(
+            ({'actions': [1]}, {'actions': [2]}, {'actions': [3]}),
+            self.load("""
+                rule_a: {actions: [1]}
+                size: 5
+                rules:
+                  - "{{ rule_a }}"
+                  - actions: [2]
+                  - actions: [3]
+            """).entries)
+
+    def test_a_machine_is_refused_as_one(self):
+        for text in ('inventory: {cpu: {}}', 'interfaces: []',
+                     '{"inventory": {}, "plugin_data": {}}'):
+            self.assertIn('inventory of a machine', self.refused(text))
+        self.assertEqual(({'actions': [1]},), self.load(
+            'inventory: [{actions: [1]}]').entries)
+
+    def test_what_json_lacks_is_refused_with_its_line(self):
+        for text in ('.inf', '-.Inf', '.nan', '1.0e+999', '!!binary aGk='):
+            self.assertIn('line 2, column 3: JSON has no value such as '
+                          f'{text}', self.refused(f'- 1\n- {text}'))
+
+    def test_a_machine_has_finite_numbers(self):
+        for number in ('NaN', '-Infinity', '1e999'):
+            error = self.assertRaises(
+                exceptions.InvalidDocument, document.load_mapping, 'm.json',
+                f'{{"inventory": {{"size": {number}}}}}')
+            self.assertEqual(
+                f'm.json: JSON has no value such as {number}', str(error))
+
+    def test_what_is_nested_too_deeply_is_refused(self):
+        for deep in ('[' * 100_000, '{"a":' * 100_000, '- ' * 5000,
+                     '[' * 101 + ']' * 101):
+            self.assertIn('nested too deeply', self.refused(deep))
+        self.load('[' * 99 + ']' * 99)
+
+    def test_aliases_that_stand_for_too_much_are_refused(self):
+        lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x, x]']
+        for number in range(1, 9):
+            items = ', '.join([f'*a{number - 1}'] * 10)
+            lines.append(f'a{number}: &a{number} [{items}]')
+
+        self.assertIn('aliases', self.refused('\n'.join(lines)))
+
+    def test_aliases_that_make_it_deep_are_refused(self):
+        lines = ['- &a0 []', *(f'- &a{number} [*a{number - 1}]'
+                               for number in range(1, 200))]
+
+        self.assertIn('nested too deeply', self.refused('\n'.join(lines)))
+        self.assertIn('nested too deeply', self.refused('- &a [*a]'))
+
+    def test_aliases_stand_for_what_they_name(self):
+        self.assertEqual(
+            ({'a': [1], 'b': [[1], [1]]},),
+            self.load('a: &a [1]\nb: [*a, *a]').entries)
+        self.assertIn('undefined alias', self.refused('a: *a'))
+
+    def test_several_yaml_documents_are_one_list(self):
+        self.assertEqual(({'a': 1}, {'b': 2}),
+                         self.load('a: 1\n---\n- b: 2\n').entries)
+
+    def test_json_may_be_indented_with_tabs(self):
+        self.assertEqual(({'a': ['x\ty']},),
+                         self.load('{\n\t"a": [\n\t\t"x\\ty"]}').entries)
+
+    def test_dates_stay_text(self):
+        self.assertEqual(({'a': '2026-01-01'},),
+                         self.load('a: 2026-01-01').entries)
+
+    def test_anchors_and_merges_work(self):
+        self.assertEqual(
+            ({'x': {'op': 'log', 'args': [1]}, 'y': {'op': 'log',
+                                                     'args': [2]}},),
+            self.load("""
+                x: &x {op: log, args: [1]}
+                y: {<<: *x, args: [2]}
+            """).entries)
+
+    def test_the_place_of_each_value_is_known(self):
+        loaded = self.load('- a: 1\n- b:\n  - c/d: 2\n')
+
+        self.assertEqual((1, 3), loaded.place(0))
+        self.assertEqual((3, 10), loaded.place(1, '/b/0/c~1d'))
+
+    def test_the_place_of_what_is_absent_is_that_around_it(self):
+        loaded = self.load('- a: 1\n- b: [2]\n')
+
+        self.assertEqual(loaded.place(1, '/b'), loaded.place(1, '/b/7/c'))
+        self.assertEqual(loaded.place(0), loaded.place(0, '/nothing'))
+
+    def test_errors_say_where(self):
+        self.assertIn('line 2', self.refused('- a: 1\n- {b: 2}}'))
+        self.assertIn('line 3, column 1: key "a" is there twice',
+                      self.refused('a: 1\nb: 2\na: 3\n'))
+        self.assertIn('keys must be text', self.refused('1: a'))
+
+    def test_what_contains_itself_is_refused(self):
+        self.refused('&a [*a]')
+
+    def test_a_file_that_is_not_there_is_named(self):
+        error = self.assertRaises(exceptions.InvalidDocument,
+                                  document.load, '/nowhere/at.all')
+
+        self.assertIn('/nowhere/at.all', str(error))

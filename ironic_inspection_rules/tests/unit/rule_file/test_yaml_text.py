@@ -1,0 +1,30 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""YAML as people like to read it."""
+
+import yaml
+
+from ironic_inspection_rules.rule_file import yaml_text
+from ironic_inspection_rules.tests.unit import base
+
+
+class DumpTestCase(base.TestCase):
+
+    def test_what_is_in_two_places_is_written_twice(self):
+        shared = {'ä': [1, 2]}
+        for dumper in (yaml_text.Dumper, yaml_text.FastDumper):
+            text = yaml_text.dump({'b': shared, 'a': [shared]}, Dumper=dumper)
+            self.assertEqual('b:\n  ä:\n  - 1\n  - 2\n'
+                             'a:\n- ä:\n  - 1\n  - 2\n', text)
+            self.assertEqual({'b': shared, 'a': [shared]},
+                             yaml.safe_load(text))

@@ -1,0 +1,156 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What becomes of rules when a rule set takes the place of another."""
+
+import hypothesis
+from hypothesis import strategies as st
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.rule_set import replacement
+from ironic_inspection_rules.tests.unit import base
+
+
+def make(uuid=None, description=None, priority=0, **others):
+    return {'uuid': uuid, 'description': description, 'priority': priority,
+            **others}
+
+
+class MatchTestCase(base.TestCase):
+
+    def match(self, wanted, present):
+        return [found and (found[0]['uuid'], found[1])
+                for found in replacement.match(wanted, present)]
+
+    def test_by_uuid_whatever_the_description(self):
+        self.assertEqual([('a', 'uuid')], self.match(
+            [make('a', 'new')], [make('a', 'old'), make('b', 'new')]))
+
+    def test_by_a_description_that_is_unique_on_both_sides(self):
+        self.assertEqual(
+            [('b', 'description'), None],
+            self.match([make(None, 'x'), make(None, 'y')],
+                       [make('a', 'z'), make('b', 'x')]))
+
+    def test_uuids_first_whatever_the_order(self):
+        renamed, new = make('a', 'new'), make(None, 'old')
+
+        self.assertEqual([('a', 'uuid'), None],
+                         self.match([renamed, new], [make('a', 'old')]))
+        self.assertEqual([None, ('a', 'uuid')],
+                         self.match([new, renamed], [make('a', 'old')]))
+
+    def test_a_description_that_a_uuid_leaves_to_one_rule(self):
+        self.assertEqual(
+            [('b', 'description'), ('a', 'uuid')],
+            self.match([make(None, 'x'), make('a', 'y')],
+                       [make('a', 'x'), make('b', 'x')]))
+
+    def test_else_it_is_a_new_one(self):
+        for wanted, present in (
+                ([make(None, 'x')], [make('a', 'x'), make('b', 'x')]),
+                ([make(None, 'x'), make(None, 'x')], [make('a', 'x')]),
+                ([make(None, '')], [make('a', '')]),
+                ([make(None, None)], [make('a', None)]),
+                ([make('b', 'x')], [make('a', 'x')]),
+                ([5], [make('a', 'x')])):
+            self.assertEqual([None] * len(wanted),
+                             self.match(wanted, present))
+
+    def test_one_rule_twice_is_refused(self):
+        present = [make('a', 'x')]
+
+        for wanted in ([make('a'), make('a')],
+                       [make('b'), make('b')]):
+            self.assertRaises(exceptions.Invalid, replacement.match, wanted,
+                              present)
+
+
+class DecideTestCase(base.TestCase):
+
+    def decide(self, wanted, present, positions=None):
+        present = [make(**rule) if isinstance(rule, dict) else make(rule)
+                   for rule in present]
+        wanted = [make(**rule) if isinstance(rule, dict) else make(rule)
+                  for rule in wanted]
+        if positions is None:
+            positions = {rule['uuid']: float(number)
+                         for number, rule in enumerate(present)}
+        present = [{**rule, 'position': positions[rule['uuid']]}
+                   for rule in present]
+        return replacement.decide(
+            wanted, replacement.match(wanted, present), present)
+
+    def outcomes(self, *args):
+        return [((step.after or step.before)['uuid'], step.outcome)
+                for step in self.decide(*args)]
+
+    def test_each_rule_has_its_outcome(self):
+        self.assertEqual(
+            [('a', 'unchanged'), ('b', 'updated'), ('d', 'created'),
+             ('c', 'deleted')],
+            self.outcomes(['a', {'uuid': 'b', 'priority': 2}, 'd'],
+                          ['a', 'b', 'c']))
+
+    def test_values_of_another_type_are_a_change(self):
+        self.assertEqual(
+            [('a', 'updated'), ('b', 'updated')],
+            self.outcomes(
+                [{'uuid': 'a', 'actions': [{'args': {'value': True}}]},
+                 {'uuid': 'b', 'actions': [{'args': {'value': 1.0}}]}],
+                [{'uuid': 'a', 'actions': [{'args': {'value': 1}}]},
+                 {'uuid': 'b', 'actions': [{'args': {'value': 1}}]}]))
+
+    def test_only_what_leaves_its_place_is_moved(self):
+        self.assertEqual(
+            [('d', 'moved'), ('a', 'unchanged'), ('b', 'unchanged'),
+             ('c', 'unchanged')],
+            self.outcomes('dabc', 'abcd'))
+
+    def test_order_counts_among_rules_that_run_beside_each_other(self):
+        late = {'uuid': 'a', 'priority': 1}
+        early = {'uuid': 'e', 'phase': 'early'}
+
+        self.assertEqual(
+            [('b', 'unchanged'), ('a', 'unchanged'), ('e', 'unchanged'),
+             ('c', 'unchanged')],
+            self.outcomes(['b', late, early, 'c'], [early, late, 'b', 'c']))
+        self.assertEqual(
+            [('c', 'moved'), ('b', 'unchanged'), ('a', 'unchanged')],
+            self.outcomes(['c', 'b', late], [late, 'b', 'c']))
+
+    def test_a_new_rule_between_moves_no_other(self):
+        steps = self.decide('axb', 'ab', {'a': 1.0, 'b': 2.0})
+
+        self.assertEqual(['unchanged', 'created', 'unchanged'],
+                         [step.outcome for step in steps])
+        self.assertEqual(1.5, steps[1].position)
+
+    def test_where_there_is_no_room_all_get_new_places(self):
+        steps = self.decide('axb', 'ab', {'a': 1.0, 'b': 1.0 + 2 ** -52})
+
+        self.assertEqual([None, 2.0, 3.0],
+                         [step.position for step in steps])
+
+    @hypothesis.given(st.lists(st.sampled_from('abcdefgh'), unique=True),
+                      st.lists(st.sampled_from('abcdefgh'), unique=True))
+    def test_rules_end_up_in_the_order_wanted(self, wanted, present):
+        positions = {uuid: float(number)
+                     for number, uuid in enumerate(present)}
+
+        for step in self.decide(wanted, present, positions):
+            if step.after is None:
+                del positions[step.before['uuid']]
+            elif step.position is not None:
+                positions[step.after['uuid']] = step.position
+
+        self.assertEqual(wanted, sorted(positions, key=positions.get))

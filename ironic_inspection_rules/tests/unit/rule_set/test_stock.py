@@ -1,0 +1,36 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rules of stock Ironic."""
+
+from ironic_inspection_rules.rule_set import stock
+from ironic_inspection_rules.tests.unit import base
+
+
+class LoadTestCase(base.TestCase):
+
+    def load(self, text):
+        return stock.load(self.create_tempfiles([('rules', text)])[0])
+
+    def test_a_rule_without_uuid_has_one_by_its_content(self):
+        one, two, named = self.load(
+            '[{"priority": 1}, {"priority": 2}, {"uuid": "a"}]')
+
+        self.assertNotEqual(one['uuid'], two['uuid'])
+        self.assertEqual('a', named['uuid'])
+        again, = self.load('[{"priority": 1}]')
+        self.assertEqual(one['uuid'], again['uuid'])
+
+    def test_what_is_no_list_of_rules_is_refused(self):
+        for text in ('a: 1', '[1]', '{', '', '[{"priority": "a"}]'):
+            self.assertRaises(ValueError, self.load, text)
+        self.assertRaises(ValueError, stock.load, '/nowhere/rules.yaml')

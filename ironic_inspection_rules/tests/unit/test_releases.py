@@ -1,0 +1,98 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""One list of Ironics, and a package that leaves the installed one alone."""
+
+import configparser
+import importlib.resources
+import pathlib
+import re
+
+from packaging import requirements
+import yaml
+
+import ironic_inspection_rules
+from ironic_inspection_rules import releases
+from ironic_inspection_rules.tests.unit import base
+
+ROOT = pathlib.Path(ironic_inspection_rules.__file__).parents[1]
+OLDER = releases.TRIED[:-1]
+
+
+def read(name):
+    path = ROOT / name
+    if not path.exists():
+        raise base.TestCase.skipException(f'There is no {name} here')
+    return path.read_text()
+
+
+def required(text):
+    """Requirements by name, of lines as those of requirements.txt."""
+    lines = [line.partition('#')[0].strip() for line in text.splitlines()]
+    found = map(requirements.Requirement, filter(None, lines))
+    return {each.name: each.specifier for each in found}
+
+
+class ReleasesTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.tox = configparser.ConfigParser(interpolation=None)
+        self.tox.read_string(read('tox.ini'))
+
+    def test_tox_installs_each_and_no_other(self):
+        pinned = set()
+        for section in self.tox.sections():
+            pinned.update(re.findall(r'\bironic==(\S+)',
+                                     self.tox[section].get('deps', '')))
+        self.assertEqual({*OLDER}, pinned)
+        self.assertIn(f'ironic>={releases.NEWEST},<{releases.NEWEST + 1}\n',
+                      self.tox['testenv']['deps'] + '\n')
+
+    def test_tox_runs_something_on_each(self):
+        for label in self.tox['tox']['labels'].split('\n'):
+            found = set(re.findall(r'\d+\.\d+\.\d+', label))
+            self.assertIn(found, [set(), {*OLDER}], label)
+
+    def test_documents_name_them(self):
+        between = f'Ironic {releases.OLDEST} to {releases.NEWEST}'
+        for name in ('README.rst', 'doc/source/install/index.rst'):
+            self.assertIn(between, ' '.join(read(name).split()), name)
+        rows = re.findall(r'^   \* - (\d+\.\S+)$', read(
+            'doc/source/contributor/testing.rst'), re.MULTILINE)
+        self.assertEqual([*releases.TRIED], rows)
+
+    def test_what_tools_have_made_is_of_them(self):
+        for name in ('inventory_fields.yaml', 'node_fields.yaml'):
+            made_from = yaml.safe_load(importlib.resources.files(
+                'ironic_inspection_rules.machine').joinpath(name).read_text()
+            )['made_from']
+            self.assertEqual(
+                [f'ironic-{release}' for release in releases.TRIED],
+                [each for each in made_from
+                 if re.fullmatch(r'ironic-[\d.]+', each)], name)
+
+
+class RequirementsTestCase(base.TestCase):
+
+    def test_ironic_is_none(self):
+        self.assertNotIn('ironic', required(read('requirements.txt')))
+
+    def test_with_the_extra_the_installed_ironic_stays(self):
+        setup = configparser.ConfigParser(interpolation=None)
+        setup.read_string(read('setup.cfg'))
+        specifier = required(setup['extras']['ironic'])['ironic']
+
+        for release in (*releases.TRIED, '40.0.0', '45.1.2'):
+            self.assertIn(release, specifier)
+        self.assertNotIn(f'{releases.OLDEST - 1}.9.0', specifier)

@@ -1,0 +1,116 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+import json
+
+from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.trial.fleet import summary
+
+RULES = [{'uuid': 'one', 'description': 'Tag', 'phase': 'main',
+          'priority': 0, 'mode': 'enforce'},
+         {'uuid': 'two', 'description': 'Refuse', 'phase': 'main',
+          'priority': 0, 'mode': 'enforce'}]
+TAGGED = {'object': 'traits', 'op': 'add', 'path': '/CUSTOM_A',
+          'value': 'CUSTOM_A'}
+
+
+def entry(number, **fields):
+    return {'uuid': f'uuid-{number}', 'name': f'name-{number}',
+            'result': 'ok', 'error': None, 'matched': ['one'],
+            'changes': [], **fields}
+
+
+class SummaryTestCase(base.TestCase):
+
+    def sum_up(self, *entries, compared=False, node=None):
+        made = summary.Summary(RULES, compared)
+        for each in entries:
+            made.add(each, node or {})
+        self.made = made
+        return json.loads(json.dumps(made.as_dict()))
+
+    def rule(self, shown, uuid):
+        return next(rule for rule in shown['rules'] if rule['uuid'] == uuid)
+
+    def test_results_are_counted(self):
+        shown = self.sum_up(
+            entry(1), entry(2, result='failed', error='no'),
+            entry(3, result='error', error='nothing is known', matched=[]))
+        self.assertEqual((3, 2, 1, 1), tuple(
+            shown[name] for name in ('machines', 'tried', 'ok', 'failed')))
+        self.assertEqual([{'uuid': 'uuid-3', 'name': 'name-3',
+                           'error': 'nothing is known'}],
+                         shown['not_tried'])
+        self.assertEqual([], shown['unmatched'])
+
+    def test_rules_are_counted(self):
+        shown = self.sum_up(
+            entry(1, matched=['one', 'two'], result='failed', error='no',
+                  failed_by={'rule': 'two', 'op': 'fail', 'kind': 'fail'}),
+            entry(2, result='failed', error='oh', failed_by={
+                'rule': 'two', 'op': 'eq', 'kind': 'error'}),
+            entry(3, audit=[{'uuid': 'three'}]))
+        self.assertEqual((3, 0, 0), tuple(
+            self.rule(shown, 'one')[name]
+            for name in ('matched', 'failed', 'errors')))
+        self.assertEqual(('Refuse', 1, 1, 1), tuple(
+            self.rule(shown, 'two')[name]
+            for name in ('description', 'matched', 'failed', 'errors')))
+        self.assertEqual(1, self.rule(shown, 'three')['audited'])
+        self.assertEqual(1, self.made.errors)
+
+    def test_what_is_gained_and_lost_is_counted(self):
+        shown = self.sum_up(
+            entry(1, changes=[TAGGED]), entry(2, changes=[
+                TAGGED, {'object': 'node', 'op': 'replace',
+                         'path': '/resource_class', 'value': 'gpu'}]),
+            node={'resource_class': 'baremetal'})
+        self.assertEqual({'gained': {'CUSTOM_A': 2}, 'lost': {}},
+                         shown['traits'])
+        self.assertEqual({'gained': {'gpu': 1}, 'lost': {'baremetal': 1}},
+                         shown['resource_classes'])
+        self.assertEqual({'gained': {}, 'lost': {}}, shown['capabilities'])
+
+    def test_instances_that_were_invalid_before_are_not_at_risk(self):
+        shown = self.sum_up(
+            entry(1, validates=False, validates_before=True),
+            entry(2, validates=False, validates_before=False),
+            entry(3, validates=True, validates_before=True), entry(4))
+        self.assertEqual([{'uuid': 'uuid-1', 'name': 'name-1'}],
+                         shown['invalid_instances'])
+
+    def test_compared_an_instance_is_at_risk_by_the_difference(self):
+        shown = self.sum_up(
+            entry(1, validates=False, validates_before=True, differs=False),
+            entry(2, validates=False, validates_before=True, differs=True,
+                  in_force={'validates': False}),
+            entry(3, validates=False, validates_before=True, differs=True,
+                  in_force={'validates': True}), compared=True)
+        self.assertEqual(['uuid-3'], [
+            node['uuid'] for node in shown['invalid_instances']])
+
+    def test_machines_that_no_rule_matched_are_named(self):
+        shown = self.sum_up(entry(1), entry(2, matched=[]))
+        self.assertEqual([{'uuid': 'uuid-2', 'name': 'name-2'}],
+                         shown['unmatched'])
+
+    def test_compared_only_machines_that_differ_are_grouped(self):
+        shown = self.sum_up(
+            entry(1, differs=False),
+            entry(2, differs=True, changes=[TAGGED]),
+            entry(3, differs=True, changes=[TAGGED]), compared=True)
+        self.assertEqual(2, shown['differ'])
+        self.assertEqual([['uuid-2', 'uuid-3']],
+                         [group['nodes'] for group in shown['groups']])
+
+    def test_machines_that_stay_as_they_are_are_no_group(self):
+        self.assertEqual([], self.sum_up(entry(1))['groups'])

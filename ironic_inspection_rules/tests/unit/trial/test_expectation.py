@@ -1,0 +1,70 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What is expected of machines, whole and in parts."""
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.tests.unit.rule_file import files
+from ironic_inspection_rules.trial import expectation
+from ironic_inspection_rules.trial import machine_test
+
+RULE = """
+- description: A
+  sensitive: %s
+  actions:
+  - {op: add-trait, args: [CUSTOM_B]}
+  - {op: add-trait, args: [CUSTOM_A]}
+"""
+
+
+class PartTestCase(files.FilesTestCase):
+
+    def test_parts_hold_or_do_not(self):
+        for part, value, holds in (
+                ({'has': ['a']}, ['a', 'b'], True),
+                ({'has': ['a', 'c']}, ['a', 'b'], False),
+                ({'has': ['a']}, 'a', False),
+                ({'contains': 'b'}, 'abc', True),
+                ({'matches': 'b'}, 'abc', False),
+                ({'matches': 'a.c'}, 'abc', True),
+                ({'matches': 'a.c', 'contains': 'd'}, 'abc', False),
+                ({'contains': 'b'}, None, False)):
+            self.assertIs(holds, expectation._holds(part, value), part)
+
+    def test_what_is_no_part_is_refused(self):
+        for part in ('{}', '{has: a}', '{matches: "("}', '{like: a}',
+                     '{contains: [a]}'):
+            path = self.write('e.yaml', f'm.json: {{error: {part}}}')
+            self.assertRaises(exceptions.InvalidDocument, expectation.load,
+                              path)
+
+
+class ActualTestCase(files.FilesTestCase):
+
+    def actual(self, sensitive):
+        ops = registry.installed()
+        rules = machine_test.load_rules(
+            [self.write('rules.yaml', RULE % sensitive)], ops)
+        return expectation.actual(machine_test.run(
+            self.write('m.json', files.INVENTORY),
+            machine_test.compile_rules(rules, ops),
+            machine_test.load_node(None)))[1]
+
+    def test_traits_are_in_order(self):
+        self.assertEqual(['CUSTOM_A', 'CUSTOM_B'],
+                         self.actual('false')['traits'])
+
+    def test_traits_of_sensitive_rules_are_not_told(self):
+        found = self.actual('true')
+        self.assertNotIn('traits', found)
+        self.assertNotIn('CUSTOM', str(found))

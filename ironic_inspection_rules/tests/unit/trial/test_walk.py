@@ -1,0 +1,88 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Work on many files is spread over processes and comes back in order."""
+
+import functools
+import os
+import signal
+
+from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.trial import walk
+
+
+def _with_process(number, paths):
+    return [(number, path, os.getpid()) for path in paths]
+
+
+def _prepare(number):
+    return functools.partial(_with_process, number)
+
+
+def _prepare_failing():
+    return _fail
+
+
+def _fail(paths):
+    raise ValueError(paths[0])
+
+
+def _ignores_interrupts(_paths):
+    return signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+
+
+def _prepare_asking():
+    return _ignores_interrupts
+
+
+class InChunksTestCase(base.TestCase):
+
+    def do(self, count, jobs):
+        paths = [str(number) for number in range(count)]
+        found = list(walk.in_chunks(
+            paths, functools.partial(_prepare, 5), jobs))
+        self.assertEqual(paths, [path for _count, results in found
+                                 for _number, path, _pid in results])
+        self.assertEqual(count, sum(each for each, _results in found))
+        self.assertEqual({5} if count else set(), {
+            number for _count, results in found
+            for number, _path, _pid in results})
+        return {pid for _count, results in found
+                for _number, _path, pid in results}
+
+    def test_one_process_does_all_of_it_itself(self):
+        self.assertEqual({os.getpid()}, self.do(60, jobs=1))
+
+    def test_few_files_are_not_worth_a_process(self):
+        self.assertEqual({os.getpid()}, self.do(3, jobs=2))
+
+    def test_many_files_go_to_processes(self):
+        self.assertNotIn(os.getpid(), self.do(400, jobs=2))
+
+    def test_no_files_are_no_work(self):
+        self.assertEqual(set(), self.do(0, jobs=2))
+
+    def test_an_error_reaches_the_caller(self):
+        paths = [str(number) for number in range(200)]
+        self.assertRaisesRegex(ValueError, '0', list, walk.in_chunks(
+            paths, _prepare_failing, 2))
+
+    def test_an_interrupt_is_for_the_first_process(self):
+        # What is started in the background may ignore interrupts.
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(
+            signal.SIGINT, signal.default_int_handler))
+        self.assertEqual({True}, {
+            result for _count, result in walk.in_chunks(
+                ['x'] * 200, _prepare_asking, 2)})
+        self.assertEqual([False], [
+            result for _count, result in walk.in_chunks(
+                ['x'], _prepare_asking, 2)])

@@ -1,0 +1,189 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What trials are expected to give, for tests of rules.
+
+A file has one mapping for each inventory, by its path from the directory of
+the file. What a mapping does not mention is not compared::
+
+    machines/r640.json:
+      result: ok
+      matched: [Set IPMI credentials]
+      changes:
+        - {object: node, op: add, path: /extra/rack, value: b7}
+
+In the place of a value there may be a part of it: ``{has: [...]}`` for a list
+that has these items and perhaps others, ``{matches: REGEX}`` for all of a
+text, ``{contains: REGEX}`` for some of it::
+
+    machines/old.json:
+      error: {contains: too old}
+      traits: {has: [CUSTOM_RACK_B7]}
+"""
+
+import difflib
+import math
+import os
+import re
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.rule_file import document
+from ironic_inspection_rules.rule_file import yaml_text
+from ironic_inspection_rules.trial import machine_test
+
+Expectation = dict[str, typing.Any]
+
+KEYS = ('result', 'error', 'matched', 'traits', 'changes')
+
+_PARTS = {'has': list, 'matches': str, 'contains': str}
+
+
+def load(path: str) -> dict[str, Expectation]:
+    """Read expectations, by the path of the inventory.
+
+    :raises: :class:`.exceptions.InvalidDocument` where there are none.
+    """
+    expected = document.load_mapping(path)
+    for name, each in expected.items():
+        unknown = set(each) - set(KEYS) if isinstance(each, dict) else {''}
+        if unknown:
+            raise exceptions.InvalidDocument(
+                path, _('what is expected of %(name)s must be a mapping with '
+                        '%(keys)s') % {'name': name,
+                                       'keys': ', '.join(KEYS)})
+        for key, value in each.items():
+            if isinstance(value, dict):
+                _check_part(path, f'{name}, {key}', value)
+    return expected
+
+
+def _check_part(path: str, name: str, part: Expectation) -> None:
+    wrong = [key for key, value in part.items()
+             if key not in _PARTS or not isinstance(value, _PARTS[key])]
+    if wrong or not part:
+        raise exceptions.InvalidDocument(
+            path, _('%s: a part is {has: [...]}, {matches: REGEX} or '
+                    '{contains: REGEX}') % name)
+    for key in ('matches', 'contains'):
+        try:
+            re.compile(part.get(key, ''))
+        except re.error as exc:
+            raise exceptions.InvalidDocument(path, f'{name}: {exc}') from exc
+
+
+def _holds(part: Expectation, value: typing.Any) -> bool:
+    """Whether a part of a value is as expected."""
+    text = value if isinstance(value, str) else ''
+    return all(
+        isinstance(value, list) and all(each in value for each in wanted)
+        if key == 'has' else bool(
+            (re.fullmatch if key == 'matches' else re.search)(wanted, text))
+        for key, wanted in part.items())
+
+
+def dump(path: str, actual: typing.Iterable[tuple[str, Expectation]]
+         ) -> None:
+    """Write what happened, so that it is expected to happen again.
+
+    :param actual: pairs of the file of an inventory and what :func:`actual`
+        made of its trial.
+    """
+    made = f'{path}.new'
+    with open(made, 'w', encoding='utf-8') as stream:
+        for inventory, each in actual:
+            stream.write(_as_yaml({_name(path, inventory): each}))
+    os.replace(made, path)
+
+
+def differences(path: str, expected: dict[str, Expectation],
+                actual: typing.Iterable[tuple[str, Expectation]]
+                ) -> typing.Iterator[tuple[str, str]]:
+    """Compare what happened with what is expected.
+
+    :param path: the file of the expectations.
+    :param actual: as for :func:`dump`.
+    :returns: each inventory with a diff or a sentence, empty where all is as
+        expected.
+    """
+    left = dict(expected)
+    for inventory, each in actual:
+        name = _name(path, inventory)
+        wanted = left.pop(name, None)
+        if wanted is None:
+            yield name, _('%s: nothing is expected of this inventory') % name
+            continue
+        wanted = {key: value for key, value in wanted.items()
+                  if not isinstance(value, dict)
+                  or not _holds(value, each.get(key))}
+        text = '\n'.join(difflib.unified_diff(
+            _lines(wanted), _lines({key: value for key, value in each.items()
+                                    if key in wanted}),
+            _('%s as expected') % name, _('%s as it is') % name, lineterm=''))
+        yield name, text
+    for name in left:
+        yield name, _('%s: there is no such inventory') % name
+
+
+def actual(each: machine_test.MachineTest) -> tuple[str, Expectation]:
+    """Return the file of an inventory and what happened to the machine.
+
+    An error is without the UUID of its rule, which may be made of the rule.
+    """
+    error = each.outcome.error
+    text = each.error if error is None else (
+        f'{error.op}: {error.reason or _("failed")}')
+    traits = (each.outcome.facts.node or {}).get('traits')
+    if each.outcome.hidden.covers('node', ('traits',)):
+        traits = None
+    return each.path, {
+        'result': each.result,
+        **({'error': text} if text else {}),
+        'matched': each.matched,
+        **({'traits': sorted(traits)} if traits else {}),
+        'changes': [_Change(change.as_dict())
+                    for change in each.outcome.changes],
+    }
+
+
+def _name(path: str, inventory: str) -> str:
+    return os.path.relpath(inventory, os.path.dirname(path) or '.')
+
+
+def _lines(expected: Expectation) -> list[str]:
+    """Write an expectation in the one way that compares."""
+    ordered = {key: expected[key] for key in KEYS if key in expected}
+    changes = ordered.get('changes')
+    if isinstance(changes, list):
+        ordered['changes'] = [
+            _Change({name: change.get(name)
+                     for name in ('object', 'op', 'path', 'value')})
+            if isinstance(change, dict) else change for change in changes]
+    return _as_yaml(ordered).splitlines()
+
+
+def _as_yaml(value: typing.Any) -> str:
+    return yaml_text.dump(value, Dumper=_Dumper, width=math.inf)
+
+
+class _Change(dict[str, typing.Any]):
+    """A change, which is written on one line."""
+
+
+class _Dumper(yaml_text.Dumper):
+    """Writes one thing a line, which is best to compare."""
+
+
+_Dumper.add_representer(
+    _Change, lambda dumper, change: dumper.represent_mapping(
+        'tag:yaml.org,2002:map', change.items(), flow_style=True))

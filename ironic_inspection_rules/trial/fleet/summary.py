@@ -1,0 +1,154 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""What trying rules on many machines comes to."""
+
+import collections
+from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
+
+from ironic_inspection_rules.trial.fleet import change
+from ironic_inspection_rules.trial.fleet import grouping
+
+OK = 'ok'
+FAILED = 'failed'
+NOT_TRIED = 'error'
+"""Results of a machine; of the last one nothing is known."""
+
+_BY_RULE = 'fail'
+
+Plain = Mapping[str, Any]
+
+
+class Summary:
+    """Counts what rules would do, machine by machine.
+
+    :param rules: those that are tried: ``uuid``, ``description``, ``phase``.
+    :param compared: whether machines tell only what is otherwise than under
+        the rules in force.
+    """
+
+    def __init__(self, rules: Iterable[Plain], compared: bool) -> None:
+        self.compared = compared
+        self.results: collections.Counter[str] = collections.Counter()
+        self.differ = 0
+        self.rules = {rule['uuid']: _rule(rule) for rule in rules}
+        self.gained = {kind: collections.Counter[str]()
+                       for kind in change.KINDS}
+        self.lost = {kind: collections.Counter[str]()
+                     for kind in change.KINDS}
+        self.invalid: list[dict[str, Any]] = []
+        self.unmatched: list[dict[str, Any]] = []
+        self.not_tried: list[dict[str, Any]] = []
+        self.groups = grouping.Groups()
+
+    def add(self, entry: Plain, node: Plain) -> None:
+        """Count a machine.
+
+        :param entry: what Ironic says of it.
+        :param node: as it is: ``traits``, ``resource_class``,
+            ``properties``.
+        """
+        self.results[entry['result']] += 1
+        if entry['result'] == NOT_TRIED:
+            self.not_tried.append({**_named(entry), 'error': entry['error']})
+            return
+        self._count_rules(entry)
+        changes = entry.get('changes') or ()
+        for kind, difference in change.differences(
+                changes, node, self.compared).items():
+            self.gained[kind].update(difference.gained)
+            self.lost[kind].update(difference.lost)
+        if _loses_its_instance(entry, self.compared):
+            self.invalid.append(_named(entry))
+        if not entry.get('matched'):
+            self.unmatched.append(_named(entry))
+        differs = self.compared and bool(entry.get('differs'))
+        self.differ += differs
+        if differs or not self.compared and (
+                changes or entry['result'] == FAILED):
+            self.groups.add(entry)
+
+    @property
+    def machines(self) -> int:
+        """How many machines were asked about."""
+        return sum(self.results.values())
+
+    @property
+    def tried(self) -> int:
+        """How many machines the rules were tried on."""
+        return self.machines - self.results[NOT_TRIED]
+
+    @property
+    def errors(self) -> int:
+        """How often a rule could not be carried out."""
+        return sum(rule['errors'] for rule in self.rules.values())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all of it as plain JSON data."""
+        return {
+            'machines': self.machines,
+            'tried': self.tried,
+            'ok': self.results[OK],
+            'failed': self.results[FAILED],
+            'differ': self.differ if self.compared else None,
+            'rules': list(self.rules.values()),
+            **{kind: {'gained': _counted(self.gained[kind]),
+                      'lost': _counted(self.lost[kind])}
+               for kind in change.KINDS},
+            'invalid_instances': self.invalid,
+            'unmatched': self.unmatched,
+            'not_tried': self.not_tried,
+            'groups': self.groups.as_list(),
+        }
+
+    def _count_rules(self, entry: Plain) -> None:
+        for uuid in entry.get('matched') or ():
+            self._of(uuid)['matched'] += 1
+        for audited in entry.get('audit') or ():
+            self._of(audited['uuid'])['audited'] += 1
+        failed = entry.get('failed_by')
+        if failed:
+            self._of(failed['rule'])[
+                'failed' if failed['kind'] == _BY_RULE else 'errors'] += 1
+        elif entry['result'] == FAILED:
+            self._of(None)['errors'] += 1
+
+    def _of(self, uuid: str | None) -> dict[str, Any]:
+        """Return the counts of a rule, also of one that was not named."""
+        return self.rules.setdefault(str(uuid), _rule({'uuid': uuid}))
+
+
+def _rule(rule: Plain) -> dict[str, Any]:
+    return {**{name: rule.get(name) for name in (
+        'uuid', 'description', 'phase', 'priority', 'mode')},
+        'matched': 0, 'failed': 0, 'errors': 0, 'audited': 0}
+
+
+def _loses_its_instance(entry: Plain, compared: bool) -> bool:
+    """Whether deploy validation would fail, and does not do so anyway."""
+    before = entry.get('validates_before')
+    if compared:
+        in_force = entry.get('in_force') or entry
+        before = in_force.get('validates')
+        if not entry.get('differs'):
+            return False
+    return entry.get('validates') is False and before is not False
+
+
+def _named(entry: Plain) -> dict[str, Any]:
+    return {'uuid': entry['uuid'], 'name': entry['name']}
+
+
+def _counted(counter: collections.Counter[str]) -> dict[str, int]:
+    return dict(sorted(counter.items(), key=lambda item: (-item[1], item[0])))

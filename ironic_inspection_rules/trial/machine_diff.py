@@ -1,0 +1,131 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""Which machines are treated differently by other rules, and how."""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
+import dataclasses
+import functools
+import json
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import difference
+from ironic_inspection_rules.engine import evaluation
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.trial import machine_test
+from ironic_inspection_rules.trial import walk
+
+_LONGEST = 500
+
+
+@dataclasses.dataclass(frozen=True)
+class Treatment:
+    """How two sets of rules treat one machine.
+
+    :param old: ``ok``, ``failed`` by a rule, or ``error``.
+    :param lines: what differs afterwards, as lines of a diff.
+    :param problem: why its files cannot be read, None where they can.
+    """
+
+    path: str
+    old: str
+    new: str
+    lines: tuple[str, ...] = ()
+    problem: str | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether anything is different afterwards."""
+        return bool(self.lines)
+
+
+def compare(old: Sequence[model.Rule], new: Sequence[model.Rule],
+            nodes: machine_test.Nodes, paths: Sequence[str],
+            advance: Callable[[int], typing.Any]) -> Iterator[Treatment]:
+    """Try two sets of rules on machines from files, on all processors.
+
+    :param advance: called with the number of machines that were tried.
+    """
+    for count, treated in walk.in_chunks(
+            paths, functools.partial(_prepare, old, new, nodes)):
+        yield from treated
+        advance(count)
+
+
+def _prepare(old: Sequence[model.Rule], new: Sequence[model.Rule],
+             nodes: machine_test.Nodes) -> walk.Work[list[Treatment]]:
+    ops = registry.installed()
+    both = (machine_test.compile_rules(old, ops),
+            machine_test.compile_rules(new, ops))
+
+    def work(paths: Sequence[str]) -> list[Treatment]:
+        return [treat(path, both, nodes) for path in paths]
+
+    return work
+
+
+def treat(path: str, both: Sequence[machine_test.Plans],
+          nodes: machine_test.Nodes) -> Treatment:
+    """Try two sets of rules on one machine.
+
+    :param both: the old and the new plans.
+    """
+    try:
+        facts = machine_test.load_facts(path, nodes.of(path))
+    except exceptions.InvalidDocument as exc:
+        return Treatment(path, 'error', 'error', problem=str(exc))
+    old, new = (evaluation.evaluate(plans, facts, explain=False)
+                for plans in both)
+    lines = [*_verdicts(old, new), *_states(facts, old, new)]
+    return Treatment(path, machine_test.result_of(old),
+                     machine_test.result_of(new), tuple(lines))
+
+
+def _verdicts(old: evaluation.Evaluation, new: evaluation.Evaluation
+              ) -> Iterator[str]:
+    # Which rule and op it was is no difference to the machine.
+    before, after = (
+        f'{machine_test.result_of(each)}: {each.error.reason}'
+        if each.error and each.error.reason
+        else machine_test.result_of(each) for each in (old, new))
+    if before != after:
+        yield from ('inspection', f'- {before}', f'+ {after}')
+
+
+def _states(facts: working_copy.Facts, old: evaluation.Evaluation,
+            new: evaluation.Evaluation) -> Iterator[str]:
+    current = None
+    for change in difference.between(old.facts, new.facts, facts.ports,
+                                     old.hidden | new.hidden):
+        if change.object != current:
+            current = change.object
+            yield current
+        if current == working_copy.TRAITS:
+            sign = '-' if change.op == 'remove' else '+'
+            yield f'{sign} {data_path.parse(change.path)[0]}'
+            continue
+        if change.op != 'add':
+            yield f'- {change.path}: {_text(change.before)}'
+        if change.op != 'remove':
+            yield f'+ {change.path}: {_text(change.value)}'
+
+
+def _text(value: typing.Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True)
+    return text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'

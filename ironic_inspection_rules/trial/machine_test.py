@@ -1,0 +1,296 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+"""Rules tried on machines that are only on paper."""
+
+import dataclasses
+import functools
+import os.path
+import pathlib
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.actions import schema
+from ironic_inspection_rules.engine import compiler
+from ironic_inspection_rules.engine import evaluation
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.machine import machine_file
+from ironic_inspection_rules.rule_file import document
+from ironic_inspection_rules.rule_file import file_rule
+from ironic_inspection_rules.rule_set import repository
+from ironic_inspection_rules.trial import walk
+
+Plans = dict[str, list[compiler.CompiledRule]]
+
+_SUFFIXES = ('.json', '.yaml', '.yml')
+
+# What every node has, as Ironic makes it.
+_NODE = {name: attribute.default for name, attribute in schema.NODE.items()
+         if attribute.default is not ...}
+
+
+@dataclasses.dataclass(frozen=True)
+class Node:
+    """The node that every machine is taken for.
+
+    ``ports`` is None where a machine has a port for each interface of its
+    inventory.
+    """
+
+    fields: dict[str, typing.Any]
+    ports: tuple[dict[str, typing.Any], ...] | None = None
+    port_groups: tuple[dict[str, typing.Any], ...] = ()
+
+
+class Nodes:
+    """The node that each machine is taken for.
+
+    :param path: a file with the node of all machines, see :func:`load_node`;
+        or a directory with files that are called as the inventories are. A
+        machine without a file is a new node, as are all without a path.
+    :raises: :class:`.exceptions.InvalidDocument` where the file has no node.
+    """
+
+    def __init__(self, path: str | None = None) -> None:
+        self._files: dict[str, str] = {}
+        if path is not None and os.path.isdir(path):
+            self._files = {_stem(found): found
+                           for found in find_inventories([path])}
+            path = None
+        self._node = load_node(path)
+
+    def of(self, inventory: str) -> Node:
+        """Return the node of a machine.
+
+        :param inventory: the file of its inventory.
+        """
+        path = self._files.get(_stem(inventory))
+        return self._node if path is None else load_node(path)
+
+
+def _stem(path: str) -> str:
+    return pathlib.Path(path).stem
+
+
+@dataclasses.dataclass(frozen=True)
+class MachineTest:
+    """What rules would do to one machine.
+
+    ``problem`` says why its files cannot be read, None where they can.
+    """
+
+    path: str
+    facts: working_copy.Facts
+    outcome: evaluation.Evaluation
+    problem: str | None = None
+
+    @property
+    def result(self) -> str:
+        """``ok``, ``failed`` by a rule, or ``error`` in a rule or a file."""
+        if self.problem is not None:
+            return 'error'
+        return result_of(self.outcome)
+
+    @property
+    def error(self) -> str | None:
+        """Why the result is not ``ok``, None where it is."""
+        if self.outcome.error is not None:
+            return str(self.outcome.error)
+        return self.problem
+
+    @property
+    def matched(self) -> list[str]:
+        """What names the rules that matched."""
+        return [title(each.rule) for each in self.outcome.traces
+                if each.matched and each.rule.mode == model.ENFORCE]
+
+
+def result_of(outcome: evaluation.Evaluation) -> str:
+    """Return ``ok``, ``failed`` by a rule, or ``error`` in a rule."""
+    if outcome.error is None:
+        return 'ok'
+    return 'failed' if isinstance(outcome.error,
+                                  exceptions.RuleFailed) else 'error'
+
+
+def title(rule: model.Rule) -> str:
+    """Return the description of a rule, or its UUID if it has none."""
+    return rule.description or rule.uuid
+
+
+def load_rules(paths: typing.Iterable[str],
+               ops: registry.Registry) -> list[model.Rule]:
+    """Read all rules of some files; see :func:`parse_rules`."""
+    return parse_rules([each for path in paths
+                        for each in file_rule.load(path)], ops)
+
+
+def parse_rules(written: typing.Iterable[file_rule.WrittenRule],
+                ops: registry.Registry) -> list[model.Rule]:
+    """Read rules, in their order.
+
+    :raises: :class:`.exceptions.InvalidDocument` at the first problem, with
+        the place of the rule.
+    """
+    rules: dict[str, model.Rule] = {}
+    for each in written:
+        try:
+            rule = each.parse(ops)
+        except exceptions.InvalidRule as exc:
+            raise exceptions.InvalidDocument(
+                each.source.path,
+                str(exceptions.InvalidRule(exc.problems, each.label)),
+                each.place(exc.problems[0].pointer)) from exc
+        if rule.uuid in rules:
+            raise exceptions.InvalidDocument(
+                each.source.path, _('rule %s is there twice') % each.label,
+                each.place())
+        rules[rule.uuid] = rule
+    return list(rules.values())
+
+
+def compile_rules(rules: typing.Iterable[model.Rule],
+                  ops: registry.Registry, explained: bool = True) -> Plans:
+    """Compile the rules that run, in that order, by phase.
+
+    :param explained: whether to give reasons where an explanation is asked
+        for, also of sensitive rules: who tries them has their file.
+    """
+    plans: Plans = {phase: [] for phase in model.PHASES}
+    for rule in repository.order(rules):
+        if rule.mode != model.OFF:
+            plans[rule.phase].append(compiler.compile_rule(
+                rule, ops, explained=explained))
+    return plans
+
+
+def find_inventories(paths: typing.Iterable[str]) -> list[str]:
+    """Return the files that paths name, directly or as directories.
+
+    :raises: :class:`.exceptions.InvalidDocument` where there are none.
+    """
+    found: list[str] = []
+    for path in map(pathlib.Path, paths):
+        if not path.is_dir():
+            found.append(str(path))
+            continue
+        inside = sorted(str(each) for each in path.rglob('*')
+                        if each.suffix in _SUFFIXES)
+        if not inside:
+            raise exceptions.InvalidDocument(
+                str(path), _('there are no inventories in this directory'))
+        found += inside
+    return list(dict.fromkeys(found))
+
+
+def load_node(path: str | None) -> Node:
+    """Read a file with a node as Ironic's API shows it.
+
+    :param path: the node alone, or a mapping with ``node`` and perhaps
+        ``ports`` and ``port_groups``. Without a file the node is a new one.
+    :raises: :class:`.exceptions.InvalidDocument` where it has no node.
+    """
+    read = document.load_mapping(path) if path else {}
+    fields = read.get('node', read)
+    lists = {name: read.get(name) for name in ('ports', 'port_groups')
+             } if fields is not read else {}
+    if not isinstance(fields, dict) or not all(
+            each is None or isinstance(each, list)
+            for each in lists.values()):
+        raise exceptions.InvalidDocument(path or '', _('there is no node'))
+    ports = lists.get('ports')
+    return Node({**_NODE, 'traits': [], **fields},
+                None if ports is None else tuple(ports),
+                tuple(lists.get('port_groups') or ()))
+
+
+def run(path: str, plans: Plans, node: Node,
+        explain: bool = True) -> MachineTest:
+    """Try rules on one machine.
+
+    :param path: file with its inventory, see :mod:`.machine.machine_file`.
+    :raises: :class:`.exceptions.InvalidDocument` where it has none.
+    """
+    facts = load_facts(path, node)
+    return MachineTest(path, facts,
+                       evaluation.evaluate(plans, facts, explain=explain))
+
+
+def load_facts(path: str, node: Node) -> working_copy.Facts:
+    """Read a machine as the first rule finds it.
+
+    :raises: :class:`.exceptions.InvalidDocument` where there is none.
+    """
+    read = machine_file.load(path)
+    return working_copy.Facts(
+        read.inventory, read.plugin_data, node.fields,
+        ports(read.inventory) if node.ports is None else node.ports,
+        node.port_groups, read.previous)
+
+
+Tell = typing.Callable[[MachineTest], typing.Any]
+"""Makes of a test what is wanted of it; it and that can be pickled."""
+
+
+def tell(rules: typing.Sequence[model.Rule], nodes: Nodes,
+         paths: typing.Sequence[str], tells: typing.Sequence[Tell],
+         advance: typing.Callable[[int], typing.Any], explain: bool = True
+         ) -> typing.Iterator[tuple[typing.Any, ...]]:
+    """Try rules on machines from files, on all processors.
+
+    :param tells: what is wanted of each test, which itself is not kept.
+    :param advance: called with the number of machines that were tried.
+    :returns: of each machine, in order, what each of ``tells`` made.
+    """
+    for count, told in walk.in_chunks(paths, functools.partial(
+            _prepare, rules, nodes, tells, explain)):
+        yield from told
+        advance(count)
+
+
+def _prepare(rules: typing.Sequence[model.Rule], nodes: Nodes,
+             tells: typing.Sequence[Tell], explain: bool
+             ) -> walk.Work[list[tuple[typing.Any, ...]]]:
+    plans = compile_rules(rules, registry.installed())
+
+    def work(paths: typing.Sequence[str]) -> list[tuple[typing.Any, ...]]:
+        tests = (attempt(path, plans, nodes, explain) for path in paths)
+        return [tuple(each(test) for each in tells) for test in tests]
+
+    return work
+
+
+def attempt(path: str, plans: Plans, nodes: Nodes,
+            explain: bool = True) -> MachineTest:
+    """Try rules on one machine, whose files may be broken."""
+    try:
+        return run(path, plans, nodes.of(path), explain)
+    except exceptions.InvalidDocument as exc:
+        nothing = working_copy.Facts({}, {})
+        return MachineTest(path, nothing, evaluation.Evaluation(
+            (), (), nothing), str(exc))
+
+
+def ports(inventory: dict[str, typing.Any]
+           ) -> tuple[dict[str, typing.Any], ...]:
+    defaults = {name: attribute.default
+                for name, attribute in schema.PORT.items()
+                if attribute.default is not ...}
+    interfaces = inventory.get('interfaces')
+    return tuple({**defaults, 'address': interface['mac_address']}
+                 for interface in interfaces
+                 if isinstance(interface, dict)
+                 and isinstance(interface.get('mac_address'), str)
+                 ) if isinstance(interfaces, list) else ()

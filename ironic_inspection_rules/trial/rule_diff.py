@@ -1,0 +1,207 @@
+# Licensed under the Apache License, Version 2.0 (the "License"); you may
+# not use this file except in compliance with the License. You may obtain
+# a copy of the License at
+#
+#      http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS, WITHOUT
+# WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the
+# License for the specific language governing permissions and limitations
+# under the License.
+
+
+"""What changes from one set of rules in files to another, rule by rule.
+
+A rule that has another description only, or is written otherwise and means
+the same, is told and makes no difference.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import typing
+
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.rule_file import document
+from ironic_inspection_rules.rule_file import file_rule
+from ironic_inspection_rules.rule_set import replacement
+from ironic_inspection_rules.rule_set import rule_change
+from ironic_inspection_rules.trial import machine_test
+from ironic_inspection_rules.trial import rule_meaning
+
+ADDED = 'added'
+REMOVED = 'removed'
+CHANGED = 'changed'
+MOVED = 'moved'
+RENAMED = 'renamed'
+REWRITTEN = 'rewritten'
+ALIKE = (RENAMED, REWRITTEN)
+"""What makes no difference."""
+
+_CHANGES = {replacement.CREATED: ADDED, replacement.DELETED: REMOVED,
+            replacement.UPDATED: CHANGED, replacement.MOVED: MOVED}
+
+
+@dataclasses.dataclass(frozen=True)
+class RuleSet:
+    """The rules of some files.
+
+    ``named`` are the UUIDs that their author gave them; other rules have
+    some that are made of what they are. ``meanings`` are what the rules
+    mean, by UUID.
+    """
+
+    paths: Sequence[str]
+    rules: Sequence[model.Rule]
+    named: frozenset[str]
+    meanings: Mapping[str, Mapping[str, typing.Any]]
+
+    @classmethod
+    def load(cls, paths: Iterable[str], ops: registry.Registry) -> 'RuleSet':
+        """Read the rules of files, folders and what is piped in.
+
+        :raises: :class:`.exceptions.InvalidDocument` at the first problem.
+        """
+        files = document.files(paths)
+        written = [each for path in files for each in file_rule.load(path)]
+        rules = machine_test.parse_rules(written, ops)
+        return cls(files, rules, frozenset(
+            rule.uuid for rule, each in zip(rules, written, strict=True)
+            if each.entry.get('uuid')),
+            {rule.uuid: rule_meaning.of(rule, ops) for rule in rules})
+
+
+@dataclasses.dataclass(frozen=True)
+class RuleChange:
+    """What becomes of one rule.
+
+    :param change: one of the names above.
+    :param lines: the hunks of a unified diff.
+    """
+
+    title: str
+    change: str
+    lines: tuple[str, ...]
+
+    @property
+    def differs(self) -> bool:
+        """Whether the rules are others than before."""
+        return self.change not in ALIKE
+
+    def as_dict(self) -> dict[str, typing.Any]:
+        """Return plain JSON data."""
+        return {'title': self.title, 'change': self.change,
+                'lines': list(self.lines)}
+
+
+def compare(old: RuleSet, new: RuleSet
+            ) -> tuple[list[RuleChange], list[model.Rule]]:
+    """Tell what changes, in the order of the new rules.
+
+    A rule is the same one by its UUID; without one, by its description where
+    that is unique in both; else by what it means, unless its author has given
+    it another UUID.
+
+    :returns: the changes, and the new rules with the UUIDs of the old ones
+        that they are.
+    """
+    present = [{**rule.to_mapping(), 'position': float(number)}
+               for number, rule in enumerate(old.rules, 1)]
+    matched = replacement.match([_identity(rule, old, new)
+                                 for rule in new.rules], present)
+    _match_renamed(old, new, present, matched)
+    rules = [rule if pair is None else dataclasses.replace(
+        rule, uuid=pair[0]['uuid'])
+        for rule, pair in zip(new.rules, matched, strict=True)]
+    steps = replacement.decide([rule.to_mapping() for rule in rules],
+                               matched, present)
+    named = old.named | new.named
+    after = {rule.uuid: new.meanings[written.uuid]
+             for rule, written in zip(rules, new.rules, strict=True)}
+    return [_change(step, named, _same(
+        old.meanings.get(_uuid(step)), after.get(_uuid(step))))
+        for step in steps if step.outcome in _CHANGES], rules
+
+
+def _identity(rule: model.Rule, old: RuleSet, new: RuleSet
+              ) -> dict[str, typing.Any]:
+    """Return what tells which old rule a rule is.
+
+    A rule that is given a UUID for the first time is known by its
+    description.
+    """
+    known = rule.uuid in {each.uuid for each in old.rules}
+    unnamed = {each.description for each in old.rules
+               if each.uuid not in old.named}
+    by_description = rule.description and (
+        rule.uuid not in new.named
+        or not known and rule.description in unnamed)
+    return {'uuid': None if by_description else rule.uuid,
+            'description': rule.description}
+
+
+def _match_renamed(
+        old: RuleSet, new: RuleSet, present: Sequence[replacement.Fields],
+        matched: list[tuple[replacement.Fields, str] | None]) -> None:
+    """Find old rules that have another description only."""
+    taken = {pair[0]['uuid'] for pair in matched if pair}
+    left = [each for each in present if each['uuid'] not in taken]
+    for index, rule in enumerate(new.rules):
+        if matched[index] is not None:
+            continue
+        for each in left:
+            if {each['uuid'] in old.named, rule.uuid in new.named} != {
+                    True} and _same(old.meanings[each['uuid']],
+                                    new.meanings[rule.uuid]):
+                matched[index] = each, 'meaning'
+                left.remove(each)
+                break
+
+
+def _same(one: Mapping[str, typing.Any] | None,
+          other: Mapping[str, typing.Any] | None) -> bool:
+    return one is not None and other is not None and data_path.same(
+        one, other)
+
+
+def _uuid(step: replacement.Step) -> str:
+    return str((step.after or step.before or {})['uuid'])
+
+
+def _change(step: replacement.Step, named: frozenset[str],
+            same: bool) -> RuleChange:
+    """Return what becomes of a rule.
+
+    :param same: whether it means the same as before.
+    """
+    both = {'before': _written(step.before, named),
+            'after': _written(step.after, named), 'fields': step.fields}
+    change = _CHANGES[step.outcome]
+    title = _title(step.after or step.before or {})
+    if same and change == CHANGED:
+        if 'description' in step.fields:
+            change = RENAMED
+            title = f'{_title(step.before or {})} → {title}'
+        else:
+            change = REWRITTEN
+        if step.position is not None:
+            change = MOVED
+    lines = () if step.outcome == replacement.MOVED else tuple(
+        rule_change.lines(both))
+    return RuleChange(title, change, lines)
+
+
+def _title(rule: replacement.Fields) -> str:
+    return str(rule['description'] or rule['uuid'])
+
+
+def _written(rule: replacement.Fields | None, named: frozenset[str]
+             ) -> dict[str, typing.Any] | None:
+    """Return a rule without a UUID that nobody has given it."""
+    if rule is None:
+        return None
+    return {**rule, 'uuid': rule['uuid'] if rule['uuid'] in named else None}
