@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Measure what keeping the history of a machine adds to an inspection.
 
 A machine is inspected again and again unchanged, but for what differs each

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Measure what works on files: many rules on many inventories.
 
 Makes both in a temporary directory, calls the commands as their users do, and

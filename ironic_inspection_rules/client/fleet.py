@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """Trying rules on many machines at once, without changing anything.
 
 Each function takes ``baremetal``, the bare metal proxy of an openstacksdk

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """What openstacksdk lacks for what inspections found over time.
 
 Each function takes ``baremetal``, the bare metal proxy of an openstacksdk

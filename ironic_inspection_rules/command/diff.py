@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """ironic-inspection-rules diff: what a change of rules changes."""
 
 import argparse

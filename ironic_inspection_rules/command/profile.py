@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """ironic-inspection-rules profile: rules for machines like some good ones."""
 
 import argparse

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """ironic-inspection-rules prove: what holds for all machines."""
 
 import argparse

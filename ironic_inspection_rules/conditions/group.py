@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """Conditions made of conditions."""
 
 from collections.abc import Iterable

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """Conditions on text, by regular expression (engine.pattern)."""
 
 import functools

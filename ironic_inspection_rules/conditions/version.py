@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """Conditions that compare versions as rpm does (rpmvercmp of rpm 4.18).
 
 Runs of digits compare as numbers and are newer than letters, the longer of

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """JSON documents stored by content: what is the same is stored once.
 
 A document is taken apart into sections of some kilobytes, the same ones

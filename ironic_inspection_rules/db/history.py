@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Reading and writing what inspections of nodes found, one after another."""
 
 from collections.abc import Collection

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """What a phase may take: time, operations, and what it makes.
 
 The data come from machines that nobody has authenticated. So everything that

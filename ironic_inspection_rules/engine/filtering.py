@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Filters in a replacement field, ready to be applied.
 
 Names and arguments are checked when a rule is compiled. A field that does not

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Places in a machine's data whose values must not show.
 
 They are those that sensitive rules have written to or found written, and

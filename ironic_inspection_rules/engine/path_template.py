@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """Paths with replacement fields.
 
 A path is split as the rule has it, and each field then fills one token,

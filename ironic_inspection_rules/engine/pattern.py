@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """Regular expressions that end in time.
 
 The language is that of Python's ``re``. The text comes from machines nobody

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """Regular expressions with the item of a loop in them.
 
 An expression may hold ``{item…}`` and no other field. An item that is written

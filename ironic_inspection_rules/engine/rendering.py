@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """What a value with replacement fields is, and what it may be without data."""
 
 import abc

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """Data that is changed step by step, while nobody sees the original change.
 
 A container is copied when something in it is first changed; from then on the

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """Filters on mappings, and what steps into data."""
 
 import typing

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """Filters that select items of a list by a condition."""
 
 import functools

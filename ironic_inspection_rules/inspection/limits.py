@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """What the rules of a phase may take, as the options say."""
 
 from ironic.conf import CONF

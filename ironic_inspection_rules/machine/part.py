@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """The parts of a machine: where inventories have them, and what they are.
 
 A part is known by its serial number, WWN or MAC address, never by a name that

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Which parts of a machine are others than before."""
 
 from collections.abc import Callable

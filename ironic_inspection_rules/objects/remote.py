@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """The objects that an API without a database asks a conductor for."""
 
 from ironic_inspection_rules.objects import machine

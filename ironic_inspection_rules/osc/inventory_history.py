@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """``openstack baremetal node inventory history``, and where parts are."""
 
 from collections.abc import Iterator

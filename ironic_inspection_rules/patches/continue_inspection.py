@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """What Ironic's API does with inspection data from the ramdisk."""
 
 from collections.abc import Callable

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """A name of Ironic that is used here though it is not made for it."""
 
 from collections.abc import Iterable

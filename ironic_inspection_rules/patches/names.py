@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """All names of Ironic that are used here, by the service that needs them."""
 
 from ironic_inspection_rules.patches import body_limit

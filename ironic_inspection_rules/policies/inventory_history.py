@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Policies of what is kept of inspections, one after another."""
 
 from oslo_policy import policy

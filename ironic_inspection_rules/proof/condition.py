@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """Conditions of rules as formulas of the solver.
 
 Known values are decided by the op itself; for what a machine sends there is

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """What text with fields and filters is, as a value of the solver."""
 
 from collections.abc import Callable

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """Rules carried out on all machines at once."""
 
 from collections.abc import Iterable

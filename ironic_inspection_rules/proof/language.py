@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """Regular expressions as languages of the solver.
 
 The text of a machine is printable ASCII. What the solver has no language

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """A machine that the solver fills in.
 
 Each field that rules look at is a cell: it may be missing, null, or of the

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """Questions about rules on all machines, and their answers."""
 
 from collections.abc import Iterable

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """The search for a machine."""
 
 import time

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """Values of a machine that nobody knows yet, and what rules make of them.
 
 A value is one of several alternatives, each under a guard, a formula of z3;

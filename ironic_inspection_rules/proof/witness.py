@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """Machines that the solver has found, as inventories that people know.
 
 They are the sample of this package where nothing has to differ from it.

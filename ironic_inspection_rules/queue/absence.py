@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """A queue that nobody works on, as the API sees it."""
 
 from collections.abc import Callable

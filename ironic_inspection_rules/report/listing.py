@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """What became of machines, printed as it comes.
 
 Nothing of a machine is kept longer than it takes to print it, but for what

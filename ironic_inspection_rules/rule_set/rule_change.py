@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """What a change does to a rule, as lines of a diff."""
 
 from collections.abc import Mapping

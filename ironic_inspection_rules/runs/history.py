@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """What an inspection found, and what rules made of it, kept for a time.
 
 With it a decision can be made again: the rules are kept by revision, here are

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Which machines are treated differently by other rules, and how."""
 
 from collections.abc import Callable

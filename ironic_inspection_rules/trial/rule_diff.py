@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """What changes from one set of rules in files to another, rule by rule.
 
 A rule that has another description only, or is written otherwise and means

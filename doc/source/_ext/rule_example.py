@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """A case of the test suite, shown as a part of a rule.
 
 ::

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """/v1/inspection_parts: the nodes that a part has been in."""
 
 from typing import Any

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """/v1/nodes/<ident>/inventory/history: what inspections found over time."""
 
 import datetime

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """What machines are made of, as far as a profile looks at it.
 
 Serial numbers, addresses and the names that a kernel gives are not here.

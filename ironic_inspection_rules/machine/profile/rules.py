@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Rules that accept machines like some good ones.
 
 All differences are noted in plugin data first, and then told at once: the

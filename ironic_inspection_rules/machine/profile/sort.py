@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Which disks, interfaces or devices are of one sort, as rules tell it."""
 
 from collections.abc import Mapping

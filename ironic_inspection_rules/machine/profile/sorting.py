@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """How the parts of machines are put into sorts that rules count."""
 
 from collections.abc import Hashable

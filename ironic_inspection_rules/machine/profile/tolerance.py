@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """How far a machine may be from those that a profile is made of."""
 
 from collections.abc import Iterable

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """One list of Ironics, and a package that leaves the installed one alone."""
 
 import configparser

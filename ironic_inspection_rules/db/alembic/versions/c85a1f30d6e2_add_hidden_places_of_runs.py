@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Add where runs left values of sensitive rules
 
 Revision ID: c85a1f30d6e2

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Add the history of inventories, and store data by content
 
 Revision ID: e3a7c95d0b14

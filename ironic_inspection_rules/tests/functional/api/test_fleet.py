@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """Rules tried on many nodes at once."""
 
 import json

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """What inspections found over time, through HTTP."""
 
 import types

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """Rule sets of the past whose rules cannot run any more."""
 
 from ironic.common import context

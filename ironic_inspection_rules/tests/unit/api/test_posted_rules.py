@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """Rules of a request are compiled once for many requests."""
 
 from ironic_inspection_rules import exceptions

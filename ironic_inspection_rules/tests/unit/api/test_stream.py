@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """Answers that are sent while they are made."""
 
 import collections.abc

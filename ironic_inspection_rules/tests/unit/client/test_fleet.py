@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """Trying rules on a fleet, page by page."""
 
 import threading

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """The command that tells what a change of rules changes."""
 
 import contextlib

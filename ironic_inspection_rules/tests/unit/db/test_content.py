@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Documents that are stored by content, on SQLite.
 
 ``tests/functional/db`` repeats it on the database servers.

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """The history of machines in the database, on SQLite.
 
 ``tests/functional/db`` repeats it on the database servers.

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """What a machine may send that means harm.
 
 As a program, this runs each attack in a thread with the stack that threads of

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """Machines that mean harm."""
 
 import json

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """How two states of a machine differ."""
 
 from ironic_inspection_rules.engine import difference

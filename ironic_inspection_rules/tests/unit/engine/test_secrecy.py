@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Nothing that a sensitive rule writes, or finds written, sings."""
 
 import dataclasses

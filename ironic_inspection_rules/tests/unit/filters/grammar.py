@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """Random filters, made after the grammar of the reference."""
 
 from hypothesis import strategies as st

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """Filters do what those of Jinja2 and Ansible do, for any values."""
 
 import datetime

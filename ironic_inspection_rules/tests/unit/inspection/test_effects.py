@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """What actions do beyond the data of the machine."""
 
 import http.server

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Swapped parts of generated machines."""
 
 import copy

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """What is known of many machines."""
 
 import fixtures

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 from oslo_db import exception as db_exc
 
 from ironic_inspection_rules.db import backlog

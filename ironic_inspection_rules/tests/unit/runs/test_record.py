@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+
 """What is kept of a phase, and what is not."""
 
 from ironic_inspection_rules.engine import journal

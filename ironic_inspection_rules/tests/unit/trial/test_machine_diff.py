@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Machines that other rules treat differently are found, and how."""
 
 from ironic_inspection_rules.engine import registry

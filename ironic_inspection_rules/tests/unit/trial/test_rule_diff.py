@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """What changes from some files of rules to others is told rule by rule."""
 
 import uuid

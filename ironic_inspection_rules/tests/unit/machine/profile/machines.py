@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Machines to make profiles of, and what rules tell of others."""
 
 import contextlib

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Rules made from good machines tell what is different about others."""
 
 import copy

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
 """Several machines make ranges, and tolerance makes them wider."""
 
 import copy
