@@ -70,7 +70,9 @@ def _check_fence(connection: Any) -> None:
     try:
         check(connection)
     except BaseException:
-        # Else it would stay open in the pool, where the next one commits it:
-        # a session rolls back for an Exception only.
-        connection.engine.dialect.do_rollback(connection.connection)
+        # Else the pool gets it back as it is, and the next one commits what
+        # was refused: a session rolls back for an Exception only. Without the
+        # events of a rollback, oslo.db takes a connection of SQLite for one
+        # in a transaction, and leaves out the next BEGIN.
+        connection.invalidate()
         raise

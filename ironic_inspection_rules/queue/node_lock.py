@@ -23,6 +23,7 @@ from ironic_inspection_rules.db import fence
 from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.inspection import attempt
+from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import surroundings
 from ironic_inspection_rules.queue import worker
@@ -61,6 +62,14 @@ class DeliveryTask(task_manager.TaskManager):
 
         :param consume: see :meth:`.delivery.Processor.end`.
         """
+        ended = self._try_to_end(consume)
+        # The node is not locked any more: the fence would refuse it.
+        with fence.suspended():
+            keeping.clean()
+        return ended
+
+    def _try_to_end(self, consume: Callable[[Any], queue_request.Request]
+                    ) -> queue_request.Request:
         if self.run is not None:
             try:
                 return self._end(consume, self.run)

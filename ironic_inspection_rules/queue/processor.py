@@ -197,9 +197,7 @@ class RequestProcessor:
     def end(self, task, consume: Callable[[Any], queue_request.Request]
             ) -> queue_request.Request:
         """See :meth:`delivery.Processor.end`."""
-        ended = task.end(consume)
-        keeping.clean()
-        return ended
+        return task.end(consume)
 
     def _fail_node(self, task, request: queue_request.Request,
                    reason: str) -> None:

@@ -14,7 +14,9 @@ from ironic_inspection_rules.coordination import candidacy
 from ironic_inspection_rules.coordination import election
 from ironic_inspection_rules.coordination import leader_tasks
 from ironic_inspection_rules.coordination import watchdog
+from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.queue import worker
+from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.tests.simulation import cluster as sim_cluster
 from ironic_inspection_rules.tests.simulation import coordinator
 from ironic_inspection_rules.tests.simulation import database as sim_database
@@ -90,6 +92,8 @@ class Schedule:
                     (worker, 'time', time),
                     (watchdog, 'threading', threading),
                     (watchdog, 'time', time),
+                    (history, 'time', time),
+                    (keeping, '_CLEANER', history.Cleaner()),
                     (leader_tasks, 'threading', threading),
                     (candidacy, 'threading', threading),
                     (candidacy, 'time', time),

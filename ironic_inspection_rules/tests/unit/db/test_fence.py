@@ -70,6 +70,15 @@ class FenceTestCase(base.TestCase):
         self.execute("UPDATE nodes SET reservation = 'else'")
         self.assertEqual(0, self.count())
 
+    def test_the_next_transaction_can_be_undone_as_a_whole(self):
+        self.assertRaises(Lost, self.write, 'somebody else')
+        with self.assertRaises(ValueError), (
+                self.facade.writer.using(self.context)) as session:
+            session.execute(sa.text(
+                "INSERT INTO nodes VALUES ('written', NULL)"))
+            raise ValueError
+        self.assertEqual(0, self.count())
+
     def test_nothing_is_committed_where_it_cannot_be_checked(self):
         self.execute('ALTER TABLE nodes RENAME COLUMN reservation TO other')
         self.assertRaises(sa.exc.OperationalError, self.write, 'me')

@@ -5,12 +5,17 @@
 import fixtures
 from ironic.common import states
 from oslo_db import exception as db_exc
+import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import content
+from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.inspection import phase
 from ironic_inspection_rules.queue import checkpoints
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
+from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.tests.unit.inspection import base
 from ironic_inspection_rules.tests.unit.queue import test_processor
 
@@ -131,6 +136,17 @@ class InspectionTestCase(RunOfRequestTestCase):
         self.assertIsNone(self.run_request())
         self.assertEqual([], self.runs())
         self.assertIsNone(self.stored_node().reservation)
+
+    def test_what_is_old_is_removed_once_the_node_is_unlocked(self):
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.inspection.keeping._CLEANER',
+            history.Cleaner()))
+        digest = content.store({'inventory': {'cpu': 1}})
+        with transaction.writer() as session:
+            session.execute(sa.update(models.Content).values(used_at=0.0))
+        self.assertIsNone(self.run_request())
+        with transaction.reader() as session:
+            self.assertEqual({}, content.get(session.connection(), [digest]))
 
     def test_a_run_that_is_stored_stays_as_it_is(self):
         self.run_request()
