@@ -31,6 +31,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.machine import inventory_fields
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
+from ironic_inspection_rules.rule_file import stock_form
 
 Finding = finding.Finding
 
@@ -44,6 +45,7 @@ CHECKS: dict[str, typing.Callable[[checked_rule.CheckedRule],
     'never-holds': unsatisfiable.check,
     'unreachable-action': unreachable.check_actions,
     'secret': secrets.check,
+    'masked-value': secrets.check_written,
     'unit': units.check,
     'capability-path': capabilities.check,
     'invalid-trait': traits.check,
@@ -63,10 +65,10 @@ FILE, INVALID, DUPLICATE = 'file', 'invalid', 'duplicate-uuid'
 BUILT_IN_ONLY, UNREACHABLE = 'built-in-only', 'unreachable-rule'
 UNREPORTED, NEEDS = 'unreported-field', 'needs'
 CONFLICT, UNMATCHED = 'conflict', 'unmatched-rule'
-TOO_EARLY = 'too-early'
+TOO_EARLY, STOCK = 'too-early', 'stock-rule'
 
 OPTIONAL = frozenset({*CHECKS, BUILT_IN_ONLY, UNREACHABLE, UNREPORTED, NEEDS,
-                      CONFLICT, UNMATCHED, TOO_EARLY})
+                      CONFLICT, UNMATCHED, TOO_EARLY, STOCK})
 """The checks of rules that could be made; an author may do without them."""
 
 DESCRIPTIONS = {
@@ -83,6 +85,7 @@ DESCRIPTIONS = {
     'unreachable-action': _('An earlier action fails the inspection.'),
     UNREACHABLE: _('An earlier rule fails the inspection.'),
     'secret': _('A secret is in a rule that is not marked sensitive.'),
+    'masked-value': _('An action writes a secret, which rules do not see.'),
     'unit': _('A quantity with a unit compares as text.'),
     'capability-path': _('A path leads into the text of the capabilities.'),
     'invalid-trait': _('No trait can have this name.'),
@@ -98,6 +101,7 @@ DESCRIPTIONS = {
     TOO_EARLY: _('A rule reads what only a later one writes.'),
     CONFLICT: _('Two rules write one place, and only their order decides.'),
     UNMATCHED: _('The rule matches none of the inventories.'),
+    STOCK: _("The rule was written for stock Ironic's own engine."),
 }
 """What each check finds, in one sentence."""
 
@@ -211,7 +215,7 @@ def _beside_problems(rule: checked_rule.CheckedRule,
     refused = {rule.written.place(each.pointer) for each in rule.problems}
     for each in found:
         if (each.line, each.column) not in refused or (
-                each.check == PLAIN_SCALAR):
+                each.check in (PLAIN_SCALAR, STOCK)):
             yield each
 
 
@@ -219,6 +223,9 @@ def _check(rule: checked_rule.CheckedRule) -> typing.Iterator[Finding]:
     for name, check in CHECKS.items():
         for pointer, message in check(rule):
             yield _found(rule.written, pointer, message, name)
+    told = stock_form.find(rule.written.entry)
+    if told is not None:
+        yield _found(rule.written, told.pointer, told.message, STOCK)
     if rule.written.is_old or rule.problems:
         return
     # What a built-in rule may have and a stored one may not.

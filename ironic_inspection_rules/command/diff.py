@@ -67,7 +67,7 @@ class Diff(command.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         ops = registry.installed()
-        old, new = (rule_diff.RuleSet.load([path], ops)
+        old, new = (rule_diff.RuleSet.load([path], ops, self.app.stderr.write)
                     for path in (parsed_args.old, parsed_args.new))
         changes, rules = rule_diff.compare(old, new)
         paths = machine_test.find_inventories(parsed_args.inventory)

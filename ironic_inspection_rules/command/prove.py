@@ -82,7 +82,7 @@ class Prove(command.Command):
                 _('%s is no question; there are dead, shadowed, conflict, '
                   'order and gap:<path>\n') % exc)
             return EXIT_ERROR
-        rules, other = (_load(paths) for paths in (
+        rules, other = (_load(paths, self.app.stderr.write) for paths in (
             parsed_args.files, parsed_args.equivalent))
         proof = question.Proof(rules, parsed_args.time_limit, other)
         answers = list(proof.answers(questions))
@@ -126,7 +126,8 @@ class Prove(command.Command):
             % count)
 
 
-def _load(paths: list[str]) -> list[model.Rule]:
+def _load(paths: list[str],
+          warn: typing.Callable[[str], typing.Any]) -> list[model.Rule]:
     """Read rules in the order they run in."""
     return repository.order(machine_test.load_rules(
-        document.files(paths), registry.installed()))
+        document.files(paths), registry.installed(), warn))

@@ -91,8 +91,8 @@ class Test(command.Command):
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         self._check(parsed_args)
         parsed_args.files = document.files(parsed_args.files)
-        rules = machine_test.load_rules(parsed_args.files,
-                                        registry.installed())
+        rules = machine_test.load_rules(
+            parsed_args.files, registry.installed(), self.app.stderr.write)
         paths = machine_test.find_inventories(parsed_args.inventory)
         nodes = machine_test.Nodes(parsed_args.node)
         if _covers(parsed_args):

@@ -5,7 +5,18 @@
 It is picked before anything else of Ironic or oslo.service is imported.
 """
 
+import importlib.util
+import os
+import sys
 import warnings
+
+from ironic_inspection_rules.i18n import _
+
+if importlib.util.find_spec('ironic') is None:
+    sys.exit(_('%s: there is no Ironic in this Python, and without one only '
+               'ironic-inspection-rules and the commands of the openstack '
+               'client work; pip install "ironic-inspection-rules[ironic]" '
+               'brings one') % os.path.basename(sys.argv[0]))
 
 # Libraries still import what nothing here uses.
 warnings.filterwarnings('ignore', r'\s*Eventlet is deprecated')

@@ -60,6 +60,15 @@ class VersionComparison(plugin.Condition):
                 yield 'values', _('a version is text, not %s; put it in '
                                   'quotes') % (value,)
 
+    def facts(self, arguments: plugin.Arguments,
+              inverted: bool = False) -> typing.Iterator[plugin.Fact]:
+        # Inverted it holds for all that is no text, too.
+        if not inverted:
+            for one, other in itertools.pairwise(
+                    _flat(arguments.get('values') or ())):
+                yield plugin.Fact(
+                    one, f'{plugin.VERSION}{self.compare.__name__}', other)
+
     def __call__(self, *values: typing.Any) -> bool:
         return all(self.holds(one, other) for one, other
                    in itertools.pairwise(_flat(values)))

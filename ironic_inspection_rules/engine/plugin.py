@@ -22,6 +22,9 @@ if typing.TYPE_CHECKING:
 Arguments = typing.Mapping[str, typing.Any]
 Schema = dict[str, typing.Any]
 
+VERSION = 'version-'
+"""What relations between versions begin with: ``version-lt``."""
+
 OPPOSITES = {'lt': 'ge', 'ge': 'lt', 'gt': 'le', 'le': 'gt', 'eq': 'ne',
              'ne': 'eq', 'one-of': 'none-of', 'none-of': 'one-of'}
 """The relations of facts, each with the one that holds where it does not."""
@@ -32,7 +35,8 @@ class Fact(typing.NamedTuple):
 
     :param field: the field as the rule has it: ``{inventory.cpu.count}``.
     :param relation: one of :data:`OPPOSITES`: a comparison, as the condition
-        of that name has it, or ``one-of`` or ``none-of`` a list of values.
+        of that name has it, or ``one-of`` or ``none-of`` a list of values; or
+        a comparison of versions.
     :param value: what the field is compared with, or another field.
     """
 

@@ -27,6 +27,7 @@ from ironic_inspection_rules.osc import fleet_tables
 from ironic_inspection_rules.osc import node_selection
 from ironic_inspection_rules.osc import parallel
 from ironic_inspection_rules.osc import problem
+from ironic_inspection_rules.osc import rule_files
 from ironic_inspection_rules.report.pages import fleet as page
 from ironic_inspection_rules.rule_file import origin
 from ironic_inspection_rules.rule_file import yaml_text
@@ -119,7 +120,7 @@ def run(command: Any, parsed_args: Any) -> int:
 
     :returns: what the command ends with.
     """
-    files = origin.load(parsed_args.rules or [])
+    files = rule_files.load(parsed_args.rules or [], command.app.stderr)
     selection = node_selection.NodeSelection.parse(parsed_args.nodes)
     baremetal = cloud.baremetal(command)
     with parallel.interruptible(command.app.stderr, _(

@@ -171,7 +171,7 @@ class EvaluateInspectionRules(command.Command):
         files = origin.load([])
         baremetal = cloud.baremetal(self)
         if parsed_args.rules:
-            files = origin.load(parsed_args.rules)
+            files = rule_files.load(parsed_args.rules, self.app.stderr)
             request['rules'] = files.rules
         if parsed_args.inventory:
             read = machine_file.load(parsed_args.inventory)

@@ -19,6 +19,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.machine import machine_file
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
+from ironic_inspection_rules.rule_file import stock_form
 from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.trial import walk
 
@@ -120,11 +121,18 @@ def title(rule: model.Rule) -> str:
     return rule.description or rule.uuid
 
 
-def load_rules(paths: typing.Iterable[str],
-               ops: registry.Registry) -> list[model.Rule]:
-    """Read all rules of some files; see :func:`parse_rules`."""
-    return parse_rules([each for path in paths
-                        for each in file_rule.load(path)], ops)
+def load_rules(paths: typing.Iterable[str], ops: registry.Registry,
+               warn: typing.Callable[[str], typing.Any] = lambda line: None
+               ) -> list[model.Rule]:
+    """Read all rules of some files; see :func:`parse_rules`.
+
+    :param warn: called with a line for each that is of stock Ironic.
+    """
+    written = [each for path in paths for each in file_rule.load(path)]
+    rules = parse_rules(written, ops)
+    for line in stock_form.warnings(written):
+        warn(line)
+    return rules
 
 
 def parse_rules(written: typing.Iterable[file_rule.WrittenRule],
@@ -139,9 +147,11 @@ def parse_rules(written: typing.Iterable[file_rule.WrittenRule],
         try:
             rule = each.parse(ops)
         except exceptions.InvalidRule as exc:
+            stock = stock_form.find(each.entry)
             raise exceptions.InvalidDocument(
-                each.source.path,
-                str(exceptions.InvalidRule(exc.problems, each.label)),
+                each.source.path, str(exceptions.InvalidRule(
+                    [*exc.problems, *([stock] if stock else [])],
+                    each.label)),
                 each.place(exc.problems[0].pointer)) from exc
         if rule.uuid in rules:
             raise exceptions.InvalidDocument(

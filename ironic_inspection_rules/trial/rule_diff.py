@@ -6,6 +6,7 @@ A rule that has another description only, or is written otherwise and means
 the same, is told and makes no difference.
 """
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
+from ironic_inspection_rules.rule_file import stock_form
 from ironic_inspection_rules.rule_set import replacement
 from ironic_inspection_rules.rule_set import rule_change
 from ironic_inspection_rules.trial import machine_test
@@ -50,14 +52,19 @@ class RuleSet:
     meanings: Mapping[str, Mapping[str, typing.Any]]
 
     @classmethod
-    def load(cls, paths: Iterable[str], ops: registry.Registry) -> 'RuleSet':
+    def load(cls, paths: Iterable[str], ops: registry.Registry,
+             warn: Callable[[str], typing.Any] = lambda line: None
+             ) -> 'RuleSet':
         """Read the rules of files, folders and what is piped in.
 
+        :param warn: called with a line for each that is of stock Ironic.
         :raises: :class:`.exceptions.InvalidDocument` at the first problem.
         """
         files = document.files(paths)
         written = [each for path in files for each in file_rule.load(path)]
         rules = machine_test.parse_rules(written, ops)
+        for line in stock_form.warnings(written):
+            warn(line)
         return cls(files, rules, frozenset(
             rule.uuid for rule, each in zip(rules, written, strict=True)
             if each.entry.get('uuid')),

@@ -2,9 +2,11 @@
 
 """What conditions state of fields, and what excludes what."""
 
+import operator
 import typing
 
 from ironic_inspection_rules.conditions import comparison
+from ironic_inspection_rules.conditions import version
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
@@ -17,6 +19,8 @@ _FROM_THE_RIGHT = {'lt': 'gt', 'gt': 'lt', 'le': 'ge', 'ge': 'le',
 _ORDERS: dict[str, comparison.Comparison] = {
     'lt': comparison.Less(), 'le': comparison.LessOrEqual(),
     'gt': comparison.Greater(), 'ge': comparison.GreaterOrEqual()}
+_VERSION_ORDERS = {f'{plugin.VERSION}{name}': getattr(operator, name)
+                   for name in _FROM_THE_RIGHT}
 
 
 def of(condition: file_rule.Operation, looped: bool = False) -> list[Fact]:
@@ -37,11 +41,12 @@ def of(condition: file_rule.Operation, looped: bool = False) -> list[Fact]:
 
 def _of_field(fact: Fact) -> typing.Iterator[Fact]:
     """Yield a fact with its field first, if it has one and no other."""
-    if is_field(fact.value) and fact.relation in _FROM_THE_RIGHT:
-        fact = Fact(fact.value, _FROM_THE_RIGHT[fact.relation], fact.field)
+    name = fact.relation.removeprefix(plugin.VERSION)
+    if is_field(fact.value) and name in _FROM_THE_RIGHT:
+        fact = Fact(fact.value, fact.relation.removesuffix(name)
+                    + _FROM_THE_RIGHT[name], fact.field)
     if is_field(fact.field) and not interpolation.fields(fact.value) and (
-            isinstance(fact.value, list)
-            or fact.relation in _FROM_THE_RIGHT):
+            isinstance(fact.value, list) or name in _FROM_THE_RIGHT):
         yield fact._replace(field=field_name(fact.field))
 
 
@@ -70,6 +75,8 @@ def values(fact: Fact) -> list[typing.Any] | None:
 
 def exclude(one: Fact, other: Fact) -> bool:
     """Tell whether no value of a field can be as both facts say."""
+    if is_version(one) or is_version(other):
+        return _versions_exclude(one, other)
     for this, that in ((one, other), (other, one)):
         few = values(this)
         if few is not None:
@@ -84,6 +91,43 @@ def exclude(one: Fact, other: Fact) -> bool:
     if low.value == high.value:
         return (low.relation, high.relation) != ('ge', 'le')
     return bool(low.value > high.value)
+
+
+def is_version(fact: Fact) -> bool:
+    """Return whether a fact is about versions."""
+    return fact.relation.startswith(plugin.VERSION)
+
+
+def _versions_exclude(one: Fact, other: Fact) -> bool:
+    """Return whether no version can be as both facts say.
+
+    There is one between any two others, as nobody can tell which there are.
+    """
+    for this, that in ((one, other), (other, one)):
+        few = [this.value] if this.relation == 'version-eq' else (
+            None if is_version(this) else values(this))
+        if few is not None and is_version(that):
+            # Text that eq takes for a number may be many versions.
+            return not any(_is_number(value) or isinstance(value, str)
+                           and _is_version_as(value, that) for value in few)
+    if not (is_version(one) and is_version(other)):
+        return False
+    low, high = sorted((one, other), key=lambda each: each.relation)
+    ways = low.relation[len(plugin.VERSION)], high.relation[
+        len(plugin.VERSION)]
+    if ways != ('g', 'l') or not isinstance(low.value, str) or (
+            not isinstance(high.value, str)):
+        return False
+    below, above = version.key(low.value), version.key(high.value)
+    return below > above or below == above and (
+        low.relation, high.relation) != ('version-ge', 'version-le')
+
+
+def _is_version_as(text: str, fact: Fact) -> bool:
+    """Return whether a version is as a fact about versions says."""
+    holds = _VERSION_ORDERS[fact.relation]
+    return not isinstance(fact.value, str) or bool(
+        holds(version.key(text), version.key(fact.value)))
 
 
 def number(value: typing.Any) -> int | float | None:

@@ -6,10 +6,15 @@ import typing
 from urllib import parse as urlparse
 
 from ironic_inspection_rules.authoring.checks import checked_rule
+from ironic_inspection_rules.authoring.checks import reach
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
+
+_WITH_SECRETS = frozenset((('node',), ('node', 'driver_info')))
+"""Mappings that have secrets on nearly every machine."""
 
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
@@ -24,6 +29,33 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
         for name in _secrets(action.arguments):
             yield action.pointer_to(name), _(
                 'a secret in a rule that is not marked "sensitive"')
+
+
+def check_written(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find secrets that an action would write, which inspection refuses.
+
+    They read as ``******`` to a rule, unless masking is switched off.
+    """
+    hidden: set[str] = set()
+    telling = tuple(f'{action.pointer}/' for action in rule.actions
+                    if action.op.plugin.TELLS)
+    asking = tuple(f'{condition.pointer}/'
+                   for condition in rule.all_conditions)
+    for use in reach.uses(rule):
+        steps = use.from_roots or use.steps
+        place = use.pointer.split('/')
+        if not any(map(masking.is_secret, steps)) and (
+                steps not in _WITH_SECRETS) and not (
+                    steps[0] == model.VARS and steps[1:2]
+                    and steps[1] in hidden):
+            continue
+        if place[1] == model.VARS:
+            hidden.add(place[2])
+        elif not use.pointer.startswith((*telling, *asking)) and (
+                place[3:4] == ['args']):
+            yield use.pointer, _(
+                '{%s} is or has a secret: rules do not see it, and the '
+                'inspection fails where one would write it') % use.text
 
 
 def is_secret(arguments: typing.Mapping[str, typing.Any]) -> bool:

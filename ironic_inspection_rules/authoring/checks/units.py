@@ -26,8 +26,9 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find quantities that compare as text with a field."""
     for condition in rule.all_conditions:
         for each in facts.of(condition):
-            match = isinstance(each.value, str) and _QUANTITY.fullmatch(
-                each.value)
+            match = isinstance(each.value, str) and (
+                not facts.is_version(each)) and _QUANTITY.fullmatch(
+                    each.value)
             if match:
                 yield condition.pointer, _(
                     '"%(value)s" compares as text, not as a number; write '

@@ -12,6 +12,7 @@ from ironic_inspection_rules.authoring.checks import reach
 from ironic_inspection_rules.authoring.mending import change
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.machine import inventory_fields
@@ -60,6 +61,32 @@ def mendings(rule: checked_rule.CheckedRule) -> Iterator[change.Change]:
     for pointer, value, slip in _slips(rule):
         if slip.meant is not None and not isinstance(value, list):
             yield change.Replace(pointer, value, slip.meant)
+    for condition in rule.all_conditions:
+        yield from _version_mendings(rule, condition)
+
+
+def _version_mendings(rule: checked_rule.CheckedRule,
+                      condition: file_rule.Operation
+                      ) -> Iterator[change.Change]:
+    """Yield what makes a comparison of text one of versions."""
+    items = condition.arguments.get('values')
+    if condition.arguments_given != ['values'] or not isinstance(
+            items, list):
+        return
+    stated = facts.of(condition, looped=True)
+    if not stated or len(stated) != len(items) - 1 or not all(_version_slip(
+            _from_roots(fact.field, None), fact.relation, fact.value)
+            for fact in stated):
+        return
+    name = condition.op.name
+    yield change.Rewrite(f'{condition.pointer}/op', name,
+                         f'{plugin.VERSION}{name}')
+    for fact in stated:
+        pointer = _place(condition, fact.value)
+        if not isinstance(fact.value, str):
+            yield change.Replace(
+                pointer, fact.value, rule.written.source.plain.get(
+                    (rule.written.index, pointer), str(fact.value)))
 
 
 def _slips(rule: checked_rule.CheckedRule
@@ -134,6 +161,10 @@ def _slip(steps: tuple[str, ...], relation: str,
         return None
     field, shown = _known(steps), '.'.join(steps)
     kind = field.type if field else None
+    if relation.startswith(plugin.VERSION):
+        return Slip(_('{%(field)s} is a %(kind)s, and no version') % {
+            'field': shown, 'kind': kind}) if kind not in (
+                None, 'text') else None
     if isinstance(value, str):
         return (_text_slip(steps, kind, relation, value)
                 or _version_slip(steps, relation, value))
@@ -187,7 +218,8 @@ def _text_slip(steps: tuple[str, ...], kind: str | None, relation: str,
 
 def _version_slip(steps: tuple[str, ...], relation: str,
                   value: typing.Any) -> Slip | None:
-    if relation not in _ORDERED or 'version' not in steps[-1] or (
+    if not steps or relation not in _ORDERED or (
+            'version' not in steps[-1]) or (
             isinstance(value, str) and not _VERSION.fullmatch(value)):
         return None
     return Slip(_('versions are not in order as text or numbers: 2.10 is '

@@ -17,7 +17,8 @@ from ironic_inspection_rules.rule_file import yaml_text
 
 LOST = 'lost'
 
-_NEVER = frozenset(('jinja', 'never-holds', 'unknown-field', lint.UNREPORTED))
+_NEVER = frozenset(('jinja', 'never-holds', 'unknown-field', lint.UNREPORTED,
+                    lint.STOCK))
 """The checks that find what does not work, beside errors."""
 
 _WIDTH = 78

@@ -11,29 +11,10 @@ from ironic_inspection_rules.authoring.conversion import stock_condition
 from ironic_inspection_rules.authoring.conversion import stock_text
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.rule_file import stock_form
 
 Operation = dict[str, typing.Any]
 Text = stock_text.Text
-
-_ARGUMENTS: dict[str, tuple[str, ...]] = {
-    'fail': ('msg',),
-    'log': ('msg', 'level'),
-    'set-attribute': ('path', 'value'),
-    'extend-attribute': ('path', 'value', 'unique'),
-    'del-attribute': ('path',),
-    'add-trait': ('name',),
-    'remove-trait': ('name',),
-    'set-capability': ('name', 'value'),
-    'unset-capability': ('name',),
-    'set-plugin-data': ('path', 'value', 'plugin_data'),
-    'extend-plugin-data': ('path', 'value', 'plugin_data', 'unique'),
-    'unset-plugin-data': ('path', 'plugin_data'),
-    'set-port-attribute': ('port_id', 'path', 'value'),
-    'extend-port-attribute': ('port_id', 'path', 'value', 'unique'),
-    'del-port-attribute': ('port_id', 'path'),
-    'api-call': ('url', 'headers', 'proxies', 'timeout', 'retries',
-                 'backoff_factor'),
-}
 
 _LEVELS = frozenset({'debug', 'info', 'warning', 'error', 'critical'})
 
@@ -44,7 +25,7 @@ def by_name(op: str, args: typing.Any) -> Operation:
     The data that stock Ironic puts among them are left out.
     """
     named = dict(args) if isinstance(args, dict) else dict(
-        zip(_ARGUMENTS[op], args, strict=False))
+        zip(stock_form.ACTIONS[op], args, strict=False))
     named.pop('plugin_data', None)
     return named
 

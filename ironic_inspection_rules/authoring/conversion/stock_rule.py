@@ -22,6 +22,7 @@ from ironic_inspection_rules.engine import operation_check
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.rule_file import stock_form
 
 Fields = typing.Mapping[str, typing.Any]
 Operation = dict[str, typing.Any]
@@ -39,12 +40,6 @@ _FIELDS = frozenset({'uuid', 'description', 'priority', 'scope', 'sensitive',
 _KEYS = {'conditions': frozenset({'op', 'args', 'loop', 'multiple'}),
          'actions': frozenset({'op', 'args', 'loop'})}
 
-_CONDITIONS: dict[str, tuple[str, ...]] = {
-    'eq': ('values', 'force_strings'), 'lt': ('values', 'force_strings'),
-    'gt': ('values', 'force_strings'), 'is-empty': ('value',),
-    'in-net': ('address', 'subnet'), 'matches': ('value', 'regex'),
-    'contains': ('value', 'regex'), 'one-of': ('value', 'values'),
-    'is-none': ('value',), 'is-true': ('value',), 'is-false': ('value',)}
 _COMPARISONS = ('eq', 'lt', 'gt')
 _FORMATTED = {'value', 'address', 'subnet'}
 
@@ -98,7 +93,7 @@ class _Converter(conversion.Notes):
 
     def _condition(self, written: Operation) -> Operation | bool:
         op, inverted = model.split_op(written['op'])
-        args = _by_name(written['args'], _CONDITIONS[op])
+        args = _by_name(written['args'], stock_form.CONDITIONS[op])
         loop = written.get('loop')
         if not loop:
             return stock_condition.convert(op, inverted, {

@@ -76,9 +76,34 @@ CONDITIONS = (
      'unit', None),
     # Versions.
     ('op: lt, args: {values: ["{inventory.system_vendor.firmware.version}", '
-     '"2.10.3"]}', 'value', None),
+     '"2.10.3"]}', 'value', 'op: version-lt, args: {values: '
+     '["{inventory.system_vendor.firmware.version}", "2.10.3"]}'),
     ('op: ge, args: {values: ["{inventory.system_vendor.firmware.version}", '
-     '2.9]}', 'value', None),
+     '2.9]}', 'value', 'op: version-ge, args: {values: '
+     '["{inventory.system_vendor.firmware.version}", "2.9"]}'),
+    ('op: "! gt", args: {values: ["2.10", '
+     '"{inventory.system_vendor.firmware.version}"]}', 'value',
+     'op: "! version-gt", args: {values: ["2.10", '
+     '"{inventory.system_vendor.firmware.version}"]}'),
+    ('op: le, args: {values: ["{inventory.system_vendor.firmware.version}", '
+     '2.10]}', 'plain-scalar', 'op: version-le, args: {values: '
+     '["{inventory.system_vendor.firmware.version}", "2.10"]}'),
+    ('op: version-lt, args: {values: ["{inventory.cpu.count}", "8"]}',
+     'value', None),
+    ('op: version-gt, args: {values: '
+     '["{inventory.system_vendor.firmware.version}", "2.10"]}}, '
+     '{op: version-lt, args: {values: '
+     '["{inventory.system_vendor.firmware.version}", "2.9"]}',
+     'never-holds', None),
+    ('op: eq, args: {values: ["{inventory.system_vendor.firmware.version}", '
+     '"2.9"]}}, {op: version-ge, args: {values: '
+     '["{inventory.system_vendor.firmware.version}", "2.10"]}',
+     'never-holds', None),
+    # What is of stock Ironic.
+    ('op: one-of, args: {value: "{inventory.hostname}", values: ["", None]}',
+     'stock-rule', None),
+    ('op: eq, args: {values: ["{inventory.hostname}", x]}, loop: []',
+     'stock-rule', None),
     # Regular expressions.
     (r"op: contains, args: {value: '{PRODUCT}', regex: 'R640 (SKU=1)'}",
      'value',
@@ -186,6 +211,19 @@ ACTIONS = (
      'node-name', None),
     ('op: set-attribute, args: {path: /driver_info/ipmi_password, value: x}',
      'secret', None),
+    ('op: set-attribute, args: {path: /extra/x, '
+     'value: "{node.driver_info.ipmi_password}"}', 'masked-value', None),
+    ('op: set-capability, args: {name: x, '
+     'value: "{plugin_data.bmc[api_key] | upper}"}', 'masked-value', None),
+    ('op: set-attribute, args: {path: /extra/x, value: "{node.driver_info}"}',
+     'masked-value', None),
+    ('op: set-attribute, args: {path: "/extra/{item.password}", value: 1}, '
+     'loop: "{plugin_data.users}"', 'masked-value', None),
+    ('op: set-plugin-data, args: {path: /x, value: '
+     '"{plugin_data.users | map(attribute=\'password\')}"}',
+     'masked-value', None),
+    ('op: set-plugin-data, args: {path: /x, value: "{inventory.hostname | '
+     'default(node.driver_info.snmp_auth_key)}"}', 'masked-value', None),
     ('op: extend-plugin-data, args: {path: /l/-1, value: x}', 'no-effect',
      None),
     ('op: set-capability, args: {name: a, value: "b,c:d"}', 'invalid', None),
@@ -216,6 +254,10 @@ ACTIONS = (
     ('op: set-plugin-data, args: {path: "", value: 1}', 'invalid', None),
 )
 RULES = (
+    ("""
+- vars: {one: "{previous.plugin_data.token}", two: "{vars.one}-x"}
+  actions: [{op: set-attribute, args: {path: /name, value: "{vars.two}"}}]
+""", 'masked-value'),
     # The conditions say that it is missing.
     ("""
 - conditions: [{op: is-none, args: {value: "{inventory.hostname}"}}]
@@ -315,6 +357,20 @@ class PlantedTestCase(files.FilesTestCase):
                 mended, _made = file.mend_text('r.yaml', text,
                                                registry.installed())
                 self.assertIn(check, self.checks(mended), text)
+
+    def test_secrets_may_be_asked_for_and_told_of(self):
+        for condition, action in (
+                ('', 'op: fail, args: {msg: "{node.driver_info.password}"}'),
+                ('', 'op: log, args: {msg: "{node.driver_info}"}'),
+                ('op: is-empty, args: {value: "{node.driver_info.password}"}',
+                 'op: log, args: {msg: x}'),
+                ('', 'op: set-attribute, args: {path: /extra/x, value: 1}, '
+                     'when: [{op: is-none, '
+                     'args: {value: "{node.driver_info.password}"}}]'),
+                ('', 'op: set-attribute, args: {path: "/extra/x", value: 1}, '
+                     'loop: "{plugin_data.passwords}"')):
+            self.assertNotIn('masked-value', self.checks(
+                self.rule(condition, action)), (condition, action))
 
     def test_checks_that_a_machine_has_memory_are_good(self):
         for op, value in (('gt', 0), ('ge', 1), ('ge', 100), ('ge', 1000)):

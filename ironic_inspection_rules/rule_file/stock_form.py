@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Rules of stock Ironic's own engine, by what nobody writes for this one.
+
+Both have the same ops. What gives a rule away is what Ironic adds when it
+stores one, and what is only useful where every field becomes text.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+import json
+import re
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.rule_file import file_rule
+
+Problem = exceptions.Problem
+
+_SHOWN = ('created_at', 'links', 'updated_at')
+"""What Ironic's API shows of a rule, and what ours shows beside it."""
+
+CONDITIONS: dict[str, tuple[str, ...]] = {
+    'eq': ('values', 'force_strings'), 'lt': ('values', 'force_strings'),
+    'gt': ('values', 'force_strings'), 'is-empty': ('value',),
+    'in-net': ('address', 'subnet'), 'matches': ('value', 'regex'),
+    'contains': ('value', 'regex'), 'one-of': ('value', 'values'),
+    'is-none': ('value',), 'is-true': ('value',), 'is-false': ('value',)}
+"""The arguments of stock Ironic's conditions, in their order."""
+
+ACTIONS: dict[str, tuple[str, ...]] = {
+    'fail': ('msg',),
+    'log': ('msg', 'level'),
+    'set-attribute': ('path', 'value'),
+    'extend-attribute': ('path', 'value', 'unique'),
+    'del-attribute': ('path',),
+    'add-trait': ('name',),
+    'remove-trait': ('name',),
+    'set-capability': ('name', 'value'),
+    'unset-capability': ('name',),
+    'set-plugin-data': ('path', 'value', 'plugin_data'),
+    'extend-plugin-data': ('path', 'value', 'plugin_data', 'unique'),
+    'unset-plugin-data': ('path', 'plugin_data'),
+    'set-port-attribute': ('port_id', 'path', 'value'),
+    'extend-port-attribute': ('port_id', 'path', 'value', 'unique'),
+    'del-port-attribute': ('port_id', 'path'),
+    'api-call': ('url', 'headers', 'proxies', 'timeout', 'retries',
+                 'backoff_factor'),
+}
+"""The arguments of its actions."""
+
+_KEYS = frozenset(('op', 'args', 'loop', 'multiple'))
+_OURS = (model.VARS, 'mode', 'revision', 'built_in')
+_TEXTS = frozenset(('True', 'False', 'None'))
+"""What str() makes of values that JSON writes otherwise."""
+
+
+def find(entry: typing.Any) -> Problem | None:
+    """Return the first thing that only a rule of stock Ironic has.
+
+    :param entry: what its author wrote.
+    :returns: where it is, and what to do about it.
+    """
+    if not isinstance(entry, dict) or any(name in entry for name in _OURS):
+        return None
+    if not all(map(_is_stock, _operations(entry))):
+        return None
+    told = next(_certain(entry), None)
+    if told is not None:
+        return Problem(told.pointer, _(
+            'this is a rule of stock Ironic, %s: run "ironic-inspection-rules'
+            ' convert --from ironic"') % told.message)
+    told = next(_likely(entry), None)
+    return told and Problem(told.pointer, _(
+        'this looks like a rule of stock Ironic, %s: if it is one, run '
+        '"ironic-inspection-rules convert --from ironic"') % told.message)
+
+
+def warnings(rules: Iterable[file_rule.WrittenRule]) -> Iterator[str]:
+    """Yield a line for each rule of stock Ironic."""
+    for rule in rules:
+        told = find(rule.entry)
+        if told is not None:
+            line, column = rule.place(told.pointer)
+            yield _('%(place)s: warning: %(rule)s: %(message)s\n') % {
+                'place': f'{rule.source.path}:{line}:{column}',
+                'rule': rule.label, 'message': told.message}
+
+
+def _certain(entry: dict[str, typing.Any]) -> Iterator[Problem]:
+    for name in _SHOWN:
+        if name in entry:
+            yield Problem(f'/{name}', _('as its API shows it'))
+    for pointer, operation in _operations(entry):
+        args = operation.get('args')
+        if str(operation.get('op')).endswith('plugin-data') and (
+                isinstance(args, dict) and 'plugin_data' in args
+                or isinstance(args, list) and args[2:] == [{}]):
+            yield Problem(f'{pointer}/args', _('as its API shows it'))
+        if isinstance(args, dict) and _asks_for_its_own_text(
+                args.get('value'), args.get('regex')):
+            yield Problem(f'{pointer}/args', _(
+                'where a missing field stays as it is written'))
+
+
+def _likely(entry: dict[str, typing.Any]) -> Iterator[Problem]:
+    for pointer, operation in _operations(entry):
+        args = operation.get('args')
+        if operation.get('loop') in ([], {}):
+            yield Problem(f'{pointer}/loop', _(
+                'where an empty loop is none; here nothing happens'))
+        values = list(_flat(args))
+        if pointer.startswith('/conditions') and any(
+                map(_is_bare_field, values)):
+            yield from (Problem(f'{pointer}/args', _(
+                'where true, false and null become the text "%s"') % value)
+                for value in values if value in _TEXTS)
+        if pointer.startswith('/actions'):
+            yield from (Problem(f'{pointer}/args', _(
+                'where text such as %s is none with fields') % value)
+                for value in values if _is_json(value))
+
+
+def _operations(entry: dict[str, typing.Any]
+                ) -> Iterator[tuple[str, dict[str, typing.Any]]]:
+    """Yield conditions and actions, each with its pointer."""
+    for name in model.OPERATIONS:
+        written = entry.get(name)
+        for index, operation in enumerate(
+                written if isinstance(written, list) else ()):
+            if isinstance(operation, dict):
+                yield f'/{name}/{index}', operation
+
+
+def _is_stock(each: tuple[str, dict[str, typing.Any]]) -> bool:
+    """Return whether stock Ironic has the op, and all that is beside it."""
+    pointer, operation = each
+    name, _inverted = model.split_op(str(operation.get('op')))
+    return operation.keys() <= _KEYS and name in (
+        CONDITIONS if pointer.startswith('/conditions') else ACTIONS)
+
+
+def _asks_for_its_own_text(value: typing.Any, regex: typing.Any) -> bool:
+    if not isinstance(value, str) or not isinstance(regex, str):
+        return False
+    plain = re.sub(r'\\(.)', r'\1', regex).removeprefix('^').removesuffix('$')
+    return plain == value and bool(interpolation.fields(value))
+
+
+def _flat(value: typing.Any) -> Iterator[typing.Any]:
+    if isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _flat(each)
+    elif isinstance(value, str):
+        yield value
+
+
+def _is_bare_field(value: str) -> bool:
+    match interpolation.parse(value):
+        case [interpolation.Field(root=str()) as field]:
+            return field.is_plain
+    return False
+
+
+def _is_json(value: str) -> bool:
+    if not value.startswith(('{"', '[{"')):
+        return False
+    try:
+        json.loads(value)
+    except ValueError:
+        return False
+    return True
