@@ -45,6 +45,10 @@ class ApiCall(plugin.Action):
             if value is not None and not _CHECKS[name].holds(value):
                 yield name, _CHECKS[name].message
 
+    def writes(self, arguments: plugin.Arguments
+               ) -> typing.Iterator[plugin.Write]:
+        yield from ()
+
     def __call__(self, target: working_copy.WorkingCopy, url: str,
                  headers: typing.Any = None, proxies: typing.Any = None,
                  timeout: float = 5.0, retries: int = 3,

@@ -15,20 +15,20 @@ from ironic.common import exception as ironic_exception
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import path
 from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
 
 
-def body(*, any_type: bool = False, finite: bool = True) -> Any:
+def body(*, any_type: bool = False) -> Any:
     """Parse the body of the request; to be called once policies allow it.
 
     Its size, depth and charset are within what :mod:`.body_guard` and Ironic
-    let through.
+    let through. Python would take NaN and infinity, which are no JSON
+    (RFC 8259 "Numbers") and could be stored, but not answered.
 
     :param any_type: whether it may claim to be something else than JSON, as
         it may for Ironic.
-    :param finite: whether there may be only what JSON can say, and the
-        answer can say again: no NaN and no infinity.
     :returns: the document, None if there is no body.
     :raises: Invalid if the body is no such document.
     :raises: ClientSideError (415) if the body does not claim to be JSON.
@@ -37,37 +37,56 @@ def body(*, any_type: bool = False, finite: bool = True) -> Any:
         raise ironic_exception.ClientSideError(
             _('The request must have the content type application/json'),
             status_code=http_client.UNSUPPORTED_MEDIA_TYPE)
-    number: Any = ({'parse_float': _finite, 'parse_constant': _finite}
-                   if finite else {})
+    unusual = []
+
+    def parse(text: str) -> float:
+        number = float(text)
+        if not math.isfinite(number):
+            unusual.append(text)
+        return number
+
     try:
         # A byte order mark may be ignored (RFC 8259).
         text = api.request.body.decode('utf-8-sig')
-        return json.loads(text, **number) if text else None
+        document = json.loads(text, parse_float=parse, parse_constant=parse
+                              ) if text else None
     except (ValueError, RecursionError) as exc:
         raise exceptions.Invalid(
             _('The request is not valid JSON: %s') % exc) from exc
+    if unusual:
+        raise exceptions.Invalid(
+            _('The request is not valid JSON: %(place)s: %(text)s is no JSON '
+              'number') % {'place': _place_of_unusual(document) or '/',
+                           'text': exceptions.shortened(unusual[0])})
+    return document
+
+
+def _place_of_unusual(document: Any) -> str:
+    """Return the pointer to the first number that is not finite."""
+    ahead: list[tuple[path.Path, Any]] = [((), document)]
+    while ahead:
+        place, value = ahead.pop()
+        if isinstance(value, float) and not math.isfinite(value):
+            return exceptions.shortened(path.pointer(place))
+        items = (value.items() if isinstance(value, dict)
+                 else enumerate(value) if isinstance(value, list) else ())
+        ahead += reversed([((*place, str(name)), item)
+                           for name, item in items])
+    # A member of the same name has taken its place.
+    return ''
 
 
 def ramdisk_data() -> dict[str, Any]:
-    """Parse the body of the request as Ironic reads it from a ramdisk.
-
-    That is of any content type, and NaN may be in it.
+    """Parse the body of the request as a ramdisk posts it, of any type.
 
     :raises: Invalid if the body is no JSON object.
     """
-    data = body(any_type=True, finite=False)
+    data = body(any_type=True)
     if data is None and not api.request.body:
         return {}
     if not isinstance(data, dict):
         raise exceptions.Invalid(_('The request must be a JSON object'))
     return data
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(_('%s is no JSON number') % text)
-    return number
 
 
 def query(parameters: Mapping[str, Callable[[str, str], Any]]

@@ -18,6 +18,7 @@ from ironic_inspection_rules.engine import evaluation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import facts
+from ironic_inspection_rules.inspection import hidden_places
 from ironic_inspection_rules.inspection import limits
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.objects import run as run_object
@@ -132,8 +133,13 @@ def _decide_again(context: Any, node: Any, run: Any, rule: model.Rule,
     if not known.inventory and not known.plugin_data:
         return {'reason': _('It did not match. Why is not known: the data of '
                             'that run are not kept.')}
-    outcome = evaluation.evaluate(rules.compile(past), known,
-                                  limits=limits.by_phase())
+    plans = rules.compile(past)
+    outcome = evaluation.evaluate(
+        plans, known, limits=limits.by_phase(),
+        hidden=hidden_places.located(
+            hidden_places.of_runs(context, [node.uuid])[node.uuid],
+            hidden_places.of_rules(
+                plan for each in plans.values() for plan in each), known))
     for seen in outcome.traces:
         if seen.rule.uuid == rule.uuid:
             told = {'conditions': [each.as_dict() for each

@@ -63,6 +63,11 @@ def _record(connection: sa.Connection, values: Mapping[str, Any],
             keep: int) -> None:
     kept = connection.execute(
         _KEPT, {'node_uuid': values['node_uuid']}).all()
+    if kept and values.get('revision') is None:
+        # It ended before rules could tell what they leave hidden.
+        values = {**values, 'hidden': connection.execute(
+            sa.select(_RUNS.c.hidden).where(_RUNS.c.id == kept[0].id)
+        ).scalar()}
     others = [row.id for row in kept if row.uuid != values['uuid']]
     remaining = set(others[:max(keep - 1, 0)])
     _destroy(connection, [row.id for row in kept if row.id not in remaining])

@@ -16,6 +16,8 @@ from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import path_template
+from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.engine import working_copy
@@ -74,6 +76,28 @@ class Action:
             if self._plugin.NEEDS_VIEW:
                 self._reads = ((hiding.EVERYTHING, ()),)
         return self._reads
+
+    @property
+    def writes(self) -> tuple[hiding.Place, ...]:
+        """Return the places that it may leave values at, whatever the data.
+
+        A port has no number yet: places of ports begin below it. All roots
+        where the plugin does not declare what it writes.
+        """
+        signature = self._call.op.signature
+        bound, _problems = signature.bind(self._operation.get('args'))
+        given = {each.name: each.default for each in signature.arguments
+                 if not each.required} | bound
+        if type(self._plugin).writes is plugin.Action.writes and not (
+                self._plugin.TELLS):
+            return hiding.ANYWHERE
+        try:
+            return tuple(place for write in self._plugin.writes(given)
+                         if write.value is not data_path.ABSENT
+                         for place in _places(write))
+        except Exception:
+            # What others wrote may expect more of arguments than they hold.
+            return hiding.ANYWHERE
 
     def hides_path(self, hidden: hiding.Hidden) -> bool:
         """Tell whether the place that it writes to may be a hidden value."""
@@ -180,6 +204,39 @@ class Action:
             view = [roots] if self._plugin.NEEDS_VIEW else []
             self._plugin.revert(target, *view, **self._undo.literals,
                                 **rendered)
+
+
+def _places(write: plugin.Write) -> typing.Iterator[hiding.Place]:
+    """Yield the places of a write, of a path as much as the rule has."""
+    if write.kind in _TRAITS:
+        names = write.value if write.kind == 'traits' else [write.name]
+        for name in names if isinstance(names, list) else ['{}']:
+            yield hiding.NODE, (working_copy.TRAITS, *_written_out([[name]]))
+    elif write.kind == 'capability':
+        yield hiding.NODE, ('properties', 'capabilities',
+                            *_written_out([[write.name]]))
+    else:
+        tokens = path_template.split(interpolation.parse(str(write.name)))
+        yield _ROOTS[write.kind], _written_out(tokens)
+
+
+_TRAITS = ('trait', 'traits')
+_ROOTS = {'node': hiding.NODE, 'port': hiding.PORTS,
+          'plugin_data': hiding.PLUGIN_DATA}
+
+
+def _written_out(tokens: typing.Iterable[list[typing.Any]]
+                 ) -> data_path.Path:
+    """Return the tokens up to the first out of the data, or of a list."""
+    path = []
+    for token in tokens:
+        text = ''.join(map(str, token))
+        if not all(isinstance(piece, str) for piece in token) or (
+                '{' in text or text == data_path.APPEND
+                or data_path.index(text) is not None):
+            break
+        path.append(text)
+    return tuple(path)
 
 
 def _steps(field: interpolation.Field, roots: Roots) -> data_path.Path:

@@ -11,6 +11,7 @@ import typing
 
 from ironic_inspection_rules.engine import action as engine_action
 from ironic_inspection_rules.engine import condition as engine_condition
+from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import plugin
@@ -26,7 +27,8 @@ class CompiledRule:
     ``masked`` tells whether secrets are hidden from it, ``unexplained``
     whether nobody is told why it matches, ``decides_first`` whether it is
     decided before the first action of any rule, ``reads_previous`` whether it
-    may ask for what the inspection before has stored. ``vars`` are names with
+    may ask for what the inspection before has stored, ``hides`` where a
+    sensitive rule may leave values. ``vars`` are names with
     the values or, where these depend on the data, templates of them.
     """
 
@@ -37,6 +39,7 @@ class CompiledRule:
     actions: tuple[engine_action.Action, ...]
     decides_first: bool
     reads_previous: bool
+    hides: tuple[hiding.Place, ...] = ()
     vars: tuple[tuple[str, typing.Any], ...] = ()
 
 
@@ -69,6 +72,9 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
          *(each.reverts for each in actions)]),
         any(map(_reads_previous, (rule.conditions, rule.actions,
                                   rule.vars))),
+        tuple(dict.fromkeys(place for each in actions
+                            for place in each.writes)
+              ) if rule.sensitive else (),
         tuple((name, template.compile_value(value))
               for name, value in rule.vars.items()))
 

@@ -162,6 +162,10 @@ class Hidden:
 _NOTHING: _Node = {}
 
 
+ANYWHERE: tuple[Place, ...] = ((NODE, ()), (PORTS, ()), (PLUGIN_DATA, ()))
+"""Where values may be of which it is not known where they are."""
+
+
 def located(places: typing.Iterable[Lasting], ports: Ports) -> Hidden:
     """Return the places of :meth:`Hidden.lasting`, among these ports."""
     numbers = {port['uuid']: str(number)

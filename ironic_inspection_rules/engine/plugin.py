@@ -248,6 +248,9 @@ class Action(Plugin, abc.ABC):
     def writes(self, arguments: Arguments) -> typing.Iterator[Write]:
         """Yield what is written, and where.
 
+        Where this is not overridden, a sensitive rule may have written
+        anywhere.
+
         :param arguments: all arguments as the rule has them, by name, with
             the item of a loop filled in where the rule has it.
         """

@@ -19,6 +19,7 @@ from ironic_inspection_rules.inspection import applicability
 from ironic_inspection_rules.inspection import attempt
 from ironic_inspection_rules.inspection import effects
 from ironic_inspection_rules.inspection import facts
+from ironic_inspection_rules.inspection import hidden_places
 from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.inspection import limits
 from ironic_inspection_rules.inspection import saving
@@ -86,7 +87,8 @@ class PhaseRunner:
         if run.revision is None:
             # All phases of an inspection have the rules of its first.
             self._rules.refresh(task.context)
-            run.hide(recorder.hidden_of(task.node.uuid))
+            uuid = task.node.uuid
+            run.hide(hidden_places.of_runs(task.context, [uuid])[uuid])
         rules = self._rules.snapshot
         plans = rules.plans(phase)
         saved = current.has_checkpoint(phase)

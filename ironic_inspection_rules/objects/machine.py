@@ -7,6 +7,7 @@ from oslo_utils import timeutils
 from oslo_versionedobjects import base as object_base
 
 from ironic_inspection_rules.db import machine
+from ironic_inspection_rules.db import run
 
 
 @base.IronicObjectRegistry.register
@@ -18,7 +19,8 @@ class InspectedMachine(base.IronicObject):
     """
 
     # Version 1.0: Initial version
-    VERSION = '1.0'
+    # Version 1.1: Add list_hidden
+    VERSION = '1.1'
 
     @classmethod
     @object_base.remotable
@@ -85,6 +87,16 @@ class InspectedMachine(base.IronicObject):
         """
         return [{**row, 'created_at': _iso(row['created_at'])}
                 for row in machine.list_failed(node_uuids)]
+
+    @classmethod
+    @object_base.remotable
+    def list_hidden(cls, context, node_uuids):
+        """Read where the last runs of nodes left values of sensitive rules.
+
+        :returns: by UUID of each node that has some, a list of places; see
+            :meth:`.hiding.Hidden.lasting`.
+        """
+        return run.get_hidden(node_uuids)
 
 
 def _plain(rows):

@@ -237,27 +237,6 @@ def warn_of_loss(node: typing.Any, exc: Exception) -> None:
                 {'node': node.uuid, 'error': exc})
 
 
-def hidden_of(node_uuid: str) -> list[hiding.Lasting]:
-    """Return where values of sensitive rules were after the last kept run.
-
-    Where that cannot be known, they may be anywhere.
-    """
-    try:
-        found: list[hiding.Lasting] = db_run.get_hidden([node_uuid]).get(
-            node_uuid, [])
-    except db_exc.DBConnectionError:
-        raise
-    except db_exc.DBError as exc:
-        LOG.warning('Where sensitive rules have written to is not known of '
-                    'node %(node)s, and all is hidden: %(error)s',
-                    {'node': node_uuid, 'error': exc})
-        found = [[root, []] for root in (
-            hiding.NODE, hiding.PORTS, hiding.PLUGIN_DATA)]
-    # What rules change now leaves that of the last inspection as it was.
-    return [*found, *([hiding.PREVIOUS, [root, *path]] for root, path in found
-                      if root == hiding.PLUGIN_DATA)]
-
-
 def is_stored(run: Run, node_uuid: str) -> bool:
     """Whether an earlier attempt has stored the run."""
     try:

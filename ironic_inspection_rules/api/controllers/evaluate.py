@@ -25,11 +25,13 @@ from ironic_inspection_rules.api.fleet import answer
 from ironic_inspection_rules.api.fleet import page as fleet_page
 from ironic_inspection_rules.api.fleet import trial
 from ironic_inspection_rules.engine import evaluation
+from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import facts
+from ironic_inspection_rules.inspection import hidden_places
 from ironic_inspection_rules.inspection import limits
 from ironic_inspection_rules.policies import inspection_rule as policies
 from ironic_inspection_rules.rule_set import repository
@@ -68,8 +70,9 @@ class EvaluateController(base.RestController):
         plans = self._plans(asked['rules'])
         known, origin = _facts(api.request.context, asked, any(
             plan.reads_previous for each in plans.values() for plan in each))
-        outcome = evaluation.evaluate(plans, known, _phases(asked),
-                                      limits=limits.by_phase())
+        outcome = evaluation.evaluate(
+            plans, known, _phases(asked), limits=limits.by_phase(),
+            hidden=self._hidden(plans, known))
         return {**view.represent_evaluation(outcome), **origin}
 
     def _try_on_fleet(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -79,13 +82,35 @@ class EvaluateController(base.RestController):
         """
         plans = self._plans(asked['rules'])
         tried = trial.Trial(plans, _phases(asked), limits.by_phase(),
-                            self._plans(None) if asked['compare'] else None)
+                            self._plans(None) if asked['compare'] else None,
+                            self._hidden_by_rules(plans))
         nodes = asked['nodes']
         find = (fleet_page.by_names if isinstance(nodes, list)
                 else fleet_page.by_filters)
         page = find(nodes, asked['limit'], asked['marker'])
         stream.send(answer.parts(api.request.context, page, tried))
         return {}
+
+    def _hidden(self, plans: posted_rules.Plans,
+                known: working_copy.Facts) -> hiding.Hidden:
+        """Return what must not show of the machine as it is."""
+        if not known.node:
+            return hiding.Hidden()
+        uuid = known.node['uuid']
+        return hidden_places.located(
+            hidden_places.of_runs(api.request.context, [uuid])[uuid],
+            self._hidden_by_rules(plans), known)
+
+    def _hidden_by_rules(self, plans: posted_rules.Plans
+                         ) -> frozenset[hiding.Place]:
+        """Return where rules in force, or those tried, may hide values.
+
+        Who posts a rule by the UUID of a sensitive one could change when it
+        runs, and so read what it has left.
+        """
+        return hidden_places.of_rules(
+            plan for some in (plans, self._plans(None))
+            for each in some.values() for plan in each)
 
     def _plans(self, posted: list[Any] | None) -> posted_rules.Plans:
         if posted is not None:

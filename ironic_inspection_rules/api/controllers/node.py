@@ -64,7 +64,7 @@ class NodesController(node.NodesController):
         """Enroll a node, as Ironic does, but never trip over its body."""
         if path:
             raise exceptions.NotFound(_('There is nothing to post to.'))
-        body = request.body(any_type=True, finite=False)
+        body = request.body(any_type=True)
         if not isinstance(body, dict):
             raise exceptions.Invalid(_('A node must be a JSON object'))
         return _post(self, node=body)

@@ -13,9 +13,11 @@ from typing import Any
 from ironic import objects
 
 from ironic_inspection_rules.api import inspection_data
+from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import facts
+from ironic_inspection_rules.inspection import hidden_places
 from ironic_inspection_rules.objects import machine as machine_object
 
 _NODES = 100
@@ -30,8 +32,8 @@ class Machine:
     """One of the machines that were asked for.
 
     ``asked`` is the name or UUID. ``node`` is None if the caller sees none,
-    ``known`` None if nothing can be told of the machine; ``problem`` says
-    why.
+    ``facts`` None if nothing can be told of the machine; ``problem`` says
+    why. ``hidden`` is where sensitive rules have left values.
     """
 
     asked: str
@@ -39,6 +41,7 @@ class Machine:
     facts: working_copy.Facts | None = None
     source: inspection_data.InspectionData | None = None
     problem: str | None = None
+    hidden: Sequence[hiding.Lasting] = ()
 
 
 def read(context: Any, nodes: Sequence[tuple[str, str | None]],
@@ -67,6 +70,8 @@ def _read(context: Any, nodes: Sequence[tuple[str, str | None]],
                      .list_ports(context, ids))
     groups = _by_node(objects.Portgroup, found, machine_object
                       .InspectedMachine.list_port_groups(context, ids))
+    hidden = hidden_places.of_runs(
+        context, [node.uuid for node in found.values()])
     left = collections.deque(nodes)
     seen = [found[uuid] for _asked, uuid in nodes if uuid in found]
     for portion in inspection_data.portions(context, seen, _DATA):
@@ -76,21 +81,23 @@ def _read(context: Any, nodes: Sequence[tuple[str, str | None]],
             some.append(left.popleft())
             awaited -= some[-1][1] in found
         # Not by a name, which would keep it while the next is read.
-        yield _machines(some, found, ports, groups,
+        yield _machines(some, found, ports, groups, hidden,
                         inspection_data.find_all(context, portion))
-    yield _machines(left, found, ports, groups, {})
+    yield _machines(left, found, ports, groups, hidden, {})
 
 
 def _machines(some: Iterable[tuple[str, str | None]],
               nodes: Mapping[Any, Any], ports: Mapping[int, list[Any]],
               groups: Mapping[int, list[Any]],
+              hidden: Mapping[str, list[hiding.Lasting]],
               data: Mapping[str, inspection_data.Found]) -> list[Machine]:
-    return [_machine(asked, nodes.get(uuid), ports, groups, data)
+    return [_machine(asked, nodes.get(uuid), ports, groups, hidden, data)
             for asked, uuid in some]
 
 
 def _machine(asked: str, node: Any, ports: Mapping[int, list[Any]],
              groups: Mapping[int, list[Any]],
+             hidden: Mapping[str, list[hiding.Lasting]],
              data: Mapping[str, inspection_data.Found]) -> Machine:
     if node is None:
         return Machine(asked,
@@ -100,7 +107,8 @@ def _machine(asked: str, node: Any, ports: Mapping[int, list[Any]],
         return Machine(asked, node, problem=str(found))
     return Machine(asked, node, facts.of_node(
         node, ports.get(node.id, ()), groups.get(node.id, ()),
-        found.inventory, found.plugin_data), found)
+        found.inventory, found.plugin_data), found,
+        hidden=hidden[node.uuid])
 
 
 def _by_node(kind: Any, nodes: Mapping[str, Any],

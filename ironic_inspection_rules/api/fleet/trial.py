@@ -16,9 +16,11 @@ from ironic_inspection_rules.api.fleet import machines
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import difference
 from ironic_inspection_rules.engine import evaluation
+from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.inspection import hidden_places
 from ironic_inspection_rules.traits import deploy
 
 LOG = log.getLogger(__name__)
@@ -37,12 +39,14 @@ class Trial:
     :param phases: the phases to try.
     :param limits: what each phase may take.
     :param in_force: the rules to compare with, None to compare with none.
+    :param hidden: where sensitive rules may have left values.
     """
 
     plans: posted_rules.Plans
     phases: Iterable[str]
     limits: Mapping[str, budget.Limits]
     in_force: posted_rules.Plans | None = None
+    hidden: frozenset[hiding.Place] = frozenset()
 
     def of(self, machine: machines.Machine) -> Entry:
         """Tell what the rules would do to a machine.
@@ -60,7 +64,8 @@ class Trial:
 
     def _tried(self, machine: machines.Machine,
                facts: working_copy.Facts) -> Entry:
-        outcome = self._evaluate(self.plans, facts)
+        hidden = hidden_places.located(machine.hidden, self.hidden, facts)
+        outcome = self._evaluate(self.plans, facts, hidden)
         entry = {'uuid': machine.node.uuid, 'name': machine.node.name,
                  **_told(self.plans, outcome),
                  'changes': [each.as_dict() for each in outcome.changes]}
@@ -75,13 +80,14 @@ class Trial:
             entry['validates'] = _validates(outcome.facts) is not False
             entry['validates_before'] = validated
         if self.in_force is not None:
-            entry.update(self._compared(facts, outcome, self.in_force))
+            entry.update(self._compared(facts, hidden, outcome,
+                                        self.in_force))
         return entry
 
-    def _compared(self, facts: working_copy.Facts,
+    def _compared(self, facts: working_copy.Facts, hidden: hiding.Hidden,
                   outcome: evaluation.Evaluation,
                   in_force: posted_rules.Plans) -> Entry:
-        other = self._evaluate(in_force, facts)
+        other = self._evaluate(in_force, facts, hidden)
         changes = difference.between(other.facts, outcome.facts, facts.ports,
                                      outcome.hidden | other.hidden)
         told: Entry = {
@@ -97,9 +103,10 @@ class Trial:
         return told
 
     def _evaluate(self, plans: posted_rules.Plans,
-                  facts: working_copy.Facts) -> evaluation.Evaluation:
+                  facts: working_copy.Facts, hidden: hiding.Hidden
+                  ) -> evaluation.Evaluation:
         return evaluation.evaluate(plans, facts, self.phases, explain=False,
-                                   limits=self.limits)
+                                   limits=self.limits, hidden=hidden)
 
 
 def _told(plans: posted_rules.Plans,

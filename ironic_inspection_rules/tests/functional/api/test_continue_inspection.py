@@ -90,6 +90,15 @@ class ContinueInspectionTestCase(base.TestCase):
 
         self.assertEqual(403, self.post()[0])
 
+    def test_numbers_that_no_json_has_are_refused_with_their_place(self):
+        self.serve(rule())
+        body = json.dumps({**DATA, 'a': {'b': [float('inf')]}}).encode()
+
+        status, text = self.post(body)
+
+        self.assertEqual(400, status)
+        self.assertIn('/a/b/0: Infinity is no JSON number', text)
+
     def test_access_is_refused_before_the_data_are_read(self):
         self.serve(rule())
 
