@@ -53,8 +53,10 @@ def install(app: Callable) -> Callable:
     rules = start.rules()
     announcement.announce('API', rules)
     if start.is_all_in_one():
-        # Its conductor may have no interface that loads the hook.
-        start.conductor()
+        # Its conductor may have no interface that loads the hook. An API of
+        # its own loads nothing of what conductors need.
+        from ironic_inspection_rules.inspection import hook
+        hook.prepare_conductor()
     policies.register(policy.get_enforcer())
     controllers.serve('inspection_rules',
                       inspection_rule.InspectionRuleController(rules))

@@ -18,6 +18,8 @@ from ironic_inspection_rules.db import models
 
 _NODES = sa.table('nodes', sa.column('uuid'), sa.column('reservation'))
 
+# Between who locks a node and who commits lie Ironic's own calls, whose
+# transactions are to be refused too. Its objects take no argument of ours.
 _FENCE: contextvars.ContextVar[Callable[[sa.Connection], None] | None] = (
     contextvars.ContextVar('fence', default=None))
 

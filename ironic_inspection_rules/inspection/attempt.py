@@ -11,7 +11,6 @@ outcome instead of running the rules again.
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
-import contextvars
 from typing import Any
 
 from ironic.common import exception as ironic_exception
@@ -140,35 +139,37 @@ class Attempt(NullAttempt):
             raise Abandoned() from exc
 
 
-# Between who begins an inspection and the hook that runs rules lie calls of
-# Ironic, which do not pass this on.
-_CURRENT: contextvars.ContextVar[NullAttempt | None] = (
-    contextvars.ContextVar('attempt', default=None))
+_ATTRIBUTE = 'inspection_rules_attempt'
+"""The attribute of a task that holds the attempt.
+
+Between who begins an inspection and the hook that runs rules lie calls of
+Ironic. All of them hand on the task.
+"""
 
 
-def current() -> NullAttempt | None:
-    """Return the attempt that Ironic works on in this thread, if any."""
-    return _CURRENT.get()
+def of(task: Any) -> NullAttempt | None:
+    """Return the attempt that a task is for, None if it has none yet."""
+    return getattr(task, _ATTRIBUTE, None)
 
 
 @contextlib.contextmanager
-def in_scope(attempt: NullAttempt) -> Iterator[None]:
-    """Let Ironic work on an attempt while the context lasts."""
-    token = _CURRENT.set(attempt)
+def handed_over(attempt: NullAttempt, task: Any) -> Iterator[None]:
+    """Hand an attempt to all that get the task while the context lasts."""
+    setattr(task, _ATTRIBUTE, attempt)
     try:
         yield
     finally:
-        _CURRENT.reset(token)
+        setattr(task, _ATTRIBUTE, None)
 
 
 @contextlib.contextmanager
-def attempt_scope(attempt: Attempt) -> Iterator[None]:
-    """Let Ironic work on an attempt at a request while the context lasts.
+def request_scope(attempt: Attempt, task: Any) -> Iterator[None]:
+    """Hand over an attempt at a request while the context lasts.
 
     :raises: LeaseLost or TemporaryFailure where the attempt is abandoned.
     """
     try:
-        with in_scope(attempt):
+        with handed_over(attempt, task):
             yield
     except Abandoned as exc:
         if isinstance(exc.__cause__, exceptions.LeaseLost):

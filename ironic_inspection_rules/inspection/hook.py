@@ -1,11 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The inspection hook: rules of the preprocess phase."""
+"""The inspection hook: it brings rules into a conductor."""
 
+from ironic.conf import CONF
 from ironic.drivers.modules.inspector.hooks import base
+from oslo_log import log
 
 from ironic_inspection_rules.inspection import announcement
+from ironic_inspection_rules.inspection import keeping
+from ironic_inspection_rules.inspection import phase
 from ironic_inspection_rules.inspection import start
+from ironic_inspection_rules.objects import remote
+from ironic_inspection_rules.patches import deploy as deploy_patch
+from ironic_inspection_rules.patches import name
+from ironic_inspection_rules.patches import names
+from ironic_inspection_rules.patches import redfish
+from ironic_inspection_rules.patches import rule_engine
+from ironic_inspection_rules.traits import deploy
+
+LOG = log.getLogger(__name__)
+
+
+def prepare_conductor() -> phase.PhaseRunner:
+    """Prepare the conductor of this process to run rules.
+
+    :returns: what runs them.
+    :raises: UnsupportedIronic, or as :func:`.start.rules`.
+    """
+    with start.required():
+        name.check(names.OF_CONDUCTOR)
+    LOG.debug('Answers for %s', [each.obj_name() for each in remote.CLASSES])
+    runner = phase.PhaseRunner(start.rules())
+    rule_engine.replace(runner.apply)
+    redfish.install()
+    keeping.install()
+    deploy_patch.check(deploy.node_problem)
+    if CONF.inspection_queue.enabled:
+        # What is switched off is not even loaded.
+        from ironic_inspection_rules.queue import power_on
+        with start.required():
+            power_on.install()
+    return runner
 
 
 class InspectionRulesHook(base.InspectionHook):
@@ -17,7 +52,7 @@ class InspectionRulesHook(base.InspectionHook):
     """
 
     def __init__(self) -> None:
-        self._runner = start.conductor()
+        self._runner = prepare_conductor()
         announcement.announce(announcement.HOOK, start.rules())
 
     def preprocess(self, task, inventory, plugin_data) -> None:

@@ -75,7 +75,7 @@ def run_of(task: typing.Any, inventory: dict[str, typing.Any] | None = None,
     :param plugin_data: likewise.
     :param is_inspection: whether the node says why it fails.
     """
-    current = attempt.current()
+    current = attempt.of(task)
     if current is not None:
         yield current
         return
@@ -83,7 +83,7 @@ def run_of(task: typing.Any, inventory: dict[str, typing.Any] | None = None,
     if inventory is not None:
         run.begin(inventory, plugin_data or {})
     current = attempt.NullAttempt(run)
-    with attempt.in_scope(current):
+    with attempt.handed_over(current, task):
         try:
             yield current
         except ironic_exception.UnsupportedDriverExtension:

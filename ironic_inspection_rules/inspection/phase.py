@@ -126,7 +126,7 @@ def _read_previous(run: recorder.Run, rules: repository.Snapshot, phase: str,
 
     In its first phase: Redfish stores its data before the main one.
     """
-    if run.previous_read or phase == model.MAIN and redfish.goes_on():
+    if run.previous_read or phase == model.MAIN and redfish.goes_on(task):
         return
     run.previous_read = True
     if any(plan.reads_previous for each in (model.PREPROCESS, model.MAIN)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a service of Ironic needs before it can run rules."""
+"""The rules in force of a process, made when its service starts."""
 
 from collections.abc import Iterator
 from collections.abc import Sequence
@@ -20,19 +20,10 @@ from ironic_inspection_rules.conf import validation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.inspection import keeping
-from ironic_inspection_rules.inspection import phase
-from ironic_inspection_rules.objects import remote
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.objects import tables
-from ironic_inspection_rules.patches import deploy as deploy_patch
-from ironic_inspection_rules.patches import name
-from ironic_inspection_rules.patches import names
-from ironic_inspection_rules.patches import redfish
-from ironic_inspection_rules.patches import rule_engine
 from ironic_inspection_rules.rule_file import builtin
 from ironic_inspection_rules.rule_set import repository
-from ironic_inspection_rules.traits import deploy
 
 LOG = log.getLogger(__name__)
 
@@ -41,7 +32,7 @@ class ObjectStore:
     """Stored rules, through the versioned object."""
 
     def revision(self, context) -> int:
-        """Return a number that is another one after each change."""
+        """Return the revision of the rule set."""
         return rule_object.Rule.get_revision(context)
 
     def rules(self, context) -> list[dict]:
@@ -53,13 +44,8 @@ class ObjectStore:
 def rules() -> repository.Repository:
     """Return the rules in force in this process; made at its start.
 
-    What makes that impossible is logged in one clear line, and stops the
-    service.
-
-    :raises: :class:`.exceptions.Invalid` for a bad option,
-        :class:`.exceptions.DatabaseNotReady`,
-        :class:`.exceptions.InvalidBuiltInRules` or
-        :class:`.exceptions.PluginError`.
+    :raises: Invalid for a bad option, DatabaseNotReady, InvalidBuiltInRules
+        or PluginError, once the log says why in one line.
     """
     conf.register_opts(CONF)
     with required():
@@ -70,12 +56,7 @@ def rules() -> repository.Repository:
 
 @contextlib.contextmanager
 def required() -> Iterator[None]:
-    """Stop the service when what it needs at its start fails.
-
-    The log then says why, in one clear line.
-
-    :raises: what is raised inside.
-    """
+    """Stop the service, with one line in the log, when its start fails."""
     try:
         yield
     except exceptions.InspectionRulesError as exc:
@@ -87,28 +68,6 @@ def required() -> Iterator[None]:
 def is_all_in_one() -> bool:
     """Whether API and conductor are one process."""
     return CONF.rpc_transport in ('none', 'local')
-
-
-def conductor() -> phase.PhaseRunner:
-    """Have rules run in the conductor of this process.
-
-    :returns: what runs them.
-    :raises: as :func:`rules`.
-    """
-    with required():
-        name.check(names.OF_CONDUCTOR)
-    LOG.debug('Answers for %s', [each.obj_name() for each in remote.CLASSES])
-    runner = phase.PhaseRunner(rules())
-    rule_engine.replace(runner.apply)
-    redfish.install()
-    keeping.install()
-    deploy_patch.check(deploy.node_problem)
-    if CONF.inspection_queue.enabled:
-        # What is switched off is not even loaded.
-        from ironic_inspection_rules.queue import power_on
-        with required():
-            power_on.install()
-    return runner
 
 
 def _stop_master() -> None:
@@ -134,9 +93,9 @@ def _repository() -> repository.Repository:
 
 
 def _refuse_twins(built_in: Sequence[model.Rule]) -> None:
-    """Have no built-in rule carry the UUID of a stored one.
+    """Check that no built-in rule has the UUID of a stored one.
 
-    :raises: :class:`.exceptions.InvalidBuiltInRules` that names both.
+    :raises: InvalidBuiltInRules that names both.
     """
     if not built_in or not tables.are_here():
         return

@@ -4,7 +4,6 @@
 
 from collections.abc import Iterator
 import contextlib
-import contextvars
 from typing import Any
 
 from oslo_db import exception as db_exc
@@ -18,8 +17,8 @@ SESSION = name.Name(
 
 NAMES = (SESSION,)
 
-_IS_JOINED: contextvars.ContextVar[bool] = contextvars.ContextVar(
-    'is_joined', default=False)
+_IS_JOINED = 'inspection_rules_is_joined'
+"""The option of a connection that calls of Ironic's objects join."""
 
 
 class _Undone(Exception):
@@ -35,15 +34,13 @@ def transaction() -> Iterator[Any]:
 
     :raises: oslo_db.exception.DBDeadlock if all of it is to be repeated.
     """
-    joined = _IS_JOINED.set(True)
     try:
         with SESSION.find()() as session:
             _listen(session.get_bind())
+            session.connection(execution_options={_IS_JOINED: True})
             yield session
     except _Undone as exc:
         raise db_exc.DBDeadlock(exc) from exc
-    finally:
-        _IS_JOINED.reset(joined)
 
 
 def _listen(engine: sa.Engine) -> None:
@@ -55,6 +52,7 @@ def _listen(engine: sa.Engine) -> None:
 
 def _rename_deadlock(context: sa.ExceptionContext) -> Exception | None:
     failure = getattr(context, 'chained_exception', None)
-    if _IS_JOINED.get() and isinstance(failure, db_exc.DBDeadlock):
+    if isinstance(failure, db_exc.DBDeadlock) and context.connection and (
+            context.connection.get_execution_options().get(_IS_JOINED)):
         return _Undone(str(failure))
     return None

@@ -15,6 +15,8 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.patches import name
 
+# Between the API that lists nodes and the query lie Ironic's own calls, which
+# hand on the filters that they know, and no others.
 _CONDITIONS: contextvars.ContextVar[tuple[sa.ColumnElement[bool], ...]] = (
     contextvars.ContextVar('node_query_conditions', default=()))
 

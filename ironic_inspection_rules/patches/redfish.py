@@ -8,7 +8,6 @@ save of the node in between replaces the node's mapping by a copy. And it
 stores the data of the inspection before rules are applied, not after it.
 """
 
-import contextvars
 import copy
 import dataclasses
 import functools
@@ -44,12 +43,12 @@ class _Inspection:
     seen: dict[str, Any]
 
 
-_CURRENT: contextvars.ContextVar[_Inspection | None] = (
-    contextvars.ContextVar('redfish_inspection', default=None))
+_ATTRIBUTE = 'inspection_rules_redfish'
+"""The attribute of a task that holds its inspection; Ironic hands it on."""
 
 
 def install() -> None:
-    """Have redfish inspections heed the functions of this module.
+    """Follow redfish inspections, for the functions of this module.
 
     Where Ironic has changed, they do nothing.
     """
@@ -57,12 +56,12 @@ def install() -> None:
         INSPECT.put(_inspect_hardware)
 
 
-def goes_on() -> bool:
-    """Tell whether a redfish inspection goes on."""
-    return _CURRENT.get() is not None
+def goes_on(task: Any) -> bool:
+    """Return whether a task is in the middle of a redfish inspection."""
+    return getattr(task, _ATTRIBUTE, None) is not None
 
 
-def reconcile_properties(task) -> None:
+def reconcile_properties(task: Any) -> None:
     """Bring the node's properties and those held by the inspection together.
 
     Before rules run, the node gets what the inspection has found. After they
@@ -71,7 +70,7 @@ def reconcile_properties(task) -> None:
 
     :param task: the TaskManager instance of the inspection.
     """
-    inspection = _CURRENT.get()
+    inspection = getattr(task, _ATTRIBUTE, None)
     if inspection is None:
         return
     held, seen, node = inspection.held, inspection.seen, task.node
@@ -86,18 +85,18 @@ def reconcile_properties(task) -> None:
     inspection.seen = copy.deepcopy(properties)
 
 
-def store_again(task, inventory: dict, plugin_data: dict) -> None:
+def store_again(task: Any, inventory: dict, plugin_data: dict) -> None:
     """Store the data of an inspection that has stored them before."""
-    if _CURRENT.get() is not None:
+    if goes_on(task):
         STORE.find()(task.node, inventory, plugin_data, task.context)
 
 
 @functools.wraps(_stock_inspect_hardware)
 def _inspect_hardware(self, task):
     properties = task.node.properties
-    token = _CURRENT.set(
-        _Inspection(properties, copy.deepcopy(properties)))
+    setattr(task, _ATTRIBUTE,
+            _Inspection(properties, copy.deepcopy(properties)))
     try:
         return _stock_inspect_hardware(self, task)
     finally:
-        _CURRENT.reset(token)
+        setattr(task, _ATTRIBUTE, None)

@@ -102,7 +102,7 @@ class RequestProcessor:
         }[request.event]
         run = _run_of(request)
         try:
-            with attempt.attempt_scope(attempt.Attempt(run, saved)):
+            with attempt.request_scope(attempt.Attempt(run, saved), task):
                 task.load_driver()
                 _apply_early(request, saved)
                 if request.event in _EVENTS_OF_RUNS:

@@ -78,6 +78,7 @@ class Conductor:
                 self._watch.begin_inspection(node_uuid)
                 task.node.last_error = 'aborted by an operator'
                 task.process_event('abort')
+                self._watch.may_end_all(node_uuid)
 
     def _lock(self, node_uuid: str, purpose: str) -> Any:
         return task_manager.acquire(self._context, node_uuid, retry=False,
@@ -92,6 +93,8 @@ class Conductor:
             if task.node.provision_state not in (states.MANAGEABLE,
                                                  states.INSPECTFAIL):
                 return
+            # No two inspections of a node begin at the same time.
+            self._turns.pause(lambda: False, 1.0)
             self._watch.begin_inspection(node_uuid)
             task.load_driver()
             task.process_event('inspect')

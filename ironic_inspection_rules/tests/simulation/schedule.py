@@ -30,8 +30,12 @@ STEPS = 120
 CALM_STEPS = 5000
 """Steps after the last fault in which all must have come to an end."""
 
-CALM = 2 * sim_cluster.INSPECTION_TIMEOUT
-"""Seconds after the last fault in which all must have come to an end."""
+CALM = 3 * sim_cluster.INSPECTION_TIMEOUT
+"""Seconds after the last fault in which all must have come to an end.
+
+Somebody may keep a node locked for most of them, and the last of the tries to
+lock it comes half an inspection timeout later.
+"""
 
 
 class Schedule:

@@ -11,6 +11,7 @@ from ironic.tests.unit.db import base as db_base
 from oslo_config import cfg
 
 from ironic_inspection_rules.db import migration
+from ironic_inspection_rules.inspection import hook
 from ironic_inspection_rules.inspection import start
 
 
@@ -29,7 +30,7 @@ def switch_on() -> None:
 
 def _start() -> None:
     start.rules.cache_clear()
-    start.conductor()
+    hook.prepare_conductor()
 
 
 def _before(owner: type, name: str, call: Callable[[], Any]) -> None:

@@ -38,8 +38,8 @@ class DeliveryTestCase(base.GlueTestCase):
         self.plugin_data = {'fresh': True}
         self.task.node.refresh()
         saved = checkpoints.Checkpoints(self.queue, self.request)
-        with attempt.attempt_scope(attempt.Attempt(
-                recorder.Run(recorder.INSPECTION), saved)):
+        with attempt.request_scope(attempt.Attempt(
+                recorder.Run(recorder.INSPECTION), saved), self.task):
             try:
                 for phase in phases:
                     phase(self.task, {}, self.plugin_data)
@@ -174,7 +174,7 @@ class DeliveryTestCase(base.GlueTestCase):
 class NoDeliveryTestCase(base.GlueTestCase):
 
     def test_without_a_request_nothing_is_saved(self):
-        self.assertIsNone(attempt.current())
+        self.assertIsNone(attempt.of(self.task))
         current = attempt.NullAttempt(recorder.Run(recorder.INSPECTION))
         self.assertFalse(current.has_checkpoint('main'))
         self.assertIsNone(current.checkpoint('main', None, {}, {}, None))

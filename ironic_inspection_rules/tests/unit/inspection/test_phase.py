@@ -50,7 +50,7 @@ class PhaseRunnerTestCase(base.GlueTestCase):
         runner = phase.PhaseRunner(stored)
         for _inspection in range(2):
             run = recorder.Run(recorder.INSPECTION)
-            with attempt.in_scope(attempt.NullAttempt(run)):
+            with attempt.handed_over(attempt.NullAttempt(run), self.task):
                 runner.preprocess(self.task, {}, {})
                 run.run_rules(1)
                 runner.apply(self.task, {}, {}, 'main')

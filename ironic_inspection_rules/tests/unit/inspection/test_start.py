@@ -72,7 +72,7 @@ class ConductorTestCase(base.GlueTestCase):
         self.useFixture(fixtures.MonkeyPatch(
             'ironic_inspection_rules.inspection.keeping.install',
             lambda: None))
-        start.conductor()
+        hook.prepare_conductor()
 
         engine.apply_rules(self.task, {}, {}, 'main')
 
