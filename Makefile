@@ -13,8 +13,10 @@ TOX = .venv/bin/tox
 help: ## Say what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
 
-demo: $(TOX) ## Start a stock Ironic and inspect a node by rules (ARGS="--keep")
+demo: $(TOX) ## Inspect two machines by rules on a stock Ironic (ARGS=--keep, --this-machine)
 	@$(PYTHON) tools/prepare $(TOX) demo
+	@$(if $(findstring --this-machine,$(ARGS)),echo 'Fetching \
+	    ironic-python-agent'; $(TOX) -qq -e venv -- pip install -q -e '.[collect]')
 	@$(TOX) -qq -e demo -- $(ARGS)
 
 picture: $(TOX) ## Draw the pictures anew: the demonstration, and pages

@@ -19,6 +19,7 @@ from ironic_inspection_rules.tests import guide
 from ironic_inspection_rules.tests.integration import base
 from ironic_inspection_rules.tests.integration import fixtures as ironics
 from ironic_inspection_rules.tests.live import client as live_client
+from ironic_inspection_rules.tests.live import ramdisk
 
 _TIME_LIMIT = 900
 _CONFIG = '/etc/ironic/ironic.conf'
@@ -145,10 +146,10 @@ def _ramdisks(client: live_client.Client) -> Iterator[None]:
     stop = threading.Event()
 
     def boot() -> None:
-        with live_client.Client(client.url, client.auth) as ramdisk:
+        with live_client.Client(client.url, client.auth) as session:
             while not stop.wait(0.2):
                 with contextlib.suppress(requests.RequestException):
-                    _post(ramdisk)
+                    ramdisk.answer(session, base.ramdisk_data)
 
     machines = threading.Thread(target=boot, daemon=True)
     machines.start()
@@ -157,18 +158,6 @@ def _ramdisks(client: live_client.Client) -> Iterator[None]:
     finally:
         stop.set()
         machines.join()
-
-
-def _post(ramdisk: live_client.Client) -> None:
-    waiting = ramdisk.call('GET', '/v1/nodes?provision_state=inspect%20wait'
-                                  '&fields=uuid,reservation')['nodes']
-    for node in waiting:
-        ports = ramdisk.call(
-            'GET', f'/v1/nodes/{node["uuid"]}/ports')['ports']
-        if ports and node['reservation'] is None:
-            ramdisk.call(
-                'POST', f'/v1/continue_inspection?node_uuid={node["uuid"]}',
-                base.ramdisk_data(ports[0]['address']))
 
 
 def _add_tests() -> None:

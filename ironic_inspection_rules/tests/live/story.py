@@ -5,7 +5,6 @@
 import json
 from typing import Any
 
-from rich import box
 from rich import markup
 from rich import table as rich_table
 from rich import tree as rich_tree
@@ -15,12 +14,18 @@ _LONGEST = 50
 Json = dict[str, Any]
 
 
-def table(*columns: str) -> rich_table.Table:
-    """Make a table without rows."""
-    made = rich_table.Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        made.add_column(column, overflow='fold')
-    return made
+def rules(listed: list[Json]) -> rich_table.Table:
+    """List rules in the order in which they run.
+
+    :param listed: as a file has them.
+    """
+    shown = rich_table.Table(box=None, show_header=False, pad_edge=False)
+    for each in sorted(listed, key=lambda each: -each['priority']):
+        ops = dict.fromkeys(action['op'] for action in each['actions'])
+        shown.add_row(
+            str(each['priority']), each['description'],
+            ', '.join(ops) + (' (sensitive)' if each.get('sensitive') else ''))
+    return shown
 
 
 def rule(told: Json) -> rich_tree.Tree:
@@ -57,8 +62,8 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'
 
 
-def machine(data: Json) -> rich_table.Table:
-    """Say what the machine is that will be inspected.
+def machine(data: Json) -> str:
+    """Say what the machine is that will be inspected, on one line.
 
     :param data: what its ramdisk posts.
     """
@@ -66,34 +71,27 @@ def machine(data: Json) -> rich_table.Table:
     vendor = ' '.join(filter(None, (
         inventory['system_vendor'].get(name)
         for name in ('manufacturer', 'product_name'))))
-    shown = table('Machine', '')
-    if vendor:
-        shown.add_row('vendor', vendor)
-    shown.add_row('processors', f'{inventory["cpu"]["count"]} x '
-                  f'{inventory["cpu"].get("model_name") or "unknown"}')
-    shown.add_row('memory', f'{inventory["memory"]["physical_mb"]} MiB')
-    shown.add_row('disks', ', '.join(
-        f'{disk["name"]} {disk["size"] // 10 ** 9} GB'
-        for disk in inventory['disks']))
-    shown.add_row('interfaces', ', '.join(
-        f'{nic["name"]} {nic["mac_address"]}'
-        for nic in inventory['interfaces']))
-    return shown
+    parts = [f'{inventory["cpu"]["count"]} x '
+             f'{inventory["cpu"].get("model_name") or "unknown"}',
+             f'{inventory["memory"]["physical_mb"]} MiB',
+             *(f'{disk["name"]} {disk["size"] // 10 ** 9} GB'
+               for disk in inventory['disks']),
+             *(f'{nic["name"]} {nic["mac_address"]}'
+               for nic in inventory['interfaces'])]
+    return markup.escape(', '.join([vendor, *parts] if vendor else parts))
 
 
-def node(shown: Json) -> rich_table.Table:
+def node(shown: Json) -> str:
     """Say what became of a node.
 
     :param shown: as the API shows it, with its ``traits``.
     """
-    found = table('Node', '')
-    found.add_row('state', shown['provision_state'])
+    parts = [shown['provision_state']]
     if shown['resource_class']:
-        found.add_row('resource class', shown['resource_class'])
-    if shown['traits']:
-        found.add_row('traits', ', '.join(shown['traits']))
+        parts.append(f'resource class [cyan]{shown["resource_class"]}[/]')
+    parts += [f'trait [cyan]{trait}[/]' for trait in shown['traits']]
     if shown['last_error']:
         # Ironic puts its own words before the rule's, more than once.
         reason = shown['last_error'].rpartition('Reason: ')[2]
-        found.add_row('last error', f'[red]{markup.escape(reason)}[/]')
-    return found
+        parts = [f'{parts[0]}: [red]{markup.escape(reason)}[/]']
+    return ', '.join(parts)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""ironic-inspection-rules collect: the inventory of this machine."""
+
+import argparse
+import importlib.util
+import json
+import logging
+import os
+import shutil
+import typing
+import warnings
+
+from cliff import command
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.command import arguments
+from ironic_inspection_rules.i18n import _
+
+_TOOLS = {'lsblk': 'util-linux', 'lscpu': 'util-linux', 'lshw': 'lshw',
+          'udevadm': 'udev'}
+"""What ironic-python-agent cannot do without, with Debian's packages."""
+_STANDARD_OUTPUT = '-'
+
+
+class Collect(command.Command):
+    """Collect the inventory of this machine, as its ramdisk would post it.
+
+    It is ironic-python-agent that looks, with its default collector, so it
+    is the inventory that Ironic would get. Needs no Ironic. Without root,
+    serial numbers and what firmware tells are missing.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            'file', metavar='<file>', nargs='?', default=_STANDARD_OUTPUT,
+            type=_file, help=_('File to write; "-" and none are standard '
+                               'output'))
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> int:
+        if missing := _missing():
+            raise exceptions.InspectionRulesError(
+                _('collect needs %s') % ', '.join(missing))
+        if os.geteuid():
+            self.app.stderr.write(_(
+                'Collected without root: serial numbers, the BMC and what '
+                'firmware tells may be missing.\n'))
+        text = json.dumps(_collect(), indent=2, sort_keys=True) + '\n'
+        if parsed_args.file == _STANDARD_OUTPUT:
+            self.app.stdout.write(text)
+        else:
+            with open(parsed_args.file, 'w', encoding='utf-8') as stream:
+                stream.write(text)
+        return 0
+
+
+def _file(path: str) -> str:
+    return path if path == _STANDARD_OUTPUT else arguments.new_file(path)
+
+
+def _missing() -> list[str]:
+    """Return what this machine lacks, each with the way to get it."""
+    missing = [_('%(tool)s (package %(package)s)') % {
+        'tool': tool, 'package': package}
+        for tool, package in _TOOLS.items() if not shutil.which(tool)]
+    if importlib.util.find_spec('ironic_python_agent') is None:
+        missing.append(_('ironic-python-agent (pip install '
+                         '"ironic-inspection-rules[collect]")'))
+    return missing
+
+
+def _collect() -> dict[str, typing.Any]:
+    """Return the data of the agent's default collector."""
+    # Libraries of the agent still import what nothing here uses.
+    warnings.filterwarnings('ignore', r'\s*Eventlet is deprecated')
+    from ironic_python_agent import config  # noqa: F401 registers options
+    from ironic_python_agent import encoding
+    from ironic_python_agent import errors
+    from ironic_python_agent import hardware
+    from ironic_python_agent import inspector
+    from ironic_python_agent import utils
+    from oslo_config import cfg
+    # It logs all that a virtual machine or a container does not have.
+    logging.getLogger('ironic_python_agent').setLevel(logging.ERROR)
+    cfg.CONF([], project='ironic-python-agent', default_config_files=[])
+    # In a ramdisk it assembles RAIDs, finds disks by several paths and loads
+    # modules first. A machine that is in use has done so, or does not want it.
+    hardware.GenericHardwareManager.initialize = lambda manager: None
+    failures = utils.AccumulatedFailures(exc_class=errors.InspectionError)
+    data: dict[str, typing.Any] = {}
+    inspector.collect_default(data, failures)
+    collected: dict[str, typing.Any] = json.loads(
+        encoding.RESTJSONEncoder().encode(data))
+    return collected
