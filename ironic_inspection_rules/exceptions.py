@@ -182,9 +182,8 @@ class InvalidDocument(Invalid):
         self.path = path
         self.reason = reason
         self.place = place
-        where = _('line %(line)d, column %(column)d: ') % {
-            'line': place[0], 'column': place[1]} if place else ''
-        super().__init__(f'{path}: {where}{reason}')
+        where = ':'.join(map(str, (path, *(place or ()))))
+        super().__init__(f'{where}: {reason}')
 
 
 class InvalidBuiltInRules(InvalidDocument):

@@ -29,6 +29,7 @@ from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.machine import inventory_fields
+from ironic_inspection_rules.rule_file import builtin
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_file import stock_form
@@ -258,6 +259,6 @@ def _duplicates(rules: typing.Iterable[checked_rule.CheckedRule]
 def _found(rule: file_rule.WrittenRule, pointer: str, message: str,
            check: str, level: str = finding.WARNING) -> Finding:
     line, column = rule.place(pointer)
-    said = exceptions.Problem(rule.written_pointer(pointer), message)
+    told = builtin.told(exceptions.Problem(pointer, message))
     return Finding(rule.source.path, line, column, level, check, rule.label,
-                   str(said))
+                   str(told))

@@ -15,6 +15,7 @@ from ironic.conf import CONF
 from oslo_log import log
 
 from ironic_inspection_rules.conf import validation
+from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import coverage
 from ironic_inspection_rules.inspection import start
@@ -50,7 +51,8 @@ def announce(service: str, rules: repository.Repository) -> None:
             'stored': _count(),
             'interfaces': CONF.inspection_rules.supported_interfaces,
             'queue': 'on' if CONF.inspection_queue.enabled else 'off'})
-    for message in (*missing(), *out_of_reach(), *validation.unknown(CONF),
+    for message in (*missing(), *unknown_hooks(), *out_of_reach(),
+                    *validation.unknown(CONF),
                     *(_left_out() if service == HOOK else ())):
         LOG.warning('%s', message)
 
@@ -77,6 +79,22 @@ def missing() -> Iterator[str]:
         yield _('[api]middleware does not name %s: an API with this '
                 'configuration neither stores rules nor runs early '
                 'ones') % PLUGIN
+
+
+def unknown_hooks() -> Iterator[str]:
+    """Yield a warning for each hook that is not installed.
+
+    A conductor that names one here does not start: Ironic ends with the
+    traceback of its driver.
+    """
+    known = {found.name for found in importlib.metadata.entry_points(
+        group='ironic.inspection.hooks')}
+    for group in ('inspector', 'redfish'):
+        option = 'hooks' if group == 'inspector' else 'inspection_hooks'
+        for name in _names(CONF[group][option]):
+            if name and name not in known:
+                yield f'[{group}]{option}: ' + suggestion.unknown(
+                    _('hook'), name, known)
 
 
 def out_of_reach() -> Iterator[str]:

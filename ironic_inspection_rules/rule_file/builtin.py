@@ -15,6 +15,7 @@ from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.i18n import _
@@ -22,6 +23,9 @@ from ironic_inspection_rules.legacy import translate
 from ironic_inspection_rules.rule_file import document
 
 _NAMESPACE = uuid.UUID('5c3c4d5a-9f0e-5d0b-8d6a-0d6f3c1f7a10')
+
+_NAMES = {'conditions': _('condition %d'), 'actions': _('action %d'),
+          'when': _('when %d')}
 
 
 def load(path: str, ops: registry.Registry) -> tuple[model.Rule, ...]:
@@ -47,8 +51,8 @@ def load(path: str, ops: registry.Registry) -> tuple[model.Rule, ...]:
             rule = parse(entry, ops)
         except exceptions.InvalidRule as exc:
             raise exceptions.InvalidBuiltInRules(path, str(
-                exceptions.InvalidRule(exc.problems, label(entry, index)))
-            ) from exc
+                exceptions.InvalidRule(list(map(told, exc.problems)),
+                                       label(entry, index)))) from exc
         if rule.uuid in rules:
             raise exceptions.InvalidBuiltInRules(
                 path, _('rule %(name)s has the UUID %(uuid)s of another one')
@@ -79,6 +83,38 @@ def label(entry: typing.Any, index: int) -> str:
         return number
     name = entry.get('description') or entry.get('uuid')
     return f'{number} ({name})' if name else number
+
+
+def told(problem: exceptions.Problem) -> exceptions.Problem:
+    """Return a problem with its place as an author counts: from one."""
+    return problem._replace(pointer=place_name(problem.pointer))
+
+
+def place_name(pointer: str) -> str:
+    """Return what an author calls a place in a rule.
+
+    ``/conditions/0/conditions/1/args/value`` is ``condition 1.2, value``.
+    """
+    words: list[str] = []
+    tokens = data_path.parse(pointer) if pointer else ()
+    while tokens:
+        match tokens:
+            case (str(name), str(number), *rest) if (
+                    name in _NAMES and number.isdecimal()):
+                count = int(number) + 1
+                if name == 'conditions' and words:
+                    words[-1] += f'.{count}'
+                else:
+                    words.append(_NAMES[name] % count)
+            case ('args', str(name), *rest):
+                words += [name] if not name.isdecimal() else []
+                rest = []
+            case (model.VARS, str(name), *rest):
+                words.append(f'{model.VARS}.{name}')
+            case (str(name), *rest):
+                words.append(name)
+        tokens = tuple(rest)
+    return ', '.join(words)
 
 
 def _with_uuid(entry: typing.Any) -> typing.Any:

@@ -10,6 +10,7 @@ import dataclasses
 import re
 import typing
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.rule_file import builtin
 from ironic_inspection_rules.rule_file import document
 
@@ -54,11 +55,13 @@ class RuleFiles:
             if position is None or position >= len(origins):
                 return message
             source, index = origins[position]
-            pointer = problem.partition(': ')[0]
-            line, column = source.place(
-                index, pointer if pointer.startswith('/') else '')
+            pointer, _colon, message = problem.partition(': ')
+            if not pointer.startswith('/'):
+                pointer, message = '', problem
+            line, column = source.place(index, pointer)
             label = builtin.label(source.entries[index], index)
-            lines.append(f'{source.path}:{line}:{column}: {label}: {problem}')
+            told = builtin.told(exceptions.Problem(pointer, message))
+            lines.append(f'{source.path}:{line}:{column}: {label}: {told}')
         return '\n'.join(lines)
 
 

@@ -17,6 +17,7 @@ from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.machine import machine_file
+from ironic_inspection_rules.rule_file import builtin
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_file import stock_form
@@ -150,7 +151,8 @@ def parse_rules(written: typing.Iterable[file_rule.WrittenRule],
             stock = stock_form.find(each.entry)
             raise exceptions.InvalidDocument(
                 each.source.path, str(exceptions.InvalidRule(
-                    [*exc.problems, *([stock] if stock else [])],
+                    list(map(builtin.told, [
+                        *exc.problems, *([stock] if stock else [])])),
                     each.label)),
                 each.place(exc.problems[0].pointer)) from exc
         if rule.uuid in rules:

@@ -15,6 +15,7 @@ from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.machine import inventory_fields
+from ironic_inspection_rules.rule_file import builtin
 from ironic_inspection_rules.rule_file import file_rule
 
 _ROOTS = '|'.join((*interpolation.ROOTS, interpolation.ITEM))
@@ -61,7 +62,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
         first_at = seen.setdefault(key, claim.condition.pointer)
         if first_at != claim.condition.pointer:
             yield claim.condition.pointer, _(
-                'the condition at %s says the same') % first_at
+                '%s says the same') % builtin.place_name(first_at)
 
 
 def _repeats(operation: file_rule.Operation) -> bool:

@@ -7,6 +7,7 @@ import typing
 
 from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.rule_file import builtin
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_set import repository
 
@@ -18,7 +19,8 @@ def check_actions(rule: checked_rule.CheckedRule) -> checked_rule.Found:
         return
     for action in rule.actions[rule.actions.index(failing) + 1:]:
         yield action.pointer, _('this action is never reached: %s fails the '
-                                'inspection') % failing.pointer
+                                'inspection') % builtin.place_name(
+                                    failing.pointer)
 
 
 def check_rules(rules: typing.Sequence[checked_rule.CheckedRule]

@@ -10,6 +10,7 @@ from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.rule_file import builtin
 from ironic_inspection_rules.rule_file import file_rule
 
 
@@ -24,7 +25,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
             exclusion.claims(rule.conditions), 2):
         if exclusion.exclude([one], [other]):
             yield other.condition.pointer, _(
-                'this condition never holds beside the one at %s') % (
+                'this condition never holds beside %s') % builtin.place_name(
                     one.condition.pointer)
 
 

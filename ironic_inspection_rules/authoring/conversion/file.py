@@ -11,6 +11,7 @@ from ironic_inspection_rules.authoring.conversion import rule as conversion
 from ironic_inspection_rules.authoring.conversion import stock_rule
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.rule_file import builtin
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_file import yaml_text
@@ -119,7 +120,8 @@ def _convert_valid(written: typing.Iterable[file_rule.WrittenRule],
 
 def _piece(rule: file_rule.WrittenRule,
            converted: conversion.Conversion) -> str:
-    comments = [f'{_name(problem.pointer)}: {problem.message}'
+    comments = [f"{builtin.place_name(problem.pointer) or _('rule')}: "
+                f'{problem.message}'
                 for problem in [*converted.lost, *converted.hints]]
     if converted.rule is None:
         comments.insert(0, _('Rule %s is left out.') % rule.label)
@@ -127,16 +129,6 @@ def _piece(rule: file_rule.WrittenRule,
     uuid = rule.entry.get('uuid')
     return ''.join(map(_comment, comments)) + _as_yaml(
         {**({'uuid': uuid} if uuid else {}), **converted.rule})
-
-
-def _name(pointer: str) -> str:
-    """Return words for a place: ``condition 2``."""
-    tokens = pointer.split('/')
-    if len(tokens) < 3:
-        return _('rule')
-    number = int(tokens[2]) + 1
-    return (_('condition %d') if tokens[1] == 'conditions'
-            else _('action %d')) % number
 
 
 def _comment(text: str) -> str:

@@ -287,7 +287,8 @@ class FileTestCase(files.FilesTestCase):
                 {'op': 'fail', 'args': ['no']}]}])
         self.assertIn('\n# action 2: no field has all data', text)
         self.assertIn('\n# condition 1: Ironic has the "memory_mb"', text)
-        self.assertIn('\n# Rule #2 (two) is left out.\n# action 1: ', text)
+        self.assertIn(
+            '\n# Rule #2 (two) is left out.\n# action 1, action: ', text)
         self.assertEqual(
             [(inspection.UUID % 1, 'one'), (None, 'three')],
             [(rule.get('uuid'), rule['description'])

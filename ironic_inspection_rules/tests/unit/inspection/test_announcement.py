@@ -44,6 +44,17 @@ class MissingTestCase(base.IronicTestCase):
         said, = announcement.missing()
         self.assertIn('[api]middleware', said)
 
+    def test_hooks_that_are_not_installed(self):
+        self.assertEqual([], list(announcement.unknown_hooks()))
+
+        self.config(group='inspector', hooks='ports,inspection-rule,')
+        self.config(group='redfish', inspection_hooks='ports, prots')
+        self.assertEqual([
+            '[inspector]hooks: unknown hook "inspection-rule"; did you mean '
+            '"inspection-rules"?'], list(announcement.unknown_hooks())[:1])
+        self.assertIn('[redfish]inspection_hooks: unknown hook "prots"',
+                      list(announcement.unknown_hooks())[-1])
+
 
 class OutOfReachTestCase(base.IronicTestCase):
 

@@ -95,7 +95,7 @@ class LoadTestCase(base.TestCase):
         """)
 
         self.assertIn('#2 (typo)', message)
-        self.assertIn('/phase', message)
+        self.assertIn(' phase: ', message)
         self.assertIn('did you mean "fail"?', message)
 
     def test_two_rules_may_not_share_a_uuid(self):
@@ -116,3 +116,20 @@ class LoadTestCase(base.TestCase):
             registry.installed())
 
         self.assertIn('/nowhere/at.all', str(error))
+
+
+class PlaceTestCase(base.TestCase):
+
+    def test_places_count_from_one_as_rules_do(self):
+        for pointer, name in (
+                ('', ''), ('/priority', 'priority'), ('/vars/x', 'vars.x'),
+                ('/conditions', 'conditions'), ('/actions/0', 'action 1'),
+                ('/conditions/0/conditions/1/args/value',
+                 'condition 1.2, value'),
+                ('/actions/2/when/0/args/values/1',
+                 'action 3, when 1, values'),
+                ('/conditions/0/args/0', 'condition 1'),
+                ('/conditions/1/loop', 'condition 2, loop'),
+                ('/conditions/0/field', 'condition 1, field'),
+                ('/a~1b', 'a/b')):
+            self.assertEqual(name, builtin.place_name(pointer))

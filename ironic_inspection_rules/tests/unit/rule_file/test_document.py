@@ -50,7 +50,7 @@ class LoadTestCase(base.TestCase):
 
     def test_what_json_lacks_is_refused_with_its_line(self):
         for text in ('.inf', '-.Inf', '.nan', '1.0e+999', '!!binary aGk='):
-            self.assertIn('line 2, column 3: JSON has no value such as '
+            self.assertIn(':2:3: JSON has no value such as '
                           f'{text}', self.refused(f'- 1\n- {text}'))
 
     def test_a_machine_has_finite_numbers(self):
@@ -122,8 +122,8 @@ class LoadTestCase(base.TestCase):
         self.assertEqual(loaded.place(0), loaded.place(0, '/nothing'))
 
     def test_errors_say_where(self):
-        self.assertIn('line 2', self.refused('- a: 1\n- {b: 2}}'))
-        self.assertIn('line 3, column 1: key "a" is there twice',
+        self.assertIn(':2:9: ', self.refused('- a: 1\n- {b: 2}}'))
+        self.assertIn(':3:1: key "a" is there twice',
                       self.refused('a: 1\nb: 2\na: 3\n'))
         self.assertIn('keys must be text', self.refused('1: a'))
 

@@ -190,7 +190,8 @@ class TrialTestCase(MachinesTestCase):
 
     def test_a_bad_rule_is_told_with_its_place(self):
         self.assertRaisesRegex(
-            exceptions.InvalidDocument, 'line 2, column 18.*#1 .bad.*faill',
+            exceptions.InvalidDocument,
+            ':2:18: .*#1 .bad.: action 1, op: .*faill',
             self.rules, '- description: bad\n  actions: [{op: faill}]\n')
         self.assertRaisesRegex(
             exceptions.InvalidDocument, 'there twice', self.rules,
