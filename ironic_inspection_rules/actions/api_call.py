@@ -9,13 +9,13 @@ from urllib import parse as urlparse
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import effects
-from ironic_inspection_rules.engine import json_form
 from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine import schema
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 
 _STRINGS = [{'type': 'object', 'additionalProperties': {'type': 'string'}},
-            json_form.NULL]
+            schema.NULL]
 
 
 class ApiCall(plugin.Action):
@@ -32,11 +32,11 @@ class ApiCall(plugin.Action):
                  r'^[\u0000-\u0020]*[hH][tT]{2}[pP][sS]?:'}],
         'headers': _STRINGS, 'proxies': _STRINGS,
         'timeout': [{'type': 'number', 'exclusiveMinimum': 0},
-                    json_form.whole(json_form.NUMBER)],
+                    schema.whole(schema.NUMBER)],
         'retries': [{'type': 'number', 'exclusiveMinimum': -1},
-                    json_form.whole(json_form.WHOLE_NUMBER)],
+                    schema.whole(schema.WHOLE_NUMBER)],
         'backoff_factor': [{'type': 'number', 'minimum': 0},
-                           json_form.whole(json_form.NUMBER)],
+                           schema.whole(schema.NUMBER)],
     }
 
     def problems(self, arguments: typing.Mapping[str, typing.Any]

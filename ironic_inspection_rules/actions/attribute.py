@@ -72,9 +72,8 @@ class AttributeAction(plugin.Action):
 
     def schemas(self, argument: str
                 ) -> typing.Sequence[plugin.Schema] | None:
-        # What is made text of may be anything.
-        return [schema.path_schema(self.TABLE, self.targets()),
-                {'type': ['array', 'object']}] if argument == 'path' else None
+        return [schema.path_schema(self.TABLE, self.targets())] if (
+            argument == 'path') else None
 
     def targets(self) -> typing.Iterable[str]:
         """Return the attributes that a path may lead to, not only into."""

@@ -5,8 +5,8 @@
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import json_form
 from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine import schema
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 
@@ -34,7 +34,7 @@ class Log(plugin.Action):
 
     SUPPORTS_EARLY = True
     TELLS = frozenset({'msg'})
-    SCHEMAS = {'level': [json_form.whole(json_form.words(LEVELS))]}
+    SCHEMAS = {'level': [schema.whole(schema.words(LEVELS))]}
 
     def problems(self, arguments: typing.Mapping[str, typing.Any]
                  ) -> typing.Iterator[tuple[str, str]]:

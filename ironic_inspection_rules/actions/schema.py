@@ -13,8 +13,8 @@ from oslo_utils import strutils
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import json_form
 from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import schema as engine_schema
 from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
 
@@ -156,11 +156,11 @@ def path_schema(table: typing.Mapping[str, Attribute],
 
     :param targets: the attributes that a path may lead to, not only into.
     """
-    mappings = json_form.names(name for name, each in table.items()
+    mappings = engine_schema.names(name for name, each in table.items()
                                if each.kind == 'a mapping')
-    ends = [json_form.names(targets)] if targets else []
-    patterns = [rf'/?{mappings}/', rf'{mappings}\.[^/]*{json_form.END}',
-                *(rf'/?{each}{json_form.END}' for each in ends),
+    ends = [engine_schema.names(targets)] if targets else []
+    patterns = [rf'/?{mappings}/', rf'{mappings}\.[^/]*{engine_schema.END}',
+                *(rf'/?{each}{engine_schema.END}' for each in ends),
                 # A lone brace may be anything.
                 r'/?[^/]*\{']
     return {'type': 'string', 'pattern': f'^(?:{"|".join(patterns)})'}
@@ -168,10 +168,10 @@ def path_schema(table: typing.Mapping[str, Attribute],
 
 _KINDS: dict[str, list[dict[str, typing.Any]]] = {
     'a string': [{'type': ['string', 'number']}],
-    'true or false': [{'type': 'boolean'}, json_form.whole(
-        rf'\s*(?:{json_form.TRUTHS}|{json_form.FALSEHOODS})\s*')],
+    'true or false': [{'type': 'boolean'}, engine_schema.whole(
+        rf'\s*(?:{engine_schema.TRUTHS}|{engine_schema.FALSEHOODS})\s*')],
     'a mapping': [{'type': 'object'}],
-    'a UUID': [{'type': 'string', 'pattern': json_form.UUID}],
+    'a UUID': [{'type': 'string', 'pattern': engine_schema.UUID}],
     'a MAC address': [{'type': 'string', 'pattern':
                        '^[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}'}],
 }
@@ -193,12 +193,12 @@ def cases(table: typing.Mapping[str, Attribute]) -> typing.Iterator[
         found = [{**each, 'maxLength': kind.longest}
                  if kind.kind == 'a string' else each
                  for each in _KINDS[kind.kind]]
-        value = [*found, json_form.VARIES]
-        cleanup = json_form.either(*value, json_form.NULL)
+        value = [*found, engine_schema.VARIES]
+        cleanup = engine_schema.either(*value, engine_schema.NULL)
         if kind.default is not ...:
-            value.append(json_form.NULL)
-        yield (f'^/?{json_form.names(names)}{json_form.END}',
-               json_form.either(*value), cleanup)
+            value.append(engine_schema.NULL)
+        yield (f'^/?{engine_schema.names(names)}{engine_schema.END}',
+               engine_schema.either(*value), cleanup)
 
 
 def check_path(path: data_path.Path,

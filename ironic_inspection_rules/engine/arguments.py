@@ -16,6 +16,7 @@ from oslo_utils import strutils
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import pattern
+from ironic_inspection_rules.engine import schema
 from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
 
@@ -42,7 +43,7 @@ class Argument:
     @property
     def converts(self) -> bool:
         """Whether :func:`convert` may change a value, or refuse it."""
-        return self.type in _READERS or (
+        return self.type in TYPES or (
             self.default is not REQUIRED and self.default is not None)
 
 
@@ -164,22 +165,24 @@ def convert(value: typing.Any, argument: Argument) -> typing.Any:
     """
     if value is None and not argument.required:
         return argument.default
-    reader = _READERS.get(argument.type)
-    if reader is None or value.__class__ is argument.type:
+    declared = TYPES.get(argument.type)
+    if declared is None or value.__class__ is argument.type:
         return value
     try:
-        return reader(value)
+        return declared.read(value)
     except (TypeError, ValueError, OverflowError) as exc:
         raise exceptions.OperationError(
             _('argument "%(name)s" must be of type %(type)s, not %(value)s')
-            % {'name': argument.name,
-               'type': _NAMES.get(argument.type) or argument.type.__name__,
+            % {'name': argument.name, 'type': declared.name,
                'value': type(value).__name__}) from exc
 
 
 def _read_bool(value: typing.Any) -> bool:
-    if not isinstance(value, str | int):
+    if not isinstance(value, str | int | float):
         raise TypeError
+    if isinstance(value, float) and value.is_integer():
+        # JSON has one number for 1 and 1.0.
+        value = int(value)
     return bool(strutils.bool_from_string(value, strict=True))
 
 
@@ -226,17 +229,36 @@ def _read_replacement(value: typing.Any) -> pattern.Replacement:
     return pattern.Replacement(_read_text(value))
 
 
-_NAMES = {data_path.Path: _('path'),
-          pattern.Pattern: _('regular expression'),
-          pattern.Replacement: _('text')}
+class Type(typing.NamedTuple):
+    """A type that an argument declares.
 
-_READERS: dict[typing.Any, typing.Callable[[typing.Any], typing.Any]] = {
-    bool: _read_bool,
-    int: _read_number(int),
-    float: _read_number(float),
-    str: _read_text,
-    list: _read_list,
-    data_path.Path: _read_path,
-    pattern.Pattern: _read_pattern,
-    pattern.Replacement: _read_replacement,
+    ``read`` returns a value of it, or raises TypeError, ValueError or
+    OverflowError. ``schemas`` are the JSON Schemas of what it reads, of
+    which a value meets one.
+    """
+
+    name: str
+    read: typing.Callable[[typing.Any], typing.Any]
+    schemas: typing.Sequence[schema.Schema]
+
+
+_PLAIN: schema.Schema = {'type': ['string', 'number', 'boolean']}
+
+TYPES: dict[typing.Any, Type] = {
+    bool: Type('bool', _read_bool, [
+        {'type': 'boolean'}, {'enum': [0, 1]},
+        schema.whole(rf'\s*(?:{schema.TRUTHS}|{schema.FALSEHOODS})\s*')]),
+    int: Type('int', _read_number(int), [
+        {'type': 'number'}, schema.whole(schema.WHOLE_NUMBER)]),
+    float: Type('float', _read_number(float), [
+        {'type': 'number'}, schema.whole(schema.NUMBER)]),
+    str: Type('str', _read_text, [_PLAIN]),
+    list: Type('list', _read_list, [{'type': 'array'}]),
+    data_path.Path: Type(_('path'), _read_path, [
+        {'type': 'string', 'pattern': r'^(?:/[^/]|[^/.]|\.[^/]*/)'},
+        {'type': ['number', 'boolean']}]),
+    pattern.Pattern: Type(_('regular expression'), _read_pattern,
+                          [{'type': 'string'}]),
+    pattern.Replacement: Type(_('text'), _read_replacement, [_PLAIN]),
 }
+"""The types of arguments that are read; values of others are as they are."""

@@ -130,19 +130,6 @@ def iterate(items: list[typing.Any], roots: dict[str, typing.Any],
         roots.update(outer)
 
 
-def problem(loop: typing.Any) -> str | None:
-    """Tell what is wrong with a loop as it is written, if anything."""
-    try:
-        template.compile_value(loop)
-    except exceptions.OperationError as exc:
-        return str(exc)
-    if loop is None or isinstance(loop, list | dict):
-        return None
-    if isinstance(loop, str) and interpolation.fields(loop):
-        return None
-    return _('a loop must be a list, a mapping or a replacement field')
-
-
 def _as_list(value: typing.Any) -> list[typing.Any]:
     if value is None:
         return []

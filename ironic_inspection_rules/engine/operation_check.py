@@ -2,6 +2,7 @@
 
 """Whether the conditions and actions of a rule are some."""
 
+import re
 import typing
 
 from oslo_utils import strutils
@@ -17,29 +18,16 @@ from ironic_inspection_rules.engine import pattern
 from ironic_inspection_rules.engine import pattern_template
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import schema
 from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.i18n import _
 
 Problem = exceptions.Problem
 
-DEEPEST_GROUP = 8
-
-_OPERATION_KEYS = ('op', 'args', 'loop')
-_GROUP_KEYS = ('op', 'conditions', 'loop')
-
-
-def must_be(kind: str, value: typing.Any) -> str:
-    """Say of what kind a value should be."""
-    return _('must be %(kind)s, not %(value)s') % {
-        'kind': kind, 'value': suggestion.quoted(value)}
-
-
-def is_boolean(value: typing.Any) -> bool:
-    """Tell whether a value reads as true or false, or is not given."""
-    if value is None or isinstance(value, bool):
-        return True
-    return isinstance(value, str) and strutils.is_valid_boolstr(value)
+_ACTION = schema.Shape(schema.ACTION, _('key'))
+_CONDITION = schema.Shape(schema.CONDITION, _('key'))
+_GROUP = schema.Shape(schema.GROUP, _('key'))
 
 
 def check_all(
@@ -53,17 +41,11 @@ def check_all(
     :param check: returns the problems of one.
     """
     operations = rule.get(name)
-    if operations is None:
-        return
     if not isinstance(operations, list | tuple):
-        yield Problem(f'/{name}', _('must be a list'))
         return
     for index, operation in enumerate(operations):
-        if isinstance(operation, dict):
-            found: typing.Iterable[Problem] = check(operation)
-        else:
-            found = [Problem('', _('must be a mapping'))]
-        for problem in found:
+        for problem in check(operation) if isinstance(
+                operation, dict) else ():
             yield Problem(f'/{name}/{index}{problem.pointer}',
                           problem.message)
 
@@ -81,12 +63,8 @@ def check_condition(condition: dict[str, typing.Any], ops: registry.Registry,
     name, _inverted = model.split_op(op if isinstance(op, str) else '')
     is_group = name in ops.conditions and isinstance(
         ops.conditions[name].plugin, plugin.Group)
-    yield from _check_keys(condition, (
-        *(_GROUP_KEYS if is_group else _OPERATION_KEYS), 'multiple'))
-    multiple = condition.get('multiple')
-    if multiple is not None and multiple not in model.MULTIPLE:
-        yield Problem('/multiple',
-                      suggestion.not_one_of(multiple, model.MULTIPLE))
+    yield from (_GROUP if is_group else _CONDITION).problems(condition)
+    yield from _check_loop(condition)
     loop = engine_loop.Loop.of(condition.get('loop'), outer)
     if is_group:
         yield from _check_group(condition, ops, early, loop, depth + 1)
@@ -97,15 +75,13 @@ def check_condition(condition: dict[str, typing.Any], ops: registry.Registry,
 def _check_group(group: dict[str, typing.Any], ops: registry.Registry,
                  early: bool, loop: engine_loop.Loop | None,
                  depth: int) -> typing.Iterator[Problem]:
-    if depth > DEEPEST_GROUP:
+    if depth > schema.DEEPEST_GROUP:
         yield Problem('', _('groups are nested deeper than %d levels')
-                      % DEEPEST_GROUP)
-    elif group.get('conditions') in (None, []):
-        yield Problem('/conditions', _('at least one condition is required'))
-    else:
-        yield from check_all(
-            group, 'conditions',
-            lambda each: check_condition(each, ops, early, loop, depth))
+                      % schema.DEEPEST_GROUP)
+        return
+    yield from check_all(
+        group, 'conditions',
+        lambda each: check_condition(each, ops, early, loop, depth))
 
 
 def check_action(action: dict[str, typing.Any], ops: registry.Registry,
@@ -114,13 +90,12 @@ def check_action(action: dict[str, typing.Any], ops: registry.Registry,
 
     :param early: whether it is of the early phase.
     """
-    yield from _check_keys(action, (*_OPERATION_KEYS, 'revert', 'when'))
+    found = list(_ACTION.problems(action))
+    yield from found
+    yield from _check_loop(action)
     loop = engine_loop.Loop.of(action.get('loop'))
     yield from check_all(action, 'when',
                          lambda each: check_condition(each, ops, early, loop))
-    if not is_boolean(action.get('revert')):
-        yield Problem('/revert',
-                      must_be(_('true or false'), action['revert']))
     op = action.get('op')
     if isinstance(op, str):
         name = op.strip()
@@ -128,9 +103,9 @@ def check_action(action: dict[str, typing.Any], ops: registry.Registry,
         known = ops.actions.get(name)
         if known and early and not known.plugin.SUPPORTS_EARLY:
             yield Problem('/op', _needs_node(name))
-        if known and is_boolean(action.get('revert')) and (
-                engine_action.has_cleanup(action, known)
-                and not engine_action.reverts(action, known)):
+        if known and engine_action.has_cleanup(action, known) and not (
+                engine_action.reverts(action, known)
+                or any(each.pointer == '/revert' for each in found)):
             yield Problem('/revert', _('must not be false beside "%s"')
                           % engine_action.CLEANUP)
         if known and known.plugin.revert is None and (
@@ -138,17 +113,12 @@ def check_action(action: dict[str, typing.Any], ops: registry.Registry,
             yield Problem('/revert', _('"%s" cannot be undone') % name)
 
 
-def _check_keys(operation: dict[str, typing.Any],
-                known: tuple[str, ...]) -> typing.Iterator[Problem]:
-    for key in operation:
-        if key not in known:
-            yield Problem(data_path.pointer([key]), suggestion.unknown(
-                _('key'), str(key), known))
-    if not isinstance(operation.get('op'), str):
-        yield Problem('/op', _('the name of an op is required'))
-    problem = engine_loop.problem(operation.get('loop'))
-    if problem:
-        yield Problem('/loop', problem)
+def _check_loop(operation: dict[str, typing.Any]
+                ) -> typing.Iterator[Problem]:
+    try:
+        template.compile_value(operation.get('loop'))
+    except exceptions.OperationError as exc:
+        yield Problem('/loop', str(exc))
 
 
 def _check_call(operation: dict[str, typing.Any], name: str,
@@ -168,15 +138,7 @@ def _check_call(operation: dict[str, typing.Any], name: str,
             if refused:
                 problems.append(Problem(pointer, refused))
         try:
-            value = engine_call.compile_argument(op, argument, value, loop)
-            if not isinstance(value, template.Template):
-                literals[argument] = arguments.convert(
-                    value, op.signature.by_name[argument])
-            elif isinstance(value, template.List) and (
-                    op.signature.by_name[argument].variadic):
-                literals[argument] = [
-                    each for each in value.items
-                    if not isinstance(each, template.Template)]
+            literals.update(_literal(op, argument, value, loop))
         except exceptions.OperationError as exc:
             problems.append(Problem(pointer, str(exc)))
     for argument, message in op.plugin.problems(literals):
@@ -188,6 +150,33 @@ def _check_call(operation: dict[str, typing.Any], name: str,
             _needs_node(argument)))
     for problem in problems:
         yield Problem(f'/args{problem.pointer}', problem.message)
+
+
+def _literal(op: registry.Op, name: str, value: typing.Any,
+             loop: engine_loop.Loop | None) -> dict[str, typing.Any]:
+    """Return what is known of an argument before any data comes, by name.
+
+    :param value: the argument as the rule has it.
+    :raises: :class:`.exceptions.OperationError` where it fits no data.
+    """
+    argument = op.signature.by_name[name]
+    compiled = engine_call.compile_argument(op, name, value, loop)
+    before = argument.type is data_path.Path and isinstance(value, str) and (
+        re.search(schema.NEGATIVE_INDEX, value))
+    if before:
+        raise exceptions.OperationError(
+            _('a list has no item "%s"; "-" is the place behind its last one')
+            % (before[1] or before[2]))
+    if not isinstance(compiled, template.Template):
+        return {name: arguments.convert(compiled, argument)}
+    if not argument.variadic:
+        if isinstance(value, list | dict):
+            # Whatever the fields in it are, it stays what it is.
+            arguments.convert(value, argument)
+        return {}
+    return {name: [each for each in compiled.items
+                   if not isinstance(each, template.Template)]
+            } if isinstance(compiled, template.List) else {}
 
 
 def _needs_node(name: str) -> str:

@@ -24,11 +24,12 @@ def compile_path(text: typing.Any,
 
     :param text: as the rule has it.
     :param loop: the loop it is in.
-    :returns: the path where it has no fields, else a template of it.
+    :returns: the path where it has no fields, else a template of it; what
+        is no text as it is.
     :raises: :class:`.exceptions.OperationError` where it is none.
     """
     if not isinstance(text, str):
-        return data_path.parse(str(text))
+        return text
     if loop and loop.items is not None:
         written = [interpolation.fill_item(text, item) for item in loop.items]
         if any(each != text for each in written):

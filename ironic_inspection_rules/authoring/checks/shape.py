@@ -9,7 +9,6 @@ from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import exclusion
 from ironic_inspection_rules.authoring.checks import facts
 from ironic_inspection_rules.authoring.checks import values as values_check
-from ironic_inspection_rules.authoring.checks import writes
 from ironic_inspection_rules.authoring.mending import change
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import path as data_path
@@ -22,7 +21,6 @@ _ROOTS = '|'.join((*interpolation.ROOTS, interpolation.ITEM))
 _BARE = re.compile(rf'({_ROOTS})((?:\.[A-Za-z_]\w*|\[\w+\])+)')
 _OPENED = re.compile(rf'(?:[^{{}}]|\{{[^{{}}]*\}})*'
                      rf'(?P<field>\{{(?:{_ROOTS})[.\[][^{{}}\s]*)')
-_NEGATIVE = re.compile(r'-\d+')
 _SHELL = re.compile(rf'\$(\{{(?:{_ROOTS})[.\[}}])')
 
 
@@ -47,13 +45,6 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
                     facts.field_name(values[0])) in ('list', None))):
             yield operation.pointer, _(
                 'one value alone is compared with nothing')
-    for action in rule.actions:
-        for each in writes.writes(action):
-            last = str(each.name).rpartition('/')[2]
-            if each.argument == 'path' and _NEGATIVE.fullmatch(last):
-                yield action.pointer_to('path'), _(
-                    'a list has no item "%s"; "-" is the place behind its '
-                    'last one') % last
     seen: dict[typing.Any, str] = {}
     for claim in exclusion.claims(rule.conditions):
         key = (*claim.says, claim.inverted, str(

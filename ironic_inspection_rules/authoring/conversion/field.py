@@ -8,7 +8,7 @@ import typing
 
 from ironic_inspection_rules.authoring import former_fields
 from ironic_inspection_rules.engine import interpolation
-from ironic_inspection_rules.engine import operation_check
+from ironic_inspection_rules.engine import schema
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.legacy import field as old_field
 from ironic_inspection_rules.legacy import text as old_text
@@ -58,10 +58,10 @@ def convert_path(field: str) -> Path:
     first, *others = map(write_field, (
         parts[0], *[(interpolation.ITEM, *part) for part in parts[1:]]))
     loops = (first, *others[:-1])
-    if len(loops) > operation_check.DEEPEST_GROUP:
+    if len(loops) > schema.DEEPEST_GROUP:
         raise Inconvertible(
             _('the JSON path "%(field)s" has more than %(most)d loops')
-            % {'field': field, 'most': operation_check.DEEPEST_GROUP})
+            % {'field': field, 'most': schema.DEEPEST_GROUP})
     return Path(others[-1], loops, bool(parts[-1]))
 
 

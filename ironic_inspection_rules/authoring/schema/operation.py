@@ -2,22 +2,34 @@
 
 """What conditions and actions may be."""
 
+from collections.abc import Iterable
 from collections.abc import Iterator
 import typing
 
-from ironic_inspection_rules.authoring.schema import argument
 from ironic_inspection_rules.authoring.schema import description
 from ironic_inspection_rules.engine import action
-from ironic_inspection_rules.engine import json_form as form
-from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import operation_check
+from ironic_inspection_rules.engine import arguments
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import pattern
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import schema as form
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.traits import names as trait_names
 
 Schema = form.Schema
 
+_WRITTEN: Schema = {'$ref': '#/definitions/written'}
+
 _HIDDEN = 'inspector-'
 """How ops begin that a new rule should not be made with."""
+
+_TRAIT: Schema = form.either(
+    {'type': 'string', 'maxLength': trait_names.MAX_LENGTH,
+     'pattern': f'^CUSTOM_[A-Z0-9_]+{form.END}'},
+    {'enum': sorted(trait_names.STANDARD)})
+"""The name of a trait; it is one of the definitions of a schema."""
 
 
 def definitions(ops: registry.Registry) -> dict[str, Schema]:
@@ -28,10 +40,8 @@ def definitions(ops: registry.Registry) -> dict[str, Schema]:
                if not isinstance(op.plugin, plugin.Group)}
     found = {
         'varies': form.VARYING,
-        'trait': argument.TRAIT,
-        'loop': {'description': description.OPERATION['loop'],
-                 'anyOf': [{'type': ['array', 'object', 'null']},
-                           {'type': 'string', 'pattern': form.FIELD}]},
+        'written': _written(registry.filters()),
+        'trait': _TRAIT,
         'conditionArgs': {'allOf': [
             _if_op(r'!?\s*', name, _call(op))
             for name, op in singles.items()]},
@@ -41,10 +51,28 @@ def definitions(ops: registry.Registry) -> dict[str, Schema]:
         'action': _action(ops.actions),
         'earlyAction': _action(early),
     }
-    for depth in range(operation_check.DEEPEST_GROUP + 1):
+    for depth in range(form.DEEPEST_GROUP + 1):
         found[condition(depth)] = _condition(
             ops.conditions, singles, depth)
     return found
+
+
+def _written(filters: Iterable[str]) -> Schema:
+    """Return what text with fields may be, anywhere in a value.
+
+    The first field has no filter that there is not.
+    """
+    text = r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\""""
+    arguments = rf"""(?:\((?:[^(){{}}'"]|{text})*\))?\s*"""
+    known = rf'{form.names(filters)}(?![A-Za-z0-9_])'
+    roots = form.names((*interpolation.ROOTS, interpolation.ITEM))
+    unknown = (rf'^(?:[^{{}}]|\}}|\{{\{{)*\{{{roots}'
+               r'(?:\.[^\s.\[\]{}!:|]+|\[[^\]]{1,255}\])*\s*'
+               rf'(?:\|\s*{known}\s*{arguments})*'
+               rf'\|\s*(?!{known})[A-Za-z_][A-Za-z0-9_]*[^{{}}]*\}}')
+    return {'not': {'type': 'string', 'pattern': unknown},
+            'errorMessage': _('there is no such filter'),
+            'items': _WRITTEN, 'additionalProperties': _WRITTEN}
 
 
 def condition(depth: int) -> str:
@@ -69,19 +97,20 @@ def _op(ops: typing.Mapping[str, registry.Op], sign: str) -> Schema:
         form.whole(rf'\s*{sign}{form.names(ops)}\s*')]}
 
 
+def _described(shape: Schema, **fields: Schema) -> Schema:
+    """Return the shape of an operation with what is known of its fields."""
+    fields['loop'] = {**shape['properties']['loop'], 'allOf': [_WRITTEN]}
+    return {**shape, 'properties': {
+        name: {'description': description.OPERATION[name],
+               **fields.get(name, each)}
+        for name, each in shape['properties'].items()}}
+
+
 def _action(ops: typing.Mapping[str, registry.Op]) -> Schema:
+    conditions = {'$ref': f'#/definitions/{condition(0)}'}
     return {
-        'type': 'object', 'required': ['op'],
-        'properties': {
-            'op': _op(ops, ''),
-            'args': {'description': description.OPERATION['args']},
-            'loop': {'$ref': '#/definitions/loop'},
-            'when': {'description': description.OPERATION['when'],
-                     'type': ['array', 'null'],
-                     'items': {'$ref': f'#/definitions/{condition(0)}'}},
-            'revert': {'description': description.OPERATION['revert'],
-                       **form.either(form.BOOLEAN, form.NULL)}},
-        'additionalProperties': False,
+        **_described(form.ACTION, op=_op(ops, ''), when={
+            **form.ACTION['properties']['when'], 'items': conditions}),
         'allOf': [{'$ref': '#/definitions/actionArgs'}]}
 
 
@@ -89,29 +118,24 @@ def _condition(ops: typing.Mapping[str, registry.Op],
                singles: typing.Mapping[str, registry.Op],
                depth: int) -> Schema:
     """Return what a condition inside so many groups may be."""
-    is_deepest = depth == operation_check.DEEPEST_GROUP
+    is_deepest = depth == form.DEEPEST_GROUP
     known = singles if is_deepest else ops
     groups = [name for name in known if name not in singles]
-    properties: Schema = {
-        'op': _op(known, r'!?\s*'),
-        'args': {'description': description.OPERATION['args']},
-        'loop': {'$ref': '#/definitions/loop'},
-        'multiple': {'description': description.OPERATION['multiple'],
-                     'enum': [*model.MULTIPLE, None]}}
+    shape = _described(form.CONDITION, op=_op(known, r'!?\s*'))
     parts: list[Schema] = [{'$ref': '#/definitions/conditionArgs'}]
     if groups:
-        properties['conditions'] = {
+        inner = form.GROUP['properties']['conditions']
+        shape['properties']['conditions'] = {
             'description': description.OPERATION['conditions']}
         parts.append({
             'if': {'properties': {'op': form.whole(
                 rf'\s*!?\s*{form.names(groups)}\s*')}, 'required': ['op']},
-            'then': {'required': ['conditions'], 'properties': {
+            'then': {'required': form.GROUP['required'], 'properties': {
                 'args': False,
-                'conditions': {'type': 'array', 'minItems': 1, 'items': {
+                'conditions': {**inner, 'items': {
                     '$ref': f'#/definitions/{condition(depth + 1)}'}}}},
             'else': {'properties': {'conditions': False}}})
-    return {'type': 'object', 'required': ['op'], 'properties': properties,
-            'additionalProperties': False, 'allOf': parts}
+    return {**shape, 'allOf': parts}
 
 
 def _call(op: registry.Op, is_action: bool = False) -> Schema:
@@ -131,7 +155,7 @@ def _call(op: registry.Op, is_action: bool = False) -> Schema:
 def _mapping(op: registry.Op) -> Schema:
     schema: Schema = {
         'type': 'object', 'additionalProperties': False,
-        'properties': {each.name: argument.of(op, each)
+        'properties': {each.name: _argument(op, each)
                        for each in op.signature.arguments}}
     required = [each.name for each in op.signature.arguments
                 if each.required]
@@ -163,10 +187,10 @@ def _lists(op: registry.Op) -> Iterator[Schema]:
         return
     places = {each.name: index for index, each in enumerate(positional)}
     kinds = []
-    for pattern, value, cleanup in op.plugin.cases():
+    for path_pattern, value, cleanup in op.plugin.cases():
         path, last = places['path'], places['cleanup']
         given: list[typing.Any] = [True] * (last + 1)
-        given[path] = {'type': 'string', 'pattern': pattern}
+        given[path] = {'type': 'string', 'pattern': path_pattern}
         set_to: list[typing.Any] = [True] * (last + 1)
         set_to[places['value']], set_to[last] = value, cleanup
         kinds.append({'if': {'items': given}, 'then': {'items': set_to}})
@@ -175,7 +199,7 @@ def _lists(op: registry.Op) -> Iterator[Schema]:
         'minItems': sum(each.required for each in positional),
         'deprecated': True}
     if positional:
-        schema['items'] = [argument.of(op, each) for each in positional]
+        schema['items'] = [_argument(op, each) for each in positional]
     yield {**schema, 'allOf': kinds} if kinds else schema
 
 
@@ -196,3 +220,34 @@ def _revert(op: registry.Op) -> Iterator[Schema]:
                         'items': given}]}}},
                'then': {'properties': {'revert': form.either(
                    form.TRUE, form.NULL)}}}
+
+
+def _argument(op: registry.Op, argument: arguments.Argument) -> Schema:
+    """Return what an argument may be."""
+    schema = _value(op, argument)
+    if argument.name not in op.plugin.LITERAL and (
+            argument.type is not pattern.Pattern):
+        schema = {'allOf': [_WRITTEN], **schema}
+    if argument.type is data_path.Path:
+        schema['not'] = {'type': 'string', 'pattern': form.NEGATIVE_INDEX}
+    text = description.ARGUMENTS.get(argument.name)
+    return {'description': text, **schema} if text else schema
+
+
+def _value(op: registry.Op, argument: arguments.Argument) -> Schema:
+    if argument.name in op.plugin.LITERAL:
+        return {}
+    found = op.plugin.schemas(argument.name)
+    if found is not None and argument.variadic:
+        return form.either({'type': 'array', 'items': form.either(
+            *found, form.VARIES)}, {'type': 'string', 'pattern': form.FIELD})
+    if found is None and argument.type is pattern.Pattern:
+        return {'type': 'string'}
+    if found is None and argument.type in arguments.TYPES:
+        found = arguments.TYPES[argument.type].schemas
+    if found is None:
+        return {}
+    if not argument.required and form.NULL not in found:
+        found = [*found, form.NULL]
+    may_hold = argument.type in (list, typing.Any)
+    return form.either(*found, form.VARIES if may_hold else form.VARIES_TEXT)

@@ -224,7 +224,7 @@ ACTIONS = (
      'masked-value', None),
     ('op: set-plugin-data, args: {path: /x, value: "{inventory.hostname | '
      'default(node.driver_info.snmp_auth_key)}"}', 'masked-value', None),
-    ('op: extend-plugin-data, args: {path: /l/-1, value: x}', 'no-effect',
+    ('op: extend-plugin-data, args: {path: /l/-1, value: x}', 'invalid',
      None),
     ('op: set-capability, args: {name: a, value: "b,c:d"}', 'invalid', None),
     ('op: set-capability, args: {name: "a:b", value: c}', 'invalid', None),

@@ -31,14 +31,3 @@ class CompileItemsTestCase(base.TestCase):
     def test_a_plain_value_is_no_loop(self):
         for written in ('{node.text}', '{node.number}', 'a{node.text}'):
             self.assertRaises(exceptions.OperationError, self.items, written)
-
-
-class ProblemTestCase(base.TestCase):
-
-    def test_what_may_be_a_loop(self):
-        for written in (None, [], [1], {}, {'a': 1}, '{node.list}', '{x}'):
-            self.assertIsNone(loop.problem(written))
-
-    def test_what_is_no_loop(self):
-        for written in ('', 'eth0', '{', '{{node.list}}', 0, True, 2.5):
-            self.assertIn('loop', loop.problem(written))

@@ -31,12 +31,13 @@ VALUES = st.recursive(
         max_size=2), max_leaves=4)
 
 LOOPS = st.one_of(st.none(), st.just([1, 'a']), st.just({'a': 1}),
-                  st.just('{ports}'), VALUES)
+                  st.just('{ports}'), st.just(['{ports | nosuch}']), VALUES)
 
 
 NAMED = {
     'path': ('/extra/a', 'extra.a', 'extra', '/name', '/retired', '/owner',
-             '/driver_info/x', '/local_link_connection/y', '/address'),
+             '/driver_info/x', '/local_link_connection/y', '/address',
+             '/extra/l/-1', 'extra.l.-1', [1]),
     'level': ('info', 'WARNING', 'error'),
     'subnet': ('10.0.0.0/8', 'fd00::/8', '{node.extra[net]}'),
     'url': ('http://a/b', 'https://a', '{inventory.bmc_address}'),
@@ -47,7 +48,8 @@ NAMED = {
     'headers': ({}, {'a': 'b'}, {'a': '{node.name}'}),
     'proxies': ({}, {'http': 'x'}, {'http': 5}),
     'values': ([], ['a', 'b'], '{ports}', [['a', 1]]),
-    'force_strings': (True, 'no', 1), 'maintenance': (True, 'yes', 0),
+    'force_strings': (True, 'no', 1),
+    'maintenance': (True, 'yes', 0, 1.0, 0.5),
     'unique': (False, 'ON'),
     'timeout': (5, '2.5', 0.1), 'retries': (0, '3'),
     'backoff_factor': (0, 1.5, '1e3'),
@@ -149,7 +151,7 @@ FIELDS_OF_RULES = {
         '12AB7A3E7A4B4B0E8B0E6D3C5F0F9A11', 5),
     'description': ('', 'x' * 255, 'x' * 256, None, 5),
     'scope': ('', 'a', None, 5),
-    'priority': ('9999', '10000', ' 0_5 ', '+7', '-0', '007',
+    'priority': (5.0, '9999', '10000', ' 0_5 ', '+7', '-0', '007',
                  9999, 10000, -1, 0, '-1', None, True, 1.5),
     'sensitive': (True, None, 'yes', 'OFF', ' no', 0, 'x'),
     'phase': (*model.PHASES, None, 'late', 'early'),

@@ -10,8 +10,8 @@ import jsonschema
 from ironic_inspection_rules.authoring.schema import description
 from ironic_inspection_rules.authoring.schema import document
 from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import operation_check
 from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import schema as form
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.rule_file import document as rule_document
 from ironic_inspection_rules.tests import guide
@@ -77,6 +77,41 @@ class AgreementTestCase(base.TestCase):
                     self.assert_agreed(rule)
                     self.assert_agreed({**rule, 'phase': 'early'})
 
+    def test_both_refuse_what_fails_for_every_machine(self):
+        for path in ('/extra/l/-1', 'extra.l.-1', '/extra/-1/a', [1],
+                     ['{node.name}'], {'{node.name}': 1}):
+            self.assert_refused('set-attribute', path=path, value=1)
+        for loop in ('{ports | nosuch}', ['{ports | nosuch}'],
+                     '{ports | first | nosuch(1)}',
+                     "{ports[a] | join('|') | nosuch}"):
+            self.assert_refused('log', loop, msg='x')
+        self.assert_refused('fail', msg='x', maintenance=0.5)
+        self.assert_refused('set-capability', name=['{node.name}'], value=1)
+
+    def assert_refused(self, op, loop=None, **args):
+        rule = {'actions': [{'op': op, 'args': args, 'loop': loop}]}
+        self.assertNotEqual([], validation.validate(
+            rule, registry.installed()), rule)
+        self.assertFalse(self.schema.is_valid([rule]), rule)
+
+    def test_both_accept_what_only_looks_wrong(self):
+        for loop in ("{ports | join('| nosuch')}", '{inventory.a b | c} {x}',
+                     '{ports[|nosuch]}', '{{ports | nosuch}} {ports}',
+                     "{ports|first|default('x')}"):
+            self.assert_accepted({'op': 'log', 'args': {'msg': 'x'},
+                                  'loop': loop})
+        self.assert_accepted({'op': 'fail', 'args': {
+            'msg': '{inventory | nosuch', 'maintenance': 1.0}})
+        self.assert_accepted({'op': 'set-plugin-data', 'args': {
+            'path': '/-1/-x', 'value': '{ports | upper}'}})
+
+    def assert_accepted(self, action):
+        rule = {'actions': [action], 'priority': 5.0}
+        self.assertEqual([], validation.validate(
+            rule, registry.installed()))
+        self.assertEqual([], [
+            each.message for each in self.schema.iter_errors([rule])])
+
     def assert_agreed(self, rule):
         """Check that schema and validation say the same of a rule."""
         problems = [str(each) for each in validation.validate(
@@ -129,8 +164,8 @@ class SchemaTestCase(base.TestCase):
 
     def test_groups_are_nested_as_deep_as_the_api_has_it(self):
         condition = {'op': 'is-none', 'args': {'value': 1}}
-        for depth in range(operation_check.DEEPEST_GROUP + 2):
-            self.assertEqual(depth <= operation_check.DEEPEST_GROUP,
+        for depth in range(form.DEEPEST_GROUP + 2):
+            self.assertEqual(depth <= form.DEEPEST_GROUP,
                              self.schema.is_valid([{
                                  **GOOD, 'conditions': [condition]}]), depth)
             condition = {'op': '!any-of', 'conditions': [condition]}

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The shape of a rule as JSON Schema (draft 7), declared once.
+
+Validation checks rules with it, and the schema that editors get is made of
+it; what a rule means is checked in Python. ``errorMessage`` is what people
+read where a value does not fit; language servers for YAML know it too.
+
+Patterns mean the same to Python and to ECMAScript, which editors use: no
+``$``, since it is also before the end of a last line to Python.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+import re
+import typing
+
+import jsonschema
+from oslo_utils import strutils
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import suggestion
+from ironic_inspection_rules.i18n import _
+
+Schema = dict[str, typing.Any]
+
+END = r'(?![\s\S])'
+"""The end of a text."""
+
+FIELD = r'^(?:[^{}]|\}|\{\{)*\{(?!\{)[^}]*\}'
+"""Text with a replacement field in it."""
+
+NEGATIVE_INDEX = (r'^(?:/?[^/{]+/(?:[^{]*/)?(-[0-9]+)(?:/[^{]*)?|'
+                  r'[^/{]+\.(-[0-9]+)(?:\.[^/{]*)?)'
+                  + END)
+"""A path with a step that is no place in a list, as ``/l/-1``."""
+
+VARIES_TEXT: Schema = {'type': 'string', 'pattern': FIELD}
+
+VARIES: Schema = {'$ref': '#/definitions/varies'}
+"""A value with a replacement field anywhere in it."""
+
+UUID = (r'^(?:urn:|uuid:)*[{}]*-*(?:[0-9A-Fa-f]-*){32}[{}]*' + END)
+
+
+def anycase(word: str) -> str:
+    """Return a pattern of a word in any case."""
+    return ''.join(f'[{letter.upper()}{letter.lower()}]'
+                   if letter.isalpha() else re.escape(letter)
+                   for letter in word)
+
+
+def words(known: Iterable[str]) -> str:
+    """Return a pattern of some words in any case."""
+    return f'(?:{"|".join(map(anycase, known))})'
+
+
+def whole(pattern: str) -> Schema:
+    """Return what text is that a pattern matches as a whole."""
+    return {'type': 'string', 'pattern': f'^{pattern}{END}'}
+
+
+def names(known: Iterable[str]) -> str:
+    """Return a pattern of one of some names."""
+    return f'(?:{"|".join(map(re.escape, known))})'
+
+
+def either(*schemas: Schema) -> Schema:
+    """Return what meets at least one of some schemas."""
+    return {'anyOf': list(schemas)} if len(schemas) > 1 else schemas[0]
+
+
+NULL: Schema = {'type': 'null'}
+
+TRUTHS = words(strutils.TRUE_STRINGS)
+FALSEHOODS = words(strutils.FALSE_STRINGS)
+
+BOOLEAN = either({'type': 'boolean'},
+                 whole(words((*strutils.TRUE_STRINGS,
+                              *strutils.FALSE_STRINGS))))
+"""true or false, also as text."""
+
+TRUE = either({'const': True}, whole(TRUTHS))
+FALSE = either({'const': False}, whole(FALSEHOODS))
+
+WHOLE_NUMBER = r'\s*[+-]?[0-9](?:_?[0-9]){0,999}\s*'
+_DIGITS = r'[0-9](?:_?[0-9])*'
+NUMBER = (rf'\s*[+-]?(?:(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})'
+          rf'(?:[eE][+-]?{_DIGITS})?)\s*')
+
+VARYING: Schema = {'anyOf': [
+    VARIES_TEXT,
+    {'type': 'array', 'contains': VARIES},
+    {'type': 'object', 'not': {'additionalProperties': {'not': VARIES}}},
+    {'type': 'object', 'not': {'propertyNames': {'not': {
+        'pattern': FIELD}}}}]}
+"""What :data:`VARIES` refers to."""
+
+MAX_TEXT = 255
+MOST_VARS = 100
+PRIORITIES = range(10000)
+DEEPEST_GROUP = 8
+
+_NAME = '[A-Za-z0-9_-]{1,255}'
+_PRIORITY = r'\s*(?:\+?(?:0_?)*[0-9](?:_?[0-9]){0,3}|-0(?:_?0)*)\s*'
+
+UNSTORABLE = _('must not hold the characters NUL and U+D800 to U+DFFF')
+"""What is said of text that no database takes."""
+
+_TEXT: Schema = {
+    'type': ['string', 'null'], 'maxLength': MAX_TEXT,
+    'pattern': rf'^[^\u0000]*{END}', 'patternErrorMessage': UNSTORABLE,
+    'errorMessage': _('must be a string of at most %d characters') % MAX_TEXT}
+_TRUTH: Schema = {**either(BOOLEAN, NULL),
+                  'errorMessage': _('must be true or false')}
+_OPERATION: Schema = {'type': 'object',
+                      'errorMessage': _('must be a mapping')}
+_OPERATIONS: Schema = {'type': ['array', 'null'], 'items': _OPERATION,
+                       'errorMessage': _('must be a list')}
+
+_PRIORITY_OF: dict[bool, Schema] = {
+    False: {**either({'type': 'integer', 'minimum': PRIORITIES[0],
+                      'maximum': PRIORITIES[-1]}, whole(_PRIORITY), NULL),
+            'errorMessage': _('must be an integer from 0 to %d')
+            % PRIORITIES[-1]},
+    True: {**either({'type': 'integer'}, whole(WHOLE_NUMBER), NULL),
+           'errorMessage': _('must be an integer')}}
+
+
+def _at_least_one(message: str) -> Schema:
+    return {'type': 'array', 'minItems': 1, 'items': _OPERATION,
+            'errorMessage': message}
+
+
+def rule(built_in: bool = False) -> Schema:
+    """Return the schema of a rule, without what its operations are.
+
+    :param built_in: whether priorities outside 0 … 9999 are allowed.
+    """
+    return {
+        'type': 'object', 'required': ['actions'],
+        'properties': {
+            'uuid': {'type': ['string', 'null'], 'pattern': UUID,
+                     'errorMessage': _('must be a UUID')},
+            'description': _TEXT,
+            'priority': _PRIORITY_OF[built_in],
+            'scope': _TEXT,
+            'sensitive': _TRUTH,
+            'phase': {'enum': [*model.PHASES, None]},
+            # What YAML makes of off is false.
+            'mode': {'enum': [*model.MODES, False, None]},
+            'conditions': _OPERATIONS,
+            'actions': _at_least_one(_('at least one action is required')),
+            'vars': {'type': ['object', 'null'], 'maxProperties': MOST_VARS,
+                     'propertyNames': {
+                         **whole(_NAME), 'errorMessage':
+                         _('must be made of letters, digits, "_" and "-"')},
+                     'errorMessage': _('must be a mapping of at most %d '
+                                       'names to values') % MOST_VARS}},
+        'additionalProperties': False}
+
+
+def _operation(**properties: Schema) -> Schema:
+    return {
+        'type': 'object', 'required': ['op'],
+        'properties': {
+            'op': {'type': 'string', 'errorMessage':
+                   _('the name of an op is required')},
+            'loop': {'anyOf': [{'type': ['array', 'object', 'null']},
+                               VARIES_TEXT],
+                     'errorMessage': _('a loop must be a list, a mapping or '
+                                       'a replacement field')},
+            **properties},
+        'additionalProperties': False}
+
+
+_MULTIPLE: Schema = {'enum': [*model.MULTIPLE, None]}
+
+ACTION = _operation(args={}, revert=_TRUTH, when=_OPERATIONS)
+CONDITION = _operation(args={}, multiple=_MULTIPLE)
+GROUP = {**_operation(conditions=_at_least_one(
+    _('at least one condition is required')), multiple=_MULTIPLE),
+    'required': ['op', 'conditions']}
+
+
+class Shape:
+    """A schema that values are checked with.
+
+    :param schema: one of this module's.
+    :param kind: what a property is called in messages.
+    """
+
+    def __init__(self, schema: Schema, kind: str) -> None:
+        self._validator = jsonschema.Draft7Validator(schema)
+        self._kind = kind
+
+    def problems(self, value: typing.Any) -> Iterator[exceptions.Problem]:
+        """Yield what is wrong with the shape of a value, with its place."""
+        for error in self._validator.iter_errors(value):
+            pointer = data_path.pointer(error.absolute_path)
+            properties = error.schema.get('properties', {})
+            if error.validator == 'additionalProperties':
+                for name in error.instance:
+                    if name not in properties:
+                        yield exceptions.Problem(
+                            pointer + data_path.pointer([name]),
+                            suggestion.unknown(self._kind, str(name),
+                                               properties))
+            elif error.validator == 'required':
+                # Each of them has its own error, which does not say its name.
+                name = next(name for name in error.validator_value
+                            if error.message.startswith(repr(name)))
+                yield exceptions.Problem(
+                    pointer + data_path.pointer([name]),
+                    properties[name]['errorMessage'])
+            else:
+                yield exceptions.Problem(pointer, _message(error))
+
+
+_QUOTE = _('put it in quotes if it is meant as text')
+
+
+def _message(error: jsonschema.ValidationError) -> str:
+    """Say what a value should be that does not fit, and what it is."""
+    schema, value = error.schema, error.instance
+    expected = schema.get('errorMessage', error.message)
+    if error.validator == 'enum':
+        return suggestion.not_one_of(value, [
+            each for each in error.validator_value if isinstance(each, str)])
+    if 'propertyNames' in error.absolute_schema_path:
+        return _('the name %(name)s %(expected)s') % {
+            'name': suggestion.quoted(value), 'expected': expected}
+    if error.validator == 'pattern' and 'patternErrorMessage' in schema:
+        return str(schema['patternErrorMessage'])
+    if schema.get('type') in ('array', ['array', 'null']):
+        return str(expected) if value in (None, []) else _('must be a list')
+    if schema.get('type') == 'object':
+        return str(expected)
+    if error.validator == 'maxLength':
+        return str(expected)
+    text = _('%(expected)s, not %(value)s') % {
+        'expected': expected, 'value': suggestion.quoted(value)}
+    if schema.get('type') == ['string', 'null'] and not isinstance(
+            value, str | list | dict):
+        # YAML reads no, off and 12:30 without quotes as something else.
+        return f'{text}; {_QUOTE}'
+    return text
