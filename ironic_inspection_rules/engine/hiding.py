@@ -41,12 +41,21 @@ class Hidden:
     """A set of places, in which a place is found by the length of its path.
 
     What is below a place that is hidden is hidden with it.
+
+    :param places: the places. Where they are such a set, both share it: each
+        rule in mode audit has its own, and most of these change nothing.
     """
 
-    __slots__ = ('_roots',)
+    __slots__ = ('_own', '_roots')
 
     def __init__(self, places: typing.Iterable[Place] = ()) -> None:
         self._roots: _Node = {}
+        # By identity: the nodes that no other set has, to be changed in place.
+        self._own: set[int] = set()
+        if isinstance(places, Hidden):
+            self._roots = places._roots
+            places._own.clear()
+            return
         for root, path in places:
             self.add(root, path)
 
@@ -60,7 +69,7 @@ class Hidden:
         return Hidden([*self, *other])
 
     def __contains__(self, place: Place) -> bool:
-        """Tell whether a value is one that must not show, or part of one."""
+        """Check whether a value is one that must not show, or part of one."""
         return self._find(*place) is None
 
     def __iter__(self) -> typing.Iterator[Place]:
@@ -69,29 +78,38 @@ class Hidden:
     def add(self, root: str, path: data_path.Path) -> None:
         """Hide what is at a place."""
         *parents, last = (root, *path)
-        node = self._roots
+        node = self._roots = self._owned(self._roots)
         for token in parents:
-            below = node.setdefault(token, {})
+            below: _Node | None = node.get(token, _NOTHING)
             if below is None:
                 return
-            node = below
+            node[token] = node = self._owned(below)
         node[last] = None
 
     def remove(self, root: str, path: data_path.Path) -> None:
         """Show what is at a place, unless it is part of a hidden value."""
+        if not self.covers(root, path):
+            return
         *parents, last = (root, *path)
-        node, above = self._roots, []
+        node = self._roots = self._owned(self._roots)
+        above = []
         for token in parents:
             above.append((node, token))
-            below: _Node | None = node.get(token)
-            if not below:
+            below: _Node | None = node[token]
+            if below is None:
                 return
-            node = below
+            node[token] = node = self._owned(below)
         node.pop(last, None)
         for parent, token in reversed(above):
             if parent[token]:
                 return
             del parent[token]
+
+    def _owned(self, node: _Node) -> _Node:
+        if id(node) not in self._own:
+            node = node.copy()
+            self._own.add(id(node))
+        return node
 
     def add_vars(self, values: typing.Mapping[str, typing.Any]) -> None:
         """Hide those values of a rule that are made of what is hidden.

@@ -109,29 +109,18 @@ class Journal:
 
     def confirm(self, root: str, path: data_path.Path,
                 value: typing.Any) -> None:
-        """Take note that a value was set which was there already."""
+        """Take note that a value was set which was there already.
+
+        :param root: a root, or :data:`TRAITS` with a name as its path.
+        """
+        place = _place(root, path)
         if self.hides:
-            self._hide_found(root, path)
+            self.hidden.add(*place)
+            self.found.add(*place)
         if len(self.confirmed) < _MOST_CONFIRMED and (
-                self._sensitive or not self.hidden.covers(root, path)):
-            self.confirmed.append(
-                self._change('replace', root, path, value, value))
-
-    def confirm_traits(self, names: typing.Iterable[str]) -> None:
-        """Take note that traits were set which the node has already."""
-        for name in names:
-            place = (TRAITS, name)
-            if self.hides:
-                self._hide_found(NODE, place)
-            if len(self.confirmed) < _MOST_CONFIRMED and (
-                    self._sensitive or not self.hidden.covers(NODE, place)):
-                change = self._trait('add', name)
-                self.confirmed.append(
-                    dataclasses.replace(change, before=change.value))
-
-    def _hide_found(self, root: str, path: data_path.Path) -> None:
-        self.hidden.add(root, path)
-        self.found.add(root, path)
+                self._sensitive or not self.hidden.covers(*place)):
+            op = 'add' if root == TRAITS else 'replace'
+            self.confirmed.append(self._change(op, root, path, value, value))
 
     def hide_found(self, copies: typing.Collection[int]) -> None:
         """Hide the values that sensitive rules found in earlier changes.
@@ -188,33 +177,40 @@ class Journal:
             for name in some:
                 if name in gone:
                     continue
-                place = (TRAITS, name)
                 if self.hides:
-                    self.hidden.add(NODE, place)
+                    self.hidden.add(*_place(TRAITS, (name,)))
                 elif op == 'add':
-                    self.hidden.remove(NODE, place)
-                self.changes.append(self._trait(op, name))
-
-    def _trait(self, op: str, name: str) -> Change:
-        shown = masking.MASK if self.hides or self.hidden.covers(
-            NODE, (TRAITS, name)) else name
-        return Change(TRAITS, op, data_path.pointer([shown]),
-                      value=None if op == 'remove' else shown,
-                      before=shown if op == 'remove' else None,
-                      place=(name,))
+                    self.hidden.remove(*_place(TRAITS, (name,)))
+                self.changes.append(self._change(
+                    op, TRAITS, (name,),
+                    *((name, None) if op == 'add' else (None, name))))
 
     def _change(self, op: str, root: str, path: data_path.Path,
                 value: typing.Any, before: typing.Any,
                 part: data_path.Path = ()) -> Change:
-        value = None if op == 'remove' else self._shown(path, value)
-        before = None if op == 'add' else (
-            masking.MASK if self.hidden.covers(root, path)
-            else self._shown(path, before))
-        name = root
-        if root == hiding.PORTS:
-            name, path = self._port_names[int(path[0])], path[1:]
-        pointer = _HIDDEN if self._hides_path else data_path.pointer(path)
-        return Change(name, op, pointer, value, before, (*path, *part))
+        """Make a change of what it may tell.
+
+        :param value: what is there now, None where nothing is.
+        :param before: what was there, None where nothing was.
+        """
+        covered = self.hidden.covers(*_place(root, path))
+        name, told = root, path
+        if root == TRAITS:
+            # The place of a trait and its value are its name.
+            told = (masking.MASK,) if self.hides or covered else path
+            value = value and told[0]
+            before = before and told[0]
+        else:
+            value = None if op == 'remove' else self._shown(path, value)
+            before = None if op == 'add' else (
+                masking.MASK if covered else self._shown(path, before))
+            if root == hiding.PORTS:
+                name, told = self._port_names[int(path[0])], path[1:]
+            path = told
+            if self._hides_path:
+                told = (masking.MASK,)
+        return Change(name, op, data_path.pointer(told), value, before,
+                      (*path, *part))
 
     def _shown(self, path: data_path.Path, value: typing.Any) -> typing.Any:
         if self.hides:
@@ -222,3 +218,8 @@ class Journal:
         if self._secretive:
             return masking.mask_along(path, value)[1]
         return value
+
+
+def _place(root: str, path: data_path.Path) -> hiding.Place:
+    """Return where a change is in the data; traits are those of the node."""
+    return (NODE, (TRAITS, *path)) if root == TRAITS else (root, path)

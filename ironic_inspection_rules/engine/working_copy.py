@@ -246,8 +246,9 @@ class WorkingCopy:
     def confirm_traits(self, names: typing.Iterable[str]) -> None:
         """Take note of those of the traits that the node has already."""
         present = set(self.traits)
-        self.journal.confirm_traits(
-            name for name in names if name in present)
+        for name in names:
+            if name in present:
+                self.journal.confirm(TRAITS, (name,), name)
 
     def log(self, level: str, message: str) -> None:
         """Write a line to the log of the service."""
