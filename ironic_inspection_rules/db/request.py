@@ -7,6 +7,7 @@ happens only if that is still the last one.
 """
 
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Mapping
 import datetime
 from typing import Any
@@ -77,6 +78,31 @@ def _supersede(session: orm.Session, id_: Any, state: str,
                 checkpoints={}, due_at=None, finished_at=timeutils.utcnow(),
                 token=models.Request.token + 1)
         .execution_options(synchronize_session=False))
+
+
+@transaction.retried
+def supersede_request(node_uuid: str, events: Collection[str], state: str,
+                      reason: str) -> None:
+    """End the open request of a node, if it is for one of some events."""
+    with transaction.writer() as session:
+        present = _open_request(session, node_uuid)
+        if present is not None and present.event in events:
+            _supersede(session, present.id, state, reason)
+
+
+@transaction.retried
+def uncount_attempt(uuid: str, attempts: int) -> None:
+    """Count an attempt less of an open request.
+
+    :param attempts: how many there were before; none of them is taken away.
+    """
+    with transaction.writer() as session:
+        session.execute(
+            sa.update(models.Request)
+            .where(models.Request.uuid == uuid, OPEN,
+                   models.Request.attempts > attempts)
+            .values(attempts=models.Request.attempts - 1)
+            .execution_options(synchronize_session=False))
 
 
 @transaction.retried

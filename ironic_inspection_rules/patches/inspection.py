@@ -46,3 +46,18 @@ def around_inspection(context: Around) -> None:
 
     CONTINUE.put(continue_inspection)
     INSPECT.put(inspect_hardware)
+
+
+def before_inspection(prepare: Callable[[typing.Any], None]) -> None:
+    """Call a function when a conductor begins an inspection.
+
+    :param prepare: takes the task; what it raises fails the inspection.
+    """
+    inspect = INSPECT.find()
+
+    @functools.wraps(inspect)
+    def inspect_hardware(task: typing.Any) -> None:
+        prepare(task)
+        inspect(task)
+
+    INSPECT.put(inspect_hardware)

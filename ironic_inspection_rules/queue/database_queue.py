@@ -192,12 +192,32 @@ class DatabaseQueue:
         """See :meth:`queue_request.Queue.abort`."""
         row = db_request.get_request_by_uuid(uuid)
         step = state.advance(row.state, state.ABORT)
-        if (step.verdict is not state.Verdict.ALLOWED
+        # A machine whose turn it is remains in the state "starting".
+        is_begun = row.state == state.STARTING and row.worker is not None
+        if (step.verdict is not state.Verdict.ALLOWED or is_begun
                 or not db_request.finish_request(
                     uuid, row.token, step.target, reason, row.state)):
             raise exceptions.RequestNotWaiting(uuid)
         return dataclasses.replace(_request(row), state=step.target,
                                    last_error=reason)
+
+    def supersede(self, node_uuid: str) -> None:
+        """End what is open of an earlier inspection: a newer one begins.
+
+        A posted inventory ends it too, but a newer inspection may fail
+        before its machine posts.
+        """
+        db_request.supersede_request(
+            node_uuid, (queue_request.CONTINUE, queue_request.POWER_ON),
+            state.ERROR, queue_request.OVERTAKEN)
+
+    def forgive(self, request: queue_request.Request) -> None:
+        """Undo the count of an attempt that the surroundings cut off.
+
+        For a delivery that is not the last one any more.
+        """
+        with fence.suspended():
+            db_request.uncount_attempt(request.uuid, request.attempts)
 
     def expire(self) -> list[queue_request.ExpiredLease]:
         """See :meth:`queue_request.Queue.expire`."""

@@ -18,6 +18,7 @@ from ironic_inspection_rules.coordination import coordinator
 from ironic_inspection_rules.coordination import throttle
 from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.patches import inspection
 from ironic_inspection_rules.patches import power
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
@@ -26,9 +27,10 @@ LOCK = 'inspection-power-on'
 
 
 def install() -> None:
-    """Keep the pace of ``[inspection_queue]reboot_throttle`` if there is one.
+    """Prepare the conductor, which begins inspections, for the queue.
 
-    For the process that begins inspections, the conductor.
+    What is open of an earlier inspection of a node ends when a newer one
+    begins, and ``[inspection_queue]reboot_throttle`` is kept if it is set.
 
     :raises: Invalid when ``[coordination]`` cannot be used.
     """
@@ -36,10 +38,12 @@ def install() -> None:
     if not options.enabled:
         return
     transaction.bound(enginefacade.writer.get_engine(), options.lease)
+    requests = database_queue.DatabaseQueue(
+        options.lease, node_reservation.stop_clock)
+    inspection.before_inspection(
+        lambda task: requests.supersede(task.node.uuid))
     if options.reboot_throttle:
         coordinator.check(CONF)
-        requests = database_queue.DatabaseQueue(
-            options.lease, node_reservation.stop_clock)
         power.replace_power_on(functools.partial(
             requests.put, event=queue_request.POWER_ON))
 

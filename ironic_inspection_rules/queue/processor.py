@@ -47,7 +47,9 @@ _FRESH = frozenset({states.INSPECTWAIT, states.ENROLL})
 _BEGUN = _FRESH | {states.INSPECTING, states.INSPECTFAIL}
 """States of a node that a worker may have left behind.
 
-A conductor that starts moves nodes from "inspecting" to "inspect failed".
+A conductor that starts moves nodes from "inspecting" to "inspect failed". It
+cannot be that a newer inspection has failed: when that began, the request was
+ended, see :meth:`.DatabaseQueue.supersede`.
 """
 
 
@@ -236,7 +238,7 @@ def check(node, request: queue_request.Request) -> delivery.NodeCheck:
     elif request.event == queue_request.POWER_ON:
         allowed = frozenset({states.INSPECTWAIT})
     elif begun:
-        # From "inspecting" the only way here leads over the end of it.
+        # Only a finished inspection leads from inspecting to manageable.
         if present == states.MANAGEABLE:
             return delivery.NodeCheck(done=True)
         allowed = _BEGUN

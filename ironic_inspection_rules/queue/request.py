@@ -178,6 +178,12 @@ class Queue(typing.Protocol):
         :raises: RequestNotFound, RequestNotWaiting
         """
 
+    def forgive(self, request: Request) -> None:
+        """Undo the count of an attempt that the surroundings cut off.
+
+        :param request: a delivery that is not the last one any more.
+        """
+
     def expire(self) -> list[ExpiredLease]:
         """Take back what is leased to workers that gave no sign of life."""
 

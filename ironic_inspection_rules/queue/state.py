@@ -6,11 +6,13 @@ This is the transition function of spec 001 ("Node introspection state
 transition system") written down as data; automaton walks it.
 
 Not all of it happens here. Ironic itself starts an inspection and waits for
-its ramdisk, so ``inspect`` and ``wait`` never happen to a request: it is
-stored as waiting, and no request is ever in the state ``starting``. A worker
-fires ``continue`` and ``timeout`` when it takes a request, the API ``abort``.
-``finish`` stands for a request that is consumed without an error; one that is
-consumed with an error is in ``error`` from any state.
+its ramdisk, so a request for posted data is stored as waiting. Only one for a
+machine that waits for its turn to be powered on is starting: ``inspect`` is
+what its worker fires, and ``wait`` never happens, as the posted data are
+another request. A worker fires ``continue`` and ``timeout`` when it takes a
+request, the API ``abort``. ``finish`` stands for a request that is consumed
+without an error; one that is consumed with an error is in ``error`` from any
+state.
 """
 
 import enum
@@ -53,6 +55,8 @@ TRANSITIONS = (
     Transition(ABSENT, INSPECT, STARTING),
     Transition(STARTING, INSPECT, STARTING),
     Transition(STARTING, WAIT, WAITING),
+    # Not in the specification, whose machines wait for no turn.
+    Transition(STARTING, ABORT, ERROR),
     Transition(WAITING, WAIT, WAITING),
     Transition(WAITING, TIMEOUT, ERROR),
     Transition(WAITING, ABORT, ERROR),
@@ -100,7 +104,7 @@ _MACHINE = _build()
 
 
 def advance(state: str, event: str) -> Step:
-    """Say where an event leads.
+    """Return where an event leads.
 
     :param state: one of STATES, or ABSENT.
     :param event: one of EVENTS.

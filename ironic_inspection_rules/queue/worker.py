@@ -4,6 +4,7 @@
 
 from collections.abc import Callable
 import dataclasses
+import math
 import threading
 import time
 
@@ -111,6 +112,7 @@ class Worker:
             settings.connection_retries)
         self._dispatcher = watchdog.Loop(
             'dispatcher', self._dispatch, self._stop, self._lose_dispatcher)
+        self._heart_failed_at = -math.inf
         self._heart = watchdog.Loop(
             'heartbeat', self._send_heartbeat, self._drained)
 
@@ -242,7 +244,13 @@ class Worker:
     def _take(self, held: _InHand) -> None:
         request = held.request
         try:
-            self._observe(self._deliverer.deliver(request))
+            outcome = self._deliverer.deliver(request)
+            self._observe(outcome)
+            # Nobody could vouch for it, which is no fault of the work. Not
+            # so if only this process stalled: the work may have done that.
+            if (outcome is delivery.Outcome.LOST
+                    and self._heart_failed_at > held.since):
+                self._queue.forgive(request)
         except Exception:
             LOG.exception('Delivery %s broke off; the request is delivered '
                           'again when its lease ends', request.delivery)
@@ -261,6 +269,7 @@ class Worker:
             lost = self._queue.heartbeat(held)
         # Whatever it is, the next heartbeat is due all the same.
         except Exception as exc:
+            self._heart_failed_at = time.monotonic()
             self._heart_trouble.failed(exc)
             return
         self._heart_trouble.over()

@@ -77,14 +77,15 @@ class InspectionRequestController(base.RestController):
         """Abort a request that is not yet processed.
 
         The inspection that it belongs to is aborted as well: the machine
-        has posted its data and will not do so again.
+        has posted its data and will not do so again, or is never powered on.
         """
         api_utils.check_policy(policies.DELETE)
         request.query({})
         aborted = self._requests.abort(
             args.uuid('uuid', request_uuid),
             _('Inspection was aborted by request.'))
-        if aborted.event == queue_request.CONTINUE:
+        if aborted.event in (queue_request.CONTINUE,
+                             queue_request.POWER_ON):
             _abort_inspection(aborted.node_uuid)
 
 

@@ -21,6 +21,7 @@ from oslo_db import exception as db_exc
 import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import submission
 from ironic_inspection_rules.tests.simulation import invariants
 from ironic_inspection_rules.tests.simulation import scheduler
@@ -98,6 +99,7 @@ class Conductor:
             self._watch.begin_inspection(node_uuid)
             task.load_driver()
             task.process_event('inspect')
+            database_queue.DatabaseQueue(1).supersede(node_uuid)
             inspection.inspect_hardware(task)
         self._turns.note(f'node {node_uuid} is inspected anew')
         self._turns.pause(lambda: False, self._turns.random.uniform(0, 20))

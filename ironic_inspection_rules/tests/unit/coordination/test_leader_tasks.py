@@ -23,11 +23,12 @@ class LeaderTasksTestCase(base.TestCase):
         self.rounds = threading.Semaphore(0)
         self.stop = threading.Event()
 
-    def run_tasks(self, *tasks, period=0.01):
+    def run_tasks(self, *tasks, period=0.01, limit=600.0):
         def make_election(**callbacks):
             self.election = fake_election.FakeElection(**callbacks)
             return self.election
-        tasks = leader_tasks.LeaderTasks(make_election, tasks, period)
+        tasks = leader_tasks.LeaderTasks(make_election, tasks, period,
+                                         limit)
         thread = threading.Thread(target=tasks.run, args=(self.stop,))
         thread.start()
         self.addCleanup(thread.join)
@@ -80,6 +81,21 @@ class LeaderTasksTestCase(base.TestCase):
         self.election.win()
         for _round in range(2):
             self.wait(self.rounds)
+
+    def test_a_round_that_hangs_is_left_to_itself(self):
+        log = self.useFixture(fixtures.FakeLogger())
+        go_on, calls = threading.Event(), []
+        self.addCleanup(go_on.set)
+
+        def hang_once():
+            calls.append(self)
+            if len(calls) == 1:
+                go_on.wait(60)
+        self.run_tasks(hang_once, self.rounds.release, limit=0.2)
+        self.election.win()
+        self.wait(self.rounds)
+        self.assertIn('The leader tasks of this process hangs', log.output)
+        self.assertIn('hang_once', log.output)
 
     def test_failures_in_a_row_are_logged_once(self):
         log = self.useFixture(fixtures.FakeLogger())

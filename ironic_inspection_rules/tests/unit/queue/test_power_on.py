@@ -8,8 +8,10 @@ import types
 
 import fixtures
 from ironic.common import states
+from ironic.conductor import inspection
 from oslo_utils import timeutils
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.patches import power
 from ironic_inspection_rules.queue import database_queue
@@ -124,3 +126,46 @@ class PowerOnTestCase(base.GlueTestCase):
         self.assertIs(delivery.Outcome.FAILED, self.deliver())
 
         self.assertEqual([], self.powered)
+
+    def test_who_waits_for_its_turn_can_be_aborted(self):
+        waiting = self.put()
+
+        self.queue.abort(waiting.uuid, 'not this one')
+
+        self.assertIsNone(self.paced.get('w1'))
+        queue_base.pass_time(queue_base.LEASE)
+        for request in self.queue.unsettled():
+            processor.RequestProcessor(self.queue, 900).settle(request)
+        node = self.stored_node()
+        self.assertEqual(states.INSPECTFAIL, node.provision_state)
+        self.assertIn('not this one', node.last_error)
+
+    def test_whose_turn_it_is_cannot_be_aborted(self):
+        waiting = self.put()
+        self.paced.get('w1')
+
+        self.assertRaises(exceptions.RequestNotWaiting, self.queue.abort,
+                          waiting.uuid, 'too late')
+
+    def test_a_newer_inspection_ends_what_is_open_of_an_earlier_one(self):
+        self.config(enabled=True, group='inspection_queue')
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.conductor.inspection.inspect_hardware',
+            lambda task: self.powered.append(task)))
+        power_on.install()
+        self.set_node(provision_state=states.INSPECTWAIT,
+                      inspection_started_at=timeutils.utcnow())
+        self.queue.put(self.node.uuid, queue_request.CONTINUE, {'cpu': 1})
+        begun = self.queue.begin(self.queue.get('w1'), state.PROCESSING)
+
+        inspection.inspect_hardware(self.task)
+
+        self.assertEqual([self.task], self.powered)
+        ended = self.queue.find(begun.uuid)
+        self.assertEqual((state.ERROR, queue_request.OVERTAKEN),
+                         (ended.state, ended.last_error))
+
+    def test_a_newer_inspection_leaves_a_reapplication_alone(self):
+        waiting = self.queue.put(self.node.uuid, queue_request.REAPPLY)
+        self.queue.supersede(self.node.uuid)
+        self.assertEqual(state.WAITING, self.queue.find(waiting.uuid).state)

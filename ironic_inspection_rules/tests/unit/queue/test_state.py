@@ -14,7 +14,7 @@ EXPECTED = {
         (NO, 'absent'), (NO, 'absent'), (NO, 'absent')),
     state.STARTING: (
         (SAME, 'starting'), (OK, 'waiting'), (NO, 'starting'),
-        (NO, 'starting'), (NO, 'starting'), (NO, 'starting')),
+        (NO, 'starting'), (NO, 'starting'), (OK, 'error')),
     state.WAITING: (
         (NO, 'waiting'), (SAME, 'waiting'), (OK, 'processing'),
         (NO, 'waiting'), (OK, 'error'), (OK, 'error')),

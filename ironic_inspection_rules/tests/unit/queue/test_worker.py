@@ -205,6 +205,63 @@ class WorkerTestCase(base.QueueTestCase):
         go_on.set()
         self.assertTrue(self.done.acquire(timeout=20))
 
+    def test_a_heartbeat_that_hangs_is_sent_by_another_thread(self):
+        log = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
+        go_on, beaten, calls = threading.Event(), threading.Event(), []
+        self.addCleanup(go_on.set)
+
+        def swallow_the_answer(held):
+            calls.append(held)
+            if len(calls) == 1:
+                go_on.wait(60)
+            else:
+                beaten.set()
+            return set()
+        self.queue.heartbeat = swallow_the_answer
+        self.processor.run = lambda *args: self.assertTrue(beaten.wait(20))
+        self.restart_with(threads=1, time_limit=0.5, lease=0.1)
+        self.queue.put('a', queue_request.CONTINUE)
+        self.start()
+
+        self.assertTrue(beaten.wait(20))
+        go_on.set()
+        self.assertIn('The heartbeat of this process hangs', log.output)
+        self.assertIn('swallow_the_answer', log.output)
+
+    def lose_the_lease(self, heartbeat):
+        """Have another worker take over a request in the middle of its run.
+
+        :returns: how many attempts are counted in the end.
+        """
+        beaten = threading.Event()
+
+        def beat(held):
+            beaten.set()
+            return heartbeat()
+
+        def run(node, request, saved):
+            self.assertTrue(beaten.wait(20))
+            base.pass_time(base.LEASE)
+            self.assertEqual(request.uuid, get('w2').uuid)
+        get, self.queue.heartbeat, self.processor.run = (
+            self.queue.get, beat, run)
+        self.restart_with(threads=1, lease=0.03)
+        put = self.queue.put('a', queue_request.CONTINUE)
+        self.start()
+        self.assertTrue(self.done.acquire(timeout=20))
+        self.worker.stop()
+        self.thread.join(20)
+        self.assertEqual([delivery.Outcome.LOST], self.seen)
+        return self.queue.find(put.uuid).attempts
+
+    def test_an_attempt_that_an_outage_cut_off_does_not_count(self):
+        def fail():
+            raise db_exc.DBConnectionError('away')
+        self.assertEqual(0, self.lose_the_lease(fail))
+
+    def test_an_attempt_that_was_taken_over_counts(self):
+        self.assertEqual(1, self.lose_the_lease(set))
+
     def test_a_thread_that_cannot_start_leaves_no_request_behind(self):
         self.restart_with(threads=1)
         start, failures = threading.Thread.start, [1, 2]
