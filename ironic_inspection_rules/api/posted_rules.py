@@ -36,6 +36,7 @@ class PostedRules:
 
     def __init__(self, rules: repository.Repository) -> None:
         self._rules = rules
+        self._built_in = {rule.uuid: rule for rule in rules.built_in}
         self._lock = threading.Lock()
         self._kept: collections.OrderedDict[bytes, Plans] = (
             collections.OrderedDict())
@@ -44,7 +45,9 @@ class PostedRules:
               hidden: Collection[int] = ()) -> Plans:
         """Compile rules, by phase, in the order they run in.
 
-        One without a UUID gets one by its content and its place.
+        One without a UUID gets one by its content and its place. One with
+        ``built_in`` stands for the built-in rule of its UUID, and all others
+        have the default scope where they set none, as if they were stored.
 
         :param hidden: the places of rules whose operations the client does
             not know: no error tells of them.
@@ -81,10 +84,16 @@ class PostedRules:
         return self._rules.compile(rules)
 
     def _parse(self, position: int, rule: Any, hidden: bool) -> model.Rule:
-        if isinstance(rule, dict) and rule.get('uuid') is None:
-            rule = {**rule, 'uuid': _uuid_of(position, rule)}
+        if isinstance(rule, dict):
+            built_in = rule.get('built_in') and self._built_in.get(
+                str(rule.get('uuid')))
+            if built_in:
+                return built_in
+            if rule.get('uuid') is None:
+                rule = {**rule, 'uuid': _uuid_of(position, rule)}
         try:
-            return validation.parse(rule, self._rules.ops)
+            return self._rules.scoped(
+                validation.parse(rule, self._rules.ops))
         except exceptions.InvalidRule as exc:
             raise exceptions.InvalidRule(
                 view.without_secrets(exc.problems) if hidden

@@ -48,7 +48,8 @@ class RuleSet:
         self._built_in = built_in
 
     def replace(self, rules: Sequence[Any], revision: int | None,
-                message: str | None, dry_run: bool) -> dict[str, Any]:
+                message: str | None, dry_run: bool, prune: bool = True
+                ) -> dict[str, Any]:
         """Make the stored rules exactly these.
 
         :param rules: as they were posted, or as GET shows them.
@@ -56,12 +57,13 @@ class RuleSet:
             whatever is there.
         :param message: what the new revision says of it.
         :param dry_run: whether only to tell what would be done.
+        :param prune: whether stored rules that are not among these go.
         :returns: the answer to the client.
         :raises: Conflict if the rule set is at another revision.
         """
         return self._replace(
-            lambda present: self._decide(rules, present), revision, message,
-            dry_run)
+            lambda present: self._decide(rules, present, prune=prune),
+            revision, message, dry_run)
 
     def restore(self, rules: Sequence[Mapping[str, Any]],
                 message: str) -> dict[str, Any]:
@@ -107,7 +109,8 @@ class RuleSet:
             contention.decided_anew(change))
 
     def _decide(self, rules: Sequence[Any], present: Sequence[Fields],
-                restored: bool = False) -> list[replacement.Step]:
+                restored: bool = False, prune: bool = True
+                ) -> list[replacement.Step]:
         rules = [with_canonical_uuid(index, rule)
                  for index, rule in enumerate(rules)]
         matched = replacement.match(rules, present)
@@ -123,7 +126,7 @@ class RuleSet:
                 refused.append(exc)
         if refused:
             raise exceptions.InvalidRules(refused)
-        return replacement.decide(wanted, matched, present)
+        return replacement.decide(wanted, matched, present, prune)
 
     def _parse(self, index: int, rule: Any, before: Mapping[str, Any] | None,
                secret: bool) -> dict[str, Any]:

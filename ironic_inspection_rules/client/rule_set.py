@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import itertools
 from typing import Any
-import uuid
 
 from ironic_inspection_rules.client import http
 from ironic_inspection_rules.client import inspection_rule
@@ -31,15 +31,16 @@ Rule = Mapping[str, Any]
 class Plan:
     """What applying some rules would do.
 
-    :ivar rules: the whole rule set as it is to be put.
     :ivar revision: the revision that this was decided on.
-    :ivar steps: the answer to a dry run; each with ``before`` and ``after``,
-        the rule as it is and as it would be, None where there is none.
+    :ivar steps: the answer to a dry run, in the order in which the rules
+        would be; each with ``before`` and ``after``, the rule as it is and as
+        it would be, None where there is none.
+    :ivar built_in: the built-in rules, which stay, as evaluate takes them.
     """
 
-    rules: Sequence[Any]
     revision: int
     steps: Sequence[dict[str, Any]]
+    built_in: Sequence[Rule] = ()
 
     @property
     def changes(self) -> list[dict[str, Any]]:
@@ -51,16 +52,18 @@ class Plan:
 def replace_inspection_rules(baremetal, rules: Sequence[Any],
                              revision: int | None = None,
                              message: str | None = None,
-                             dry_run: bool = False) -> dict[str, Any]:
-    """Make the stored rules exactly these, or tell what that would do.
+                             dry_run: bool = False,
+                             prune: bool = True) -> dict[str, Any]:
+    """Make the stored rules exactly these, or find out what that would do.
 
     :param revision: the revision of the rule set that this was decided on.
-    :param message: what the new revision says of it.
+    :param message: is kept with the new revision.
+    :param prune: remove the stored rules that are not among these.
     :raises: an exception of openstacksdk; ``ConflictException`` where the
         rule set is at another revision.
     """
     return http.call(
-        baremetal, 'PUT', _RULES, params={'dry_run': dry_run},
+        baremetal, 'PUT', _RULES, params={'dry_run': dry_run, 'prune': prune},
         json={'rules': list(rules), 'revision': revision,
               'message': message})
 
@@ -96,47 +99,27 @@ def plan(baremetal, rules: Sequence[Any], prune: bool) -> Plan:
         among them as ``/rules/<number>``.
     """
     given = {str(rule.get('uuid')).lower() for rule in rules}
-    answer = replace_inspection_rules(baremetal, rules, dry_run=True)
-    present = [rule for rule in inspection_rule.inspection_rules(
-        baremetal, details=True) if not rule['built_in']]
-    if not prune:
-        rules = _merged(rules, answer['rules'], present)
-        matched = {step['uuid']: step['matched_by']
-                   for step in answer['rules']}
-        answer = replace_inspection_rules(
-            baremetal, rules, answer['revision'], dry_run=True)
-        for step in answer['rules']:
-            step['matched_by'] = matched.get(step['uuid'])
-    for step in answer['rules']:
+    answer = replace_inspection_rules(baremetal, rules, dry_run=True,
+                                      prune=prune)
+    listed = list(inspection_rule.inspection_rules(baremetal, details=True))
+    before = {rule['uuid']: _written(rule) for rule in listed
+              if not rule['built_in']}
+    places = {uuid: place for place, uuid in enumerate(before)}
+    steps = []
+    for step, rule in itertools.zip_longest(answer['rules'], rules):
+        present = before.get(step['uuid'])
         if step['outcome'] == 'created' and step['uuid'] not in given:
             # Applying makes another one.
             step['uuid'] = KNOWN_LATER
-    before = {rule['uuid']: _written(rule) for rule in present}
-    after: list[Rule | None] = [_written(rule) for rule in rules]
-    after += [None] * (len(answer['rules']) - len(after))
-    steps = [{**step, 'before': before.get(step['uuid']),
-              'after': _completed(wanted, step, before.get(step['uuid']))}
-             for step, wanted in zip(answer['rules'], after, strict=True)]
-    return Plan(rules, answer['revision'], steps)
-
-
-def _merged(rules: Sequence[Any], steps: Sequence[Rule],
-            present: Sequence[Rule]) -> list[Rule]:
-    """Put rules into the place of those they change, new ones at the end."""
-    made = []
-    changed = {}
-    for rule, step in zip(rules, steps, strict=False):
-        if step['outcome'] == 'created':
-            # So that a description does not find another one now.
-            made.append({**rule, 'uuid': rule.get('uuid')
-                         or str(uuid.uuid4())})
-        else:
-            changed[step['uuid']] = {**rule, 'uuid': step['uuid']}
-    kept: list[Rule] = [
-        changed.get(rule['uuid'])
-        or {name: rule[name] for name in model.WRITABLE}
-        for rule in present]
-    return kept + made
+        after = None if step['outcome'] == 'deleted' else present
+        if rule is not None:
+            after = _completed(_written(rule), step, present)
+        steps.append({**step, 'before': present, 'after': after})
+    if not prune:
+        steps.sort(key=lambda step: places.get(step['uuid'], len(places)))
+    return Plan(answer['revision'], steps, [
+        {name: rule[name] for name in ('uuid', 'description', 'built_in')}
+        for rule in listed if rule['built_in']])
 
 
 def _written(rule: Any) -> dict[str, Any]:
@@ -148,11 +131,9 @@ def _written(rule: Any) -> dict[str, Any]:
                                   for name in model.WRITABLE)}
 
 
-def _completed(wanted: Rule | None, step: Rule,
-               before: Rule | None) -> dict[str, Any] | None:
+def _completed(wanted: Rule, step: Rule, before: Rule | None
+               ) -> dict[str, Any]:
     """Return a rule as it would be: only what Ironic says changes does."""
-    if wanted is None:
-        return None
     if before is None:
         return {**wanted, 'uuid': step['uuid']}
     return {name: wanted[name] if name in step['fields'] else before[name]

@@ -35,6 +35,14 @@ class Evaluation:
     audited: tuple[trace.RuleTrace, ...] = ()
     hidden: hiding.Hidden = dataclasses.field(default_factory=hiding.Hidden)
 
+    @property
+    def changed_by(self) -> list[str]:
+        """The UUIDs of the rules that made the changes, one for each."""
+        rules = [each.rule.uuid for each in self.traces
+                 for action in each.actions for _change in action.changes]
+        # Behind them come only those of a phase that saves nothing.
+        return rules[:len(self.changes)]
+
     def as_dict(self) -> dict[str, typing.Any]:
         """Return the full explanation as plain JSON data."""
         return {

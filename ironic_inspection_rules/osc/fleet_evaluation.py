@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
-import functools
 import itertools
 import json
 import os.path
@@ -22,6 +21,7 @@ from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
+from ironic_inspection_rules.osc import capacity as capacity_options
 from ironic_inspection_rules.osc import cloud
 from ironic_inspection_rules.osc import fleet_tables
 from ironic_inspection_rules.osc import node_selection
@@ -31,6 +31,8 @@ from ironic_inspection_rules.osc import rule_files
 from ironic_inspection_rules.report.pages import fleet as page
 from ironic_inspection_rules.rule_file import origin
 from ironic_inspection_rules.rule_file import yaml_text
+from ironic_inspection_rules.trial.fleet import capacity
+from ironic_inspection_rules.trial.fleet import flavor
 from ironic_inspection_rules.trial.fleet import summary
 
 EXIT_ERROR = 1
@@ -89,6 +91,7 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument(
         '--report', metavar='<file>',
         help=_('With --nodes, write a page that shows all of it'))
+    capacity_options.add_argument(parser)
     parallel.add_jobs(parser)
 
 
@@ -102,9 +105,10 @@ def check(parsed_args: Any) -> None:
         raise osc_exceptions.CommandError(
             _('--nodes is for machines that Ironic knows; leave out --node '
               'and --inventory'))
-    if not many and (parsed_args.report or parsed_args.compare is not None):
+    if not many and (parsed_args.report or parsed_args.flavors
+                     or parsed_args.compare is not None):
         raise osc_exceptions.CommandError(
-            _('--report, --compare and --no-compare need --nodes'))
+            _('--report, --flavors, --compare and --no-compare need --nodes'))
     if parsed_args.compare and not parsed_args.rules:
         raise osc_exceptions.CommandError(
             _('--compare needs --rules: without them the rules in force are '
@@ -121,12 +125,15 @@ def run(command: Any, parsed_args: Any) -> int:
     :returns: what the command ends with.
     """
     files = rule_files.load(parsed_args.rules or [], command.app.stderr)
+    flavors = capacity_options.load(
+        command, parsed_args.flavors) if parsed_args.flavors else []
     selection = node_selection.NodeSelection.parse(parsed_args.nodes)
     baremetal = cloud.baremetal(command)
     with parallel.interruptible(command.app.stderr, _(
             'Interrupted; nothing was changed')):
         with problem.explained(baremetal, files):
-            found = _evaluate(baremetal, selection, files, parsed_args)
+            found = _evaluate(baremetal, selection, files, flavors,
+                              parsed_args)
     if found.left_out:
         command.app.stderr.write(
             _P('Warning: %d built-in rule is in force, and the files do not '
@@ -151,8 +158,34 @@ def run(command: Any, parsed_args: Any) -> int:
     return found.status
 
 
+def tried(baremetal: Any, nodes: Sequence[Plain], threads: parallel.Requests,
+          both: bool = False, **asked: Any
+          ) -> Iterator[tuple[Plain, Plain]]:
+    """Try rules on nodes, page by page.
+
+    :param nodes: each with its ``uuid``.
+    :param both: ask twice where a comparison is asked for.
+    :param asked: what :func:`.fleet.evaluate_page` is given besides.
+    :returns: of each node its entry and, with ``both``, the one of an
+        evaluation that does not compare.
+    """
+    def ask(uuids: Sequence[str]) -> Iterable[tuple[Plain, Plain]]:
+        found = fleet.evaluate_page(baremetal, uuids, **asked)['nodes']
+        plain = fleet.evaluate_page(baremetal, uuids, **{
+            **asked, 'compare': False})['nodes'] if (
+                both and asked.get('compare')) else found
+        return zip(found, plain, strict=True)
+
+    uuids = [node['uuid'] for node in nodes]
+    pages = [uuids[start:start + fleet.PAGE]
+             for start in range(0, len(uuids), fleet.PAGE)]
+    return itertools.chain.from_iterable(threads.each(
+        ask, pages, _('Trying'), weigh=len))
+
+
 def _evaluate(baremetal: Any, selection: node_selection.NodeSelection,
-              files: origin.RuleFiles, parsed_args: Any) -> FleetEvaluation:
+              files: origin.RuleFiles, flavors: Sequence[flavor.Flavor],
+              parsed_args: Any) -> FleetEvaluation:
     in_force = list(inspection_rule.inspection_rules(baremetal))
     rules = None
     compared = False
@@ -163,14 +196,16 @@ def _evaluate(baremetal: Any, selection: node_selection.NodeSelection,
              if isinstance(rule, Mapping)
              and parsed_args.phase in (None, _phase(rule))]
     made = summary.Summary(shown, compared)
-    nodes = list(selection.nodes(baremetal, *_BEFORE, 'properties'))
+    counted = capacity.Capacity(flavors)
+    nodes = list(selection.nodes(baremetal, *_BEFORE, 'properties', *(
+        capacity.FIELDS if flavors else ())))
     entries = []
-    ask = functools.partial(fleet.evaluate_page, baremetal, rules=rules,
-                            phase=parsed_args.phase, compare=compared)
     with parallel.Requests(parsed_args.jobs) as threads:
-        for node, entry in zip(nodes, _entries(threads, ask, nodes),
-                               strict=True):
+        for node, (entry, plain) in zip(nodes, tried(
+                baremetal, nodes, threads, bool(flavors), rules=rules,
+                phase=parsed_args.phase, compare=compared), strict=True):
             made.add(entry, node)
+            counted.add(plain, node)
             entries.append({**entry, **{
                 name: node.get(name) for name in _BEFORE}})
     return FleetEvaluation({
@@ -178,19 +213,9 @@ def _evaluate(baremetal: Any, selection: node_selection.NodeSelection,
             timespec='seconds'),
         'title': _title(parsed_args.rules, compared), 'compared': compared,
         'filters': selection.filters, 'rules': shown, 'nodes': entries,
-        'summary': made.as_dict()}, made,
+        'summary': made.as_dict(),
+        **({'capacity': counted.as_list()} if flavors else {})}, made,
         _left_out(in_force, shown) if compared else 0)
-
-
-def _entries(threads: parallel.Requests, ask: Any, nodes: Sequence[Plain]
-             ) -> Iterator[Plain]:
-    """Ask for page after page, and return what is said of each node."""
-    uuids = [node['uuid'] for node in nodes]
-    pages = [uuids[start:start + fleet.PAGE]
-             for start in range(0, len(uuids), fleet.PAGE)]
-    return itertools.chain.from_iterable(
-        answer['nodes'] for answer in threads.each(
-            ask, pages, _('Trying'), weigh=len))
 
 
 def _with_uuids(rules: Iterable[Any], in_force: Sequence[Plain]

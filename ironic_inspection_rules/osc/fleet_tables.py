@@ -10,6 +10,7 @@ from typing import Any, TextIO
 
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
+from ironic_inspection_rules.osc import capacity
 from ironic_inspection_rules.terminal import table
 from ironic_inspection_rules.trial.fleet import change
 
@@ -33,6 +34,10 @@ def show(fleet: Plain, output: TextIO) -> None:
     parts = [_headline(found), *_rules(found, output),
              *_gains(found, output), *_groups(fleet, output),
              *_machines(fleet), *_risks(found)]
+    if 'capacity' in fleet:
+        parts += capacity.lines(fleet['capacity'], {
+            rule['uuid']: _rule_name(rule) for rule in found['rules']},
+            output)
     output.write('\n'.join(parts) + '\n')
 
 

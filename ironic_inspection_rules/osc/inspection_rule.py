@@ -60,8 +60,8 @@ class ImportInspectionRules(command.Command):
         with problem.explained(baremetal, files):
             plan = rule_set.plan(baremetal, files.rules, prune=False)
             if plan.changes:
-                rule_set.replace_inspection_rules(baremetal, plan.rules,
-                                                  plan.revision)
+                rule_set.replace_inspection_rules(
+                    baremetal, files.rules, plan.revision, prune=False)
         count = collections.Counter(step['outcome'] for step in plan.steps)
         self.app.stdout.write(
             _('%(created)d created, %(updated)d updated, %(unchanged)d '

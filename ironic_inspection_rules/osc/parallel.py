@@ -44,7 +44,7 @@ class Requests:
     :param jobs: number of threads.
     """
 
-    def __init__(self, jobs: int) -> None:
+    def __init__(self, jobs: int = _JOBS) -> None:
         self._stop = threading.Event()
         self._jobs = jobs
         self._pool = futures.ThreadPoolExecutor(jobs)

@@ -3,6 +3,7 @@
 """How a plan looks: a diff for people, or JSON."""
 
 from collections.abc import Iterator
+from collections.abc import Sequence
 import json
 from typing import Any
 
@@ -17,12 +18,17 @@ _SIGNS = {'created': '+', 'updated': '~', 'moved': '>', 'deleted': '-'}
 _STYLES = {'+': 'green', '-': 'red', '~': 'yellow', '>': 'cyan', '@': 'cyan'}
 
 
-def as_json(plan: rule_set.Plan) -> str:
-    """Return a plan for programs."""
+def as_json(plan: rule_set.Plan,
+            capacity: Sequence[dict[str, Any]] | None = None) -> str:
+    """Return a plan for programs.
+
+    :param capacity: of flavors, where that was asked for.
+    """
     return json.dumps({'revision': plan.revision, 'rules': [
         {**step, **{side: rule_change.shown(step, side)
                     for side in ('before', 'after')}}
-        for step in plan.steps]}, indent=2)
+        for step in plan.steps],
+        **({} if capacity is None else {'capacity': capacity})}, indent=2)
 
 
 def print_diff(plan: rule_set.Plan, stream: Any) -> None:

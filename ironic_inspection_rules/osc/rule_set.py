@@ -2,20 +2,29 @@
 
 """``openstack baremetal inspection rule``: the rule set as one thing."""
 
+from collections.abc import Sequence
+import dataclasses
 import sys
 from typing import Any
 
 from osc_lib import exceptions as osc_exceptions
 
+from ironic_inspection_rules.client import fleet
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.client import rule_set
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.osc import capacity as capacity_options
 from ironic_inspection_rules.osc import cloud
 from ironic_inspection_rules.osc import command
+from ironic_inspection_rules.osc import fleet_evaluation
+from ironic_inspection_rules.osc import node_selection
+from ironic_inspection_rules.osc import parallel
 from ironic_inspection_rules.osc import problem
 from ironic_inspection_rules.osc import rule_files
 from ironic_inspection_rules.osc import rule_plan
 from ironic_inspection_rules.osc import word_order
+from ironic_inspection_rules.trial.fleet import capacity
+from ironic_inspection_rules.trial.fleet import flavor
 
 EXIT_CHANGES = 2
 """What ``plan`` returns when there is something to do."""
@@ -35,17 +44,65 @@ def confirm(question: str, yes: bool) -> bool:
     return input(f'{question} [y/N] ').strip().lower() in ('y', 'yes')
 
 
-def _add_files(parser: Any) -> None:
+def _add_arguments(parser: Any) -> None:
     rule_files.add_argument(parser)
     parser.add_argument(
         '--prune', action='store_true',
         help=_('Remove the stored rules that are in none of the files'))
+    capacity_options.add_argument(parser)
 
 
-def _plan(command_: Any, baremetal: Any, parsed_args: Any) -> rule_set.Plan:
+@dataclasses.dataclass(frozen=True)
+class _Planned:
+    """A plan, of what, and what it does to the flavors that were asked for."""
+
+    rules: Sequence[Any]
+    plan: rule_set.Plan
+    capacity: Sequence[dict[str, Any]] | None
+
+
+def _plan(command_: Any, baremetal: Any, parsed_args: Any) -> _Planned:
+    flavors = parsed_args.flavors and capacity_options.load(
+        command_, parsed_args.flavors)
     files = rule_files.load(parsed_args.files, command_.app.stderr)
     with problem.explained(baremetal, files):
-        return rule_set.plan(baremetal, files.rules, parsed_args.prune)
+        plan = rule_set.plan(baremetal, files.rules, parsed_args.prune)
+    return _Planned(files.rules, plan, _capacity(baremetal, plan, flavors)
+                    if flavors else None)
+
+
+def _capacity(baremetal: Any, plan: rule_set.Plan,
+              flavors: Sequence[flavor.Flavor]) -> list[dict[str, Any]]:
+    """Try the rules that would be in force on all nodes that may be seen.
+
+    :returns: as :meth:`.capacity.Capacity.as_list`, with the descriptions of
+        rules in place of their UUIDs.
+    """
+    rules = [*plan.built_in, *fleet.with_uuids(
+        {**step['after'], 'uuid': None}
+        if step['uuid'] == rule_set.KNOWN_LATER else step['after']
+        for step in plan.steps if step['after'])]
+    names = {rule['uuid']: rule['description'] for rule in rules}
+    counted = capacity.Capacity(flavors)
+    nodes = list(node_selection.NodeSelection({}).nodes(
+        baremetal, *capacity.FIELDS))
+    with parallel.Requests() as threads:
+        for node, (entry, _plain) in zip(nodes, fleet_evaluation.tried(
+                baremetal, nodes, threads, rules=rules), strict=True):
+            counted.add(entry, node)
+    found = counted.as_list()
+    for each in found:
+        for node in (*each['lost'], *each['gained']):
+            node['rules'] = [names.get(uuid) or uuid
+                             for uuid in node['rules']]
+    return found
+
+
+def _show(planned: _Planned, output: Any) -> None:
+    rule_plan.print_diff(planned.plan, output)
+    if planned.capacity is not None:
+        for line in capacity_options.lines(planned.capacity, {}, output):
+            output.write(f'{line}\n')
 
 
 class PlanInspectionRules(command.Command):
@@ -56,18 +113,19 @@ class PlanInspectionRules(command.Command):
 
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
-        _add_files(parser)
+        _add_arguments(parser)
         parser.add_argument('-f', '--format', choices=('diff', 'json'),
                             default='diff', help=_('How to print the plan'))
         return word_order.any_order(parser)
 
     def take_action(self, parsed_args):
-        plan = _plan(self, cloud.baremetal(self), parsed_args)
+        planned = _plan(self, cloud.baremetal(self), parsed_args)
         if parsed_args.format == 'json':
-            self.app.stdout.write(rule_plan.as_json(plan) + '\n')
+            self.app.stdout.write(rule_plan.as_json(
+                planned.plan, planned.capacity) + '\n')
         else:
-            rule_plan.print_diff(plan, self.app.stdout)
-        return EXIT_CHANGES if plan.changes else 0
+            _show(planned, self.app.stdout)
+        return EXIT_CHANGES if planned.plan.changes else 0
 
 
 class ApplyInspectionRules(command.Command):
@@ -78,23 +136,31 @@ class ApplyInspectionRules(command.Command):
 
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
-        _add_files(parser)
+        _add_arguments(parser)
+        capacity_options.add_limit(parser)
         parser.add_argument('--message', metavar='<message>',
-                            help=_('What the revision says of the change'))
+                            help=_('Text to keep with the new revision'))
         parser.add_argument('--yes', action='store_true',
                             help=_('Do not ask'))
         return word_order.any_order(parser)
 
     def take_action(self, parsed_args):
+        if parsed_args.max_capacity_loss is not None and (
+                not parsed_args.flavors):
+            raise osc_exceptions.CommandError(
+                _('--max-capacity-loss needs --flavors'))
         baremetal = cloud.baremetal(self)
-        plan = _plan(self, baremetal, parsed_args)
-        rule_plan.print_diff(plan, self.app.stdout)
-        if not plan.changes:
+        planned = _plan(self, baremetal, parsed_args)
+        _show(planned, self.app.stdout)
+        if not planned.plan.changes:
             return 0
+        capacity_options.check(planned.capacity or (),
+                               parsed_args.max_capacity_loss)
         if not confirm(_('Apply these changes?'), parsed_args.yes):
             return 1
         answer = rule_set.replace_inspection_rules(
-            baremetal, plan.rules, plan.revision, parsed_args.message)
+            baremetal, planned.rules, planned.plan.revision,
+            parsed_args.message, prune=parsed_args.prune)
         self.app.stdout.write(
             _('The rule set is at revision %d now\n') % answer['revision'])
         for warning in inspection_rule.warnings(baremetal):

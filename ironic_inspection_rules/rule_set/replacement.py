@@ -6,6 +6,7 @@ import bisect
 import collections
 import dataclasses
 import functools
+import itertools
 import typing
 
 from ironic_inspection_rules import exceptions
@@ -96,15 +97,24 @@ def match(wanted: typing.Sequence[typing.Any],
 
 def decide(wanted: typing.Sequence[Fields],
            matched: typing.Sequence[tuple[Fields, str] | None],
-           present: typing.Sequence[Fields]) -> list[Step]:
-    """Decide what becomes of all rules, those that go last.
+           present: typing.Sequence[Fields], prune: bool = True
+           ) -> list[Step]:
+    """Decide what becomes of all rules, those that are not wanted last.
 
     :param wanted: the rules that shall be, in order.
     :param matched: what :func:`match` has found of them.
     :param present: the stored rules, in order, each with its ``position``.
+    :param prune: whether stored rules that are not wanted go. Where they
+        stay, all stored rules keep their places, and new ones come last.
     """
-    places = _places_in_set(wanted, [pair[0]['position'] if pair else None
-                                     for pair in matched])
+    if prune:
+        places = _places_in_set(wanted, [pair[0]['position'] if pair else None
+                                         for pair in matched])
+    else:
+        following = itertools.count(1 + max(
+            (rule['position'] for rule in present), default=0))
+        places = [pair[0]['position'] if pair else next(following)
+                  for pair in matched]
     steps = []
     kept = set()
     for rule, pair, place in zip(wanted, matched, places, strict=True):
@@ -116,7 +126,7 @@ def decide(wanted: typing.Sequence[Fields],
         moved = place != before['position']
         steps.append(Step(before, rule, matched_by,
                           place if moved else None))
-    return steps + [Step(rule, None) for rule in present
+    return steps + [Step(rule, None if prune else rule) for rule in present
                     if rule['uuid'] not in kept]
 
 

@@ -118,7 +118,8 @@ class Repository:
 
         :param stored: the fields of each.
         """
-        return [*self.built_in, *map(self._read, stored)]
+        return [*self.built_in, *(self.scoped(model.Rule.from_mapping(each))
+                                  for each in stored)]
 
     def compile(self, rules: typing.Iterable[model.Rule]
                 ) -> dict[str, tuple[compiler.CompiledRule, ...]]:
@@ -155,8 +156,8 @@ class Repository:
         raise exceptions.InvalidRule(
             [exceptions.Problem('', reason)], rule.uuid)
 
-    def _read(self, fields: typing.Mapping[str, typing.Any]) -> model.Rule:
-        rule = model.Rule.from_mapping(fields)
+    def scoped(self, rule: model.Rule) -> model.Rule:
+        """Return a stored rule with the default scope if it sets none."""
         if rule.scope or rule.phase == model.EARLY:
             return rule
         return dataclasses.replace(rule, scope=self._default_scope)

@@ -186,11 +186,12 @@ class InspectionRuleController(base.RestController):
             rule_object.Rule.destroy_all(context)
 
     def _replace_all(self) -> dict[str, Any]:
-        dry_run = request.query({'dry_run': args.boolean})['dry_run']
+        query = request.query(dict.fromkeys(('dry_run', 'prune'),
+                                            args.boolean))
         asked = _checked(request.body())
         return self._rule_set.replace(
             asked['rules'], asked.get('revision'), asked.get('message'),
-            bool(dry_run))
+            bool(query['dry_run']), query['prune'] is not False)
 
     def _changeable(self, rule_uuid: str) -> rule_object.Rule:
         uuid = request.rule_uuid(rule_uuid)

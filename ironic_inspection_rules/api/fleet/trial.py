@@ -79,7 +79,9 @@ class Trial:
         if validated is not None:
             entry['validates'] = _validates(outcome.facts) is not False
             entry['validates_before'] = validated
-        if self.in_force is not None:
+        if self.in_force is None:
+            entry['changed_by'] = outcome.changed_by
+        else:
             entry.update(self._compared(facts, hidden, outcome,
                                         self.in_force))
         return entry

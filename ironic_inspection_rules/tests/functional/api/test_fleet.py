@@ -139,6 +139,17 @@ class EntryTestCase(FleetTestCase):
                 201, self.send(rule, path=RULES).status_int)
         self.assert_as_alone()
 
+    def test_each_change_says_whose_it_is(self):
+        broken = {**BROKEN, 'phase': 'main', 'priority': 1, 'actions': [
+            {'op': 'add-trait', 'args': ['CUSTOM_NEVER']},
+            *BROKEN['actions']]}
+        for entry in self.page({}, rules=[
+                SIZE, {**SECRET, 'sensitive': False}, broken])['nodes']:
+            self.assertEqual(
+                [SECRET['uuid'] if 'key' in change['path']
+                 or 'password' in change['path'] else SIZE['uuid']
+                 for change in entry['changes']], entry['changed_by'])
+
     def test_a_failure_says_whose_it_is(self):
         found = self.entries({}, rules=ALL)
         self.assertEqual(

@@ -9,6 +9,8 @@ import types
 from urllib import parse
 
 import fixtures
+from ironic import objects
+from ironic.common import context
 from osc_lib import exceptions as osc_exceptions
 import requests
 import webob
@@ -56,12 +58,7 @@ class Baremetal:
         return response
 
 
-class RuleSetCommandsTestCase(files.FilesTestCase):
-
-    def setUp(self):
-        super().setUp()
-        api = self.useFixture(application.Application())
-        self.baremetal = Baremetal(api.app)
+class CommandsTestCase(files.FilesTestCase):
 
     def run_command(self, kind, *arguments):
         """Run a command as if in a pipe.
@@ -88,6 +85,14 @@ class RuleSetCommandsTestCase(files.FilesTestCase):
     def plan(self, text, *arguments):
         return self.run_command(rule_set.PlanInspectionRules,
                                 self.write('rules.yaml', text), *arguments)
+
+
+class RuleSetCommandsTestCase(CommandsTestCase):
+
+    def setUp(self):
+        super().setUp()
+        api = self.useFixture(application.Application())
+        self.baremetal = Baremetal(api.app)
 
     def outcomes(self, text, *arguments):
         _code, printed = self.plan(text, '-f', 'json', *arguments)
@@ -295,3 +300,91 @@ class RuleSetCommandsTestCase(files.FilesTestCase):
 
         self.assertIn('--yes', str(exc))
         self.assertEqual(2, self.plan(RULES)[0])
+
+
+class CapacityTestCase(CommandsTestCase):
+    """``--flavors`` and ``--max-capacity-loss``."""
+
+    def setUp(self):
+        super().setUp()
+        built_in = self.write('built-in.yaml', """
+- description: Refuse old machines
+  priority: 20000
+  conditions: [{op: eq, args: ["{node.name}", old]}]
+  actions: [{op: fail, args: {msg: too old}}]
+""")
+        api = self.useFixture(application.Application(
+            {'inspection_rules': {'built_in': built_in,
+                                  'default_scope': 'site'}}))
+        self.baremetal = Baremetal(api.app)
+        self.admin = context.get_admin_context()
+        for name, fields in (
+                ('big', {}), ('old', {}), ('small', {'instance_uuid': UUID}),
+                ('elsewhere', {'properties': {}}),
+                ('broken', {'maintenance': True})):
+            node = objects.Node(self.admin, **{
+                'driver': 'fake-hardware', 'name': name,
+                'resource_class': 'gold.v2', 'provision_state': 'available',
+                'properties': {'inspection_scope': 'site'}, **fields})
+            node.create()
+            objects.NodeInventory(
+                self.admin, node_id=node.id, inventory_data={
+                    'cpu': {'count': 64 if name == 'big' else 8}},
+                plugin_data={}).create()
+        self.flavors = self.write('flavors.yaml', """
+- name: bm.gold
+  extra_specs: {"resources:CUSTOM_GOLD_V2": 1, "resources:VCPU": 0}
+- name: bm.silver
+  extra_specs: {"resources:CUSTOM_SILVER": "1"}
+""")
+
+    RULES = """
+- description: Small ones are silver
+  conditions: [{op: lt, args: ["{inventory.cpu.count}", 16]}]
+  actions: [{op: set-attribute, args: [/resource_class, silver]}]
+"""
+
+    def planned(self, text, *arguments):
+        _code, printed = self.plan(text, '--flavors', self.flavors,
+                                   '-f', 'json', *arguments)
+        return json.loads(printed)['capacity']
+
+    def test_all_rules_that_would_be_in_force_are_tried(self):
+        gold, silver = self.planned(self.RULES)
+        self.assertEqual(({'free': 3, 'in_use': 1}, {'free': 2, 'in_use': 0}),
+                         (gold['before'], gold['after']))
+        self.assertEqual(
+            [('old', 'free', ['Refuse old machines']),
+             ('small', 'in_use', ['Small ones are silver'])],
+            sorted((each['name'], each['use'], each['rules'])
+                   for each in gold['lost']))
+        self.assertEqual({'free': 0, 'in_use': 1}, silver['after'])
+        self.assertEqual(['small'],
+                         [each['name'] for each in silver['gained']])
+
+    def test_rules_that_stay_count_and_pruned_ones_do_not(self):
+        self.apply(self.RULES)
+        other = '{description: new, actions: [{op: log, args: {msg: x}}]}'
+        self.assertEqual(50, self.planned(other)[0]['loss'])
+        self.assertEqual(25, self.planned(other, '--prune')[0]['loss'])
+
+    def test_too_great_a_loss_changes_nothing(self):
+        for most in ('0', '49.9'):
+            error = self.assertRaises(
+                osc_exceptions.CommandError, self.apply, self.RULES,
+                '--flavors', self.flavors, '--max-capacity-loss', most)
+            self.assertIn('bm.gold: 50.0 % of 4; 1 by Refuse old machines: '
+                          'old; 1 by Small ones are silver: small',
+                          str(error))
+        self.assertEqual('Nothing to do: the rules are as they should be\n',
+                         self.plan('[]', '--prune')[1])
+        code, printed = self.apply(
+            self.RULES, '--flavors', self.flavors,
+            '--max-capacity-loss', '50')
+        self.assertEqual(0, code)
+        self.assertIn('| 3 → 2 | 1 → 0  |', printed)
+        self.assertIn('revision 1', printed)
+
+    def test_a_limit_needs_flavors(self):
+        self.assertRaises(osc_exceptions.CommandError, self.apply,
+                          self.RULES, '--max-capacity-loss', '5')

@@ -4,9 +4,12 @@
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import posted_rules
+from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.tests.unit import base
+
+UUID = '1d5c8e0a-6b1f-4a57-9a35-2f4f6f0f7a11'
 
 
 def rule(text='x', **fields):
@@ -46,6 +49,25 @@ class PostedRulesTestCase(base.TestCase):
         self.assertNotEqual(first, second)
         self.assertEqual([first], uuids(rule(uuid=None)))
         self.assertNotEqual([first], uuids(rule('y')))
+
+    def test_a_built_in_rule_is_named_by_its_uuid(self):
+        built_in = model.Rule.from_mapping(
+            rule(uuid='high', priority=20000, built_in=True))
+        posted = posted_rules.PostedRules(repository.Repository(
+            registry.installed(), [built_in], None))
+        plans = posted.plans([rule(uuid=UUID, priority=9999),
+                              {'uuid': 'high', 'built_in': True}])
+        self.assertEqual(['high', UUID],
+                         [plan.rule.uuid for plan in plans['main']])
+        self.assertRaises(exceptions.InvalidRules, posted.plans,
+                          [{'uuid': UUID, 'built_in': True}])
+
+    def test_rules_have_the_scope_that_they_would_have_stored(self):
+        posted = posted_rules.PostedRules(repository.Repository(
+            registry.installed(), [], None, default_scope='site'))
+        plans = posted.plans([rule(), rule(scope='rack')])
+        self.assertEqual(['site', 'rack'],
+                         [plan.rule.scope for plan in plans['main']])
 
     def test_a_bad_rule_is_refused_with_its_place(self):
         exc = self.assertRaises(exceptions.InvalidRules, self.posted.plans,

@@ -4,6 +4,7 @@ import json
 import pathlib
 
 import fixtures
+from openstack.compute.v2 import flavor as sdk_flavor
 from osc_lib import exceptions as osc_exceptions
 import yaml
 
@@ -242,6 +243,7 @@ class EvaluateNodesTestCase(base.TestCase):
                           ('--nodes', '--inventory', 'a'),
                           ('--node', 'a', '--report', 'b'),
                           ('--node', 'a', '--no-compare'),
+                          ('--node', 'a', '--flavors', 'nova'),
                           ('--nodes', '--compare'),
                           ('--nodes', '--report', '/not/there/x.html')):
             self.assertRaises(osc_exceptions.CommandError, self.evaluate,
@@ -256,6 +258,81 @@ class EvaluateNodesTestCase(base.TestCase):
         error = self.assertRaises(osc_exceptions.CommandError, self.evaluate,
                                   '--nodes', '--rules', path)
         self.assertIn(f'{path}:', str(error))
+
+    def test_flavors_are_counted_without_comparing(self):
+        self.ironic.routes['GET', '/nodes'] = (200, {'nodes': [
+            {'uuid': uuid, 'name': None, 'traits': [],
+             'resource_class': 'baremetal', 'provision_state': 'available',
+             'instance_uuid': None, 'maintenance': False, 'retired': False,
+             'power_state': 'power off'} for uuid in 'ab']})
+        self.says(a={'differs': False, 'changed_by': [IN_FORCE['uuid']],
+                     'changes': [{'object': 'node', 'op': 'replace', 'path':
+                                  '/resource_class', 'value': 'gpu'}]},
+                  b={'differs': False})
+        path = self.scratch / 'flavors.json'
+        path.write_text(json.dumps([
+            {'name': 'bm', 'extra_specs': {'resources:CUSTOM_BAREMETAL': 1,
+                                           'capabilities:x': 'y'}},
+            {'name': 'vm', 'vcpus': 4, 'extra_specs': {}}]))
+        report = self.scratch / 'report.html'
+        arguments = ['--nodes', '--rules', self.rules(RULE), '--flavors',
+                     str(path), '--report', str(report)]
+        self.evaluate(*arguments, '-f', 'json')
+        self.assertEqual([True, None], [
+            asked['json'].get('compare')
+            for asked in self.ironic.asked(*EVALUATE)])
+        bm, vm = self.printed()['capacity']
+        self.assertEqual(({'free': 2, 'in_use': 0}, {'free': 1, 'in_use': 0}),
+                         (bm['before'], bm['after']))
+        self.assertEqual([['a', [IN_FORCE['uuid']]]], [
+            [lost['uuid'], lost['rules']] for lost in bm['lost']])
+        self.assertEqual(50, bm['loss'])
+        self.app.stdout.truncate(0)
+        self.evaluate(*arguments)
+        text = self.app.stdout.getvalue()
+        for line in ('2 → 1', '1 by Tag: a', 'Not counted of bm, as '
+                     'Placement is not asked for it: capabilities:x',
+                     'No node can take vm: it asks for'):
+            self.assertIn(line, text)
+
+    def test_flavors_are_read_from_nova(self):
+        asked = []
+
+        def flavors(_class, compute, microversion):
+            asked.append((compute, microversion))
+            return [sdk_flavor.Flavor(
+                name=name, vcpus=4, extra_specs=specs)
+                for name, specs in (
+                    ('bm', {'resources:CUSTOM_BM': '1',
+                            'resources:VCPU': '0'}),
+                    ('half', {'resources:CUSTOM_BM': '1'}), ('vm', {}))]
+
+        self.useFixture(fixtures.MonkeyPatch(
+            'openstack.compute.v2.flavor.Flavor.list', flavors))
+        self.app.cloud.compute = 'compute'
+        self.evaluate('--nodes', '--flavors', 'nova', '-f', 'json')
+        self.assertEqual([('compute', '2.61')], asked)
+        bm, half = self.printed()['capacity']
+        self.assertIsNone(bm['problem'])
+        self.assertIn('VCPU=4', half['problem'])
+
+    def test_no_flavors_of_bare_metal_are_told(self):
+        self.useFixture(fixtures.MonkeyPatch(
+            'openstack.compute.v2.flavor.Flavor.list',
+            lambda *_args, **_kwargs: []))
+        self.app.cloud.compute = 'compute'
+        self.assertRaises(osc_exceptions.CommandError, self.evaluate,
+                          '--nodes', '--flavors', 'nova')
+
+    def test_what_is_no_flavor_is_named(self):
+        for flavors in ([{'name': 'a'}], [5], [{'extra_specs': {}}],
+                        [{'name': 'a', 'extra_specs': {}, 'ram': 'x'}]):
+            path = self.scratch / 'flavors.yaml'
+            path.write_text(yaml.safe_dump(flavors))
+            error = self.assertRaises(
+                osc_exceptions.CommandError, self.evaluate, '--nodes',
+                '--flavors', str(path))
+            self.assertIn('flavor 1 ', str(error))
 
     def test_no_nodes_are_no_question(self):
         self.has()

@@ -125,6 +125,18 @@ class DecideTestCase(base.TestCase):
                          [step.outcome for step in steps])
         self.assertEqual(1.5, steps[1].position)
 
+    def test_what_is_not_wanted_may_stay_where_it_is(self):
+        present = [make(uuid, position=float(place))
+                   for place, uuid in enumerate('abc')]
+        wanted = [make('d'), make('c', priority=2), make('a')]
+        steps = replacement.decide(
+            wanted, replacement.match(wanted, present), present, prune=False)
+        self.assertEqual(
+            [('d', 'created', 3.0), ('c', 'updated', None),
+             ('a', 'unchanged', None), ('b', 'unchanged', None)],
+            [(step.after['uuid'], step.outcome, step.position)
+             for step in steps])
+
     def test_where_there_is_no_room_all_get_new_places(self):
         steps = self.decide('axb', 'ab', {'a': 1.0, 'b': 1.0 + 2 ** -52})
 

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What rules do to the flavors of a cloud, for commands with --flavors."""
+
+import argparse
+import collections
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any, TextIO
+
+from openstack.compute.v2 import flavor as compute_flavor
+from osc_lib import exceptions as osc_exceptions
+
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.i18n import _P
+from ironic_inspection_rules.rule_file import document
+from ironic_inspection_rules.terminal import table
+from ironic_inspection_rules.trial.fleet import capacity
+from ironic_inspection_rules.trial.fleet import flavor
+
+_NOVA = 'nova'
+_WITH_EXTRA_SPECS = '2.61'
+"""The microversion of Nova since which a list has them."""
+
+_NAMES = 5
+_SIZES = ('vcpus', 'ram', 'disk')
+
+Plain = Mapping[str, Any]
+
+
+def add_argument(parser: Any) -> None:
+    """Give a command the option that names the flavors."""
+    parser.add_argument(
+        '--flavors', metavar='<file>',
+        help=_('Show how many nodes can take each flavor, now and '
+               'afterwards, and which rules lose nodes. A YAML or JSON file '
+               'with a list of flavors, each with "name" and "extra_specs", '
+               'or "nova" for the flavors of the compute service that ask '
+               'for bare metal'))
+
+
+def add_limit(parser: Any) -> None:
+    """Give a command the option that refuses too great a loss."""
+    parser.add_argument(
+        '--max-capacity-loss', metavar='<percent>', type=_percent,
+        help=_('With --flavors, change nothing where a flavor would lose '
+               'more than so many percent of the nodes, free and in use, '
+               'that can take it'))
+
+
+def load(command: Any, source: str) -> list[flavor.Flavor]:
+    """Read flavors.
+
+    :param source: the name of a file, or ``nova``.
+    :raises: CommandError where there are none of bare metal, or the file
+        holds something else; what openstacksdk raises.
+    """
+    if source == _NOVA:
+        compute = command.app.client_manager.sdk_connection.compute
+        found = [flavor.parse(
+            each.name, each.extra_specs, each.vcpus, each.ram,
+            each.disk + each.ephemeral + -(-int(each.swap or 0) // 1024))
+            for each in compute_flavor.Flavor.list(
+                compute, microversion=_WITH_EXTRA_SPECS)
+            if flavor.asks_for_bare_metal(each.extra_specs)]
+        if not found:
+            raise osc_exceptions.CommandError(
+                _('No flavor of the compute service that you may see asks '
+                  'for a custom resource class (resources:CUSTOM_…)'))
+        return found
+    return [_read(source, number, entry) for number, entry
+            in enumerate(document.load(source).entries, 1)]
+
+
+def check(found: Sequence[Plain], most: float | None) -> None:
+    """Refuse a loss that is too great.
+
+    :param found: as of :meth:`.capacity.Capacity.as_list`.
+    :param most: percent of the nodes, None for whatever there is.
+    :raises: CommandError with each flavor that would lose more.
+    """
+    losing = [each for each in found
+              if most is not None and each['loss'] > most]
+    if losing:
+        raise osc_exceptions.CommandError('\n'.join((
+            _('Nothing was changed, as more than %g %% of the nodes would be '
+              'lost:') % (most or 0), *(_('%(flavor)s: %(percent).1f %% of '
+                                   '%(nodes)d; %(why)s') % {
+                  'flavor': each['name'], 'percent': each['loss'],
+                  'nodes': sum(each['before'].values()),
+                  'why': '; '.join(_causes(each['lost'], {}))}
+                for each in losing))))
+
+
+def lines(found: Sequence[Plain], names: Mapping[str, str],
+          output: TextIO) -> Iterator[str]:
+    """Return a table, and what is to be said of single flavors.
+
+    :param found: as of :meth:`.capacity.Capacity.as_list`.
+    :param names: the names of rules by their UUIDs.
+    :param output: is where the table has to fit.
+    """
+    yield table.render(
+        [_('Flavor'), _('Free'), _('In use'), _('Lost nodes')],
+        [[each['name'], *(
+            str(before) if before == after else f'{before} → {after}'
+            for before, after in ((each[side][use] for side in
+                                   ('before', 'after'))
+                                  for use in (capacity.FREE,
+                                              capacity.IN_USE))),
+          '\n'.join(_causes(each['lost'], names))] for each in found],
+        output)
+    for each in found:
+        if each['problem']:
+            yield _('No node can take %(flavor)s: %(problem)s') % {
+                'flavor': each['name'], 'problem': each['problem']}
+        if each['ignored']:
+            yield _('Not counted of %(flavor)s, as Placement is not asked '
+                    'for it: %(keys)s') % {
+                        'flavor': each['name'],
+                        'keys': ', '.join(each['ignored'])}
+
+
+def _causes(lost: Sequence[Plain], names: Mapping[str, str]
+            ) -> Iterator[str]:
+    """Return a line for each cause of nodes that are lost."""
+    nodes = collections.defaultdict(list)
+    for each in lost:
+        by = ', '.join(names.get(rule) or rule for rule in each['rules'])
+        nodes[by].append(each['name'] or each['uuid'])
+    for by, some in sorted(nodes.items(), key=lambda item: -len(item[1])):
+        left = len(some) - _NAMES
+        shown = ', '.join(some[:_NAMES]) + (
+            _(' and %d more') % left if left > 0 else '')
+        yield _P('%(count)d by %(rules)s: %(nodes)s',
+                 '%(count)d by %(rules)s: %(nodes)s', len(some)) % {
+                     'count': len(some), 'rules': by or _('(unknown)'),
+                     'nodes': shown}
+
+
+def _read(path: str, number: int, entry: Any) -> flavor.Flavor:
+    specs = entry.get('extra_specs') if isinstance(entry, Mapping) else None
+    if not isinstance(specs, Mapping) or not isinstance(
+            entry.get('name'), str):
+        raise osc_exceptions.CommandError(
+            _('%(path)s: flavor %(number)d must be a mapping with "name", a '
+              'text, and "extra_specs", a mapping') % {
+                  'path': path, 'number': number})
+    sizes = {name: entry.get(name) or 0 for name in _SIZES}
+    if not all(isinstance(size, int) for size in sizes.values()):
+        raise osc_exceptions.CommandError(
+            _('%(path)s: %(sizes)s of flavor %(number)d must be whole '
+              'numbers') % {'path': path, 'number': number,
+                            'sizes': ', '.join(_SIZES)})
+    return flavor.parse(entry['name'], {
+        str(key): value for key, value in specs.items()}, **sizes)
+
+
+def _percent(text: str) -> float:
+    try:
+        percent = float(text)
+    except ValueError:
+        percent = -1
+    if not 0 <= percent <= 100:
+        raise argparse.ArgumentTypeError(
+            _('a number from 0 to 100 is expected'))
+    return percent

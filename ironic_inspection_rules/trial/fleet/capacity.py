@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""How many nodes can take each flavor, now and after rules have run.
+
+What a node offers is what ``update_provider_tree`` of ``nova.virt.ironic``
+reports of it to Placement: one unit of its resource class, and its traits.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from ironic_inspection_rules.trial.fleet import flavor
+
+FIELDS = ('resource_class', 'traits', 'provision_state', 'instance_uuid',
+          'maintenance', 'retired', 'power_state')
+"""Fields of a node that decide."""
+
+FREE = 'free'
+IN_USE = 'in_use'
+
+_CHANGED = ('resource_class', 'maintenance', 'retired')
+_TRAIT = 'traits'
+_FAILED = 'failed'
+
+Plain = Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Offer:
+    """What a node offers to Placement.
+
+    :ivar use: ``free``, ``in_use``, or None where the node is out of service
+        and its resource reserved.
+    """
+
+    resource_class: str | None
+    traits: frozenset[str]
+    use: str | None
+
+    def serves(self, wanted: flavor.Flavor) -> bool:
+        return self.use is not None and wanted.fits(self.resource_class,
+                                                    self.traits)
+
+
+@dataclasses.dataclass
+class _Numbers:
+    """What is counted of one flavor."""
+
+    before: dict[str, int]
+    after: dict[str, int]
+    lost: list[dict[str, Any]]
+    gained: list[dict[str, Any]]
+
+
+class Capacity:
+    """Counts the nodes that can take flavors, node by node.
+
+    A node whose inspection would fail can take none afterwards, nor one that
+    rules put into maintenance. What a sensitive rule sets is hidden: after
+    it, a resource class counts as none, and traits as they are.
+
+    :param flavors: those to count for.
+    """
+
+    def __init__(self, flavors: Iterable[flavor.Flavor]) -> None:
+        self._found = [(each, _Numbers(
+            {FREE: 0, IN_USE: 0}, {FREE: 0, IN_USE: 0}, [], []))
+            for each in flavors]
+
+    def add(self, entry: Plain, node: Plain) -> None:
+        """Count a node.
+
+        :param entry: the answer for it, of an evaluation that does not
+            compare.
+        :param node: as it is, with :data:`FIELDS`, ``uuid`` and ``name``.
+        """
+        before = _offer(node)
+        after, by = _afterwards(entry, node)
+        for wanted, numbers in self._found:
+            could, can = before.serves(wanted), after.serves(wanted)
+            if could:
+                numbers.before[str(before.use)] += 1
+            if can:
+                numbers.after[str(after.use)] += 1
+            if could == can:
+                continue
+            told = {'uuid': node['uuid'], 'name': node['name'],
+                    'use': before.use if could else after.use,
+                    'rules': _reasons(wanted, after if could else before,
+                                      by)}
+            (numbers.lost if could else numbers.gained).append(told)
+
+    def as_list(self) -> list[dict[str, Any]]:
+        """Return the numbers of each flavor as plain JSON data.
+
+        ``rules`` of a node that is lost or gained are the UUIDs of the rules
+        that did it; there are none where a node is so without them.
+        """
+        return [{'name': wanted.name, 'problem': wanted.problem,
+                 'ignored': list(wanted.ignored),
+                 **dataclasses.asdict(numbers), 'loss': _loss(numbers)}
+                for wanted, numbers in self._found]
+
+
+def _offer(node: Plain) -> _Offer:
+    """Return what a node offers.
+
+    A node with an instance is in use, whatever its state. Else it is free
+    while it is available, neither in maintenance nor retired nor with an
+    error of its power (``_node_resources_unavailable`` of the driver).
+    """
+    if node.get('instance_uuid'):
+        use = IN_USE
+    elif (node.get('provision_state') == 'available'
+          and node.get('power_state') != 'error'
+          and not node.get('maintenance') and not node.get('retired')):
+        use = FREE
+    else:
+        use = None
+    return _Offer(flavor.normalize(node.get('resource_class')),
+                  frozenset(node.get(_TRAIT) or ()), use)
+
+
+def _afterwards(entry: Plain, node: Plain
+                ) -> tuple[_Offer, dict[str, str]]:
+    """Return what a node offers after rules have run.
+
+    :returns: with the rules that set a field or a trait last, by its name,
+        and under ``failed`` the one that has the inspection fail.
+    """
+    after = {name: node.get(name) for name in FIELDS}
+    traits = set(node.get(_TRAIT) or ())
+    by: dict[str, str] = {}
+    for change, rule in zip(entry.get('changes') or (),
+                            entry.get('changed_by') or (), strict=False):
+        name = change['path'][1:]
+        removed = change['op'] == 'remove'
+        if change['object'] == _TRAIT:
+            (traits.discard if removed else traits.add)(name)
+        elif change['object'] == 'node' and name in _CHANGED:
+            after[name] = None if removed else change['value']
+        else:
+            continue
+        by[name] = rule
+    offer = _offer({**after, _TRAIT: traits})
+    if entry['result'] == _FAILED:
+        by[_FAILED] = (entry.get('failed_by') or {}).get('rule', '')
+        offer = dataclasses.replace(offer, use=None)
+    return offer, by
+
+
+def _reasons(wanted: flavor.Flavor, without: _Offer,
+             by: Mapping[str, str]) -> list[str]:
+    """Return the rules that changed what a node lacks.
+
+    :param without: what it offers where it cannot take the flavor.
+    """
+    changed = [*_CHANGED[1:], _FAILED] if without.use is None else []
+    if without.resource_class != wanted.resource_class:
+        changed.append(_CHANGED[0])
+    changed += sorted(wanted.required - without.traits)
+    changed += sorted(wanted.forbidden & without.traits)
+    return list(dict.fromkeys(by[name] for name in changed if by.get(name)))
+
+
+def _loss(numbers: _Numbers) -> float:
+    """Return how many percent of its nodes a flavor loses, 0 if none."""
+    before, after = (sum(each.values())
+                     for each in (numbers.before, numbers.after))
+    return 100 * max(before - after, 0) / before if before else 0.0

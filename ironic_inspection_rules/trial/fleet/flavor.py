@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What flavors ask bare metal for, as Nova and Placement read them."""
+
+import collections
+from collections.abc import Iterator
+from collections.abc import Mapping
+import dataclasses
+import re
+from typing import Any
+
+from ironic_inspection_rules.i18n import _
+
+_CUSTOM = 'CUSTOM_'
+_REQUIRED = 'required'
+_FORBIDDEN = 'forbidden'
+_GROUP_POLICY = 'group_policy'
+# ResourceRequest.XS_KEYPAT of nova.scheduler.utils.
+_KEY = re.compile(r'(resources|trait)([a-zA-Z0-9_-]{1,64})?:(.*)')
+_NOT_ALPHANUMERIC = re.compile('[^0-9A-Za-z]+')
+
+
+@dataclasses.dataclass(frozen=True)
+class Flavor:
+    """What a flavor asks of a node.
+
+    :ivar resource_class: the custom class that it asks for, None where no
+        node can take it.
+    :ivar required: traits that a node must have.
+    :ivar forbidden: traits that it must not have.
+    :ivar problem: why no node can take it.
+    :ivar ignored: extra specs that say nothing to Placement, such as
+        ``capabilities:…``, which Nova's own filters read.
+    """
+
+    name: str
+    resource_class: str | None = None
+    required: frozenset[str] = frozenset()
+    forbidden: frozenset[str] = frozenset()
+    problem: str | None = None
+    ignored: tuple[str, ...] = ()
+
+    def fits(self, resource_class: str | None,
+             traits: frozenset[str]) -> bool:
+        """Check whether a node of a class and with traits can take it."""
+        return (self.resource_class is not None
+                and self.resource_class == resource_class
+                and self.required <= traits
+                and not self.forbidden & traits)
+
+
+@dataclasses.dataclass
+class _Group:
+    """What one group of extra specs asks one provider for."""
+
+    resources: dict[str, int] = dataclasses.field(default_factory=dict)
+    traits: dict[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def wanted(self) -> dict[str, int]:
+        return {name: amount for name, amount in self.resources.items()
+                if amount}
+
+    def named(self, value: str) -> frozenset[str]:
+        return frozenset(name for name, asked in self.traits.items()
+                         if asked == value)
+
+
+def parse(name: str, extra_specs: Mapping[str, Any], vcpus: int = 0,
+          ram: int = 0, disk: int = 0) -> Flavor:
+    """Read a flavor as ``ResourceRequest.from_request_spec`` of Nova does.
+
+    Amounts of 0 are not asked for. Processors, memory and disk of the flavor
+    are, unless an extra spec says otherwise; no node of Ironic has them.
+
+    :param vcpus: processors; 0 for none.
+    :param ram: memory in MiB.
+    :param disk: in GiB, with swap and ephemeral disk.
+    """
+    groups: dict[str, _Group] = collections.defaultdict(_Group)
+    ignored = tuple(key for key, value in extra_specs.items()
+                    if not _take(groups, key, value))
+    asked = {each for group in groups.values() for each in group.resources}
+    for resource, amount, others in (('VCPU', vcpus, {'VCPU', 'PCPU'}),
+                                     ('MEMORY_MB', ram, {'MEMORY_MB'}),
+                                     ('DISK_GB', disk, {'DISK_GB'})):
+        if not asked & others:
+            groups[''].resources[resource] = amount
+    problem = next(_problems(groups), None)
+    if problem:
+        return Flavor(name, problem=problem, ignored=ignored)
+    [group] = (each for each in groups.values() if each.wanted)
+    [resource_class] = group.wanted
+    return Flavor(name, resource_class, group.named(_REQUIRED),
+                  group.named(_FORBIDDEN), ignored=ignored)
+
+
+def asks_for_bare_metal(extra_specs: Mapping[str, Any]) -> bool:
+    """Check whether extra specs name a resource class of bare metal."""
+    groups: dict[str, _Group] = collections.defaultdict(_Group)
+    for key, value in extra_specs.items():
+        _take(groups, key, value)
+    return any(name.startswith(_CUSTOM) for group in groups.values()
+               for name in group.wanted)
+
+
+def normalize(resource_class: str | None) -> str | None:
+    """Return the class that Nova gives a node of a class in Placement.
+
+    It is what ``normalize_rc_name`` of ``nova.utils`` makes of it.
+    """
+    if not resource_class:
+        return None
+    return _CUSTOM + _NOT_ALPHANUMERIC.sub('_', resource_class).upper()
+
+
+def _take(groups: dict[str, _Group], key: str, value: Any) -> bool:
+    """Put an extra spec into its group.
+
+    :returns: whether Nova tells Placement of it.
+    """
+    match = _KEY.fullmatch(key)
+    if not match:
+        return key == _GROUP_POLICY
+    kind, suffix, name = match.groups()
+    group = groups[suffix or '']
+    if kind == 'trait':
+        if value not in (_REQUIRED, _FORBIDDEN):
+            return False
+        group.traits[name] = value
+        return True
+    try:
+        amount = int(value)
+    except (TypeError, ValueError):
+        return False
+    if amount >= 0:
+        group.resources[name] = amount
+    return amount >= 0
+
+
+def _problems(groups: Mapping[str, _Group]) -> Iterator[str]:
+    """Return why no node can take a flavor: it has one resource, once."""
+    wanted = [(name, amount) for group in groups.values()
+              for name, amount in group.wanted.items()]
+    if not any(name.startswith(_CUSTOM) for name, _amount in wanted):
+        yield _('it asks for no custom resource class')
+    for name, amount in wanted:
+        if not name.startswith(_CUSTOM):
+            yield _('it asks for %(name)s=%(amount)d, which no node of '
+                    'Ironic has: set resources:%(name)s=0') % {
+                        'name': name, 'amount': amount}
+    if sum(amount for _name, amount in wanted) > 1:
+        yield _('it asks for %s, and a node has one resource class, '
+                'once') % ', '.join(f'{name}={amount}'
+                                    for name, amount in wanted)
+    for suffix, group in groups.items():
+        if group.traits and not group.wanted:
+            yield _('it asks for traits (trait%(suffix)s:…) without '
+                    'resources (resources%(suffix)s:…), which Placement '
+                    'refuses') % {'suffix': suffix}
