@@ -168,7 +168,7 @@ class RuleSetCommandsTestCase(CommandsTestCase):
         self.assertEqual(['#1 (one)', '#1 (one)', '#3 (third)',
                           '#3 (third)'],
                          [line.split(': ')[1] for line in lines])
-        self.assertRegex(lines[-1], r'rules.yaml:\d+:\d+: .*/actions: ')
+        self.assertRegex(lines[-1], r'rules.yaml:\d+:\d+: .*[ /]actions: ')
 
     def test_good_rules_are_planned_without_warnings(self):
         self.plan(RULES)
