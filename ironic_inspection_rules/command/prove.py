@@ -91,6 +91,11 @@ class Prove(command.Command):
         self._print([self._row(number, answer, parsed_args.witness)
                      for number, answer in enumerate(answers, 1)],
                     parsed_args.format)
+        if parsed_args.format == 'table' and not parsed_args.witness and any(
+                answer.witness for answer in answers):
+            self.app.stdout.write(_(
+                'Name a folder with --witness to see machines that show '
+                'it.\n'))
         return EXIT_YES if any(each.verdict == question.YES
                                for each in answers) else 0
 

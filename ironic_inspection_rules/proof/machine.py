@@ -98,10 +98,12 @@ class Cell:
             self.steps[0], {})
         if len(self.steps) == 2 + (self.steps[0] == 'ports') and (
                 self.steps[-1] in table):
-            known = _KINDS[table[self.steps[-1]].kind]
-            if self.steps[0] == 'node' and known == 'mapping':
-                # Of these a node has all.
-                return ('mapping',)
+            attribute = table[self.steps[-1]]
+            known = _KINDS[attribute.kind]
+            if attribute.default is ... or (
+                    self.steps[0] == 'node' and known == 'mapping'):
+                # There is no node or port without them.
+                return (known,)
         if known is None and self._field and self._field.names:
             known = 'mapping'
         if self._is_item:

@@ -8,11 +8,15 @@ from collections.abc import Sequence
 import dataclasses
 import time
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.proof import action as actions
 from ironic_inspection_rules.proof import inspection as inspections
 from ironic_inspection_rules.proof import machine as machines
+from ironic_inspection_rules.proof import pair
 from ironic_inspection_rules.proof import search as searches
+from ironic_inspection_rules.proof import state as states
 from ironic_inspection_rules.proof import value as values
 from ironic_inspection_rules.proof import witness as witnesses
 
@@ -57,7 +61,7 @@ class Proof:
         self._machine = machines.Machine()
         self._inspection = inspections.Inspection(self._machine)
         self._inspection.learn([*self._rules, *self._other])
-        self._passed: list[inspections.Passed] = []
+        self._passed: list[states.Passed] = []
         self._end = self._inspection.run(self._rules, notes=self._passed)
         self._deadline = deadline
         self._settled: searches.Search | None = None
@@ -152,22 +156,22 @@ class Proof:
                 return Answer(SHADOWED, rules, NO)
         end = self._rerun(passed.before, number, without[number:])
         wanted = values.conj(passed.matched, values.disj(
-            passed.told, self._ends_differ(self._end, end)))
+            passed.lasts, self._ends_differ(self._end, end)))
         found = self._find(wanted)
         if found is None:
             if self._differs(self._rules, without, met):
                 raise Unclear('the engine decides otherwise')
             return Answer(SHADOWED, rules, YES, 'whatever it does, other '
                           'rules do, undo or prevent', met)
-        if self._told(passed, found) or self._differs(
+        if self._lasts(passed, found) or self._differs(
                 self._rules, without, found):
             self._pool.append(found)
             return Answer(SHADOWED, rules, NO)
         raise Unclear(self._why(wanted))
 
-    def _told(self, passed: inspections.Passed, machine: Witness) -> bool:
+    def _lasts(self, passed: states.Passed, machine: Witness) -> bool:
         done = self._engine.evaluate(self._rules, machine)
-        return any(action.ran and action.op.strip() in inspections.TOLD
+        return any(action.ran and action.op.strip() in actions.LASTING
                    for each in done.traces if each.rule is passed.rule
                    for action in each.actions)
 
@@ -176,17 +180,17 @@ class Proof:
         return bool(self._engine.outcome(one, machine)
                     != self._engine.outcome(other, machine))
 
-    def _rerun(self, state: inspections.State, number: int,
-               rest: Sequence[model.Rule]) -> inspections.State:
+    def _rerun(self, state: states.State, number: int,
+               rest: Sequence[model.Rule]) -> states.State:
         """Run rules from the moment on when one of them would have run."""
         passed = self._passed[number]
         return self._inspection.resume(state, passed.begin, rest,
                                        passed.rule.phase)
 
-    def _ends_differ(self, one: inspections.State,
-                     other: inspections.State) -> values.Formula:
+    def _ends_differ(self, one: states.State,
+                     other: states.State) -> values.Formula:
         return values.disj(one.result != other.result, *(
-            inspections.differ(self._machine, one.roots[name],
+            pair.differ(self._machine, one.roots[name],
                                other.roots[name])
             for name in ('node', 'plugin_data', 'ports')))
 
@@ -207,8 +211,8 @@ class Proof:
         unknown = None
         for mine in one.writes:
             for theirs in other.writes:
-                differing = self._clash(mine, theirs)
-                if values.simplified(differing) is values.FALSE:
+                differing = pair.clash(self._machine, mine, theirs)
+                if differing is values.FALSE:
                     continue
                 wanted = values.conj(one.matched, other.matched, mine.when,
                                      theirs.when, differing)
@@ -217,55 +221,41 @@ class Proof:
                     if found is None:
                         continue
                     place = max(mine.place, theirs.place, key=len)
-                    if self._clashes(first, second, place, found):
+                    if self._clashes(first, second, place, found, mine):
                         return Answer(CONFLICT, rules, YES, 'both write '
-                                      + _shown(place), found)
+                                      + pair.shown(place), found)
                     unknown = self._why(wanted)
                 except Unclear as exc:
                     unknown = str(exc)
         if unknown is not None:
             return Answer(CONFLICT, rules, UNKNOWN, unknown)
-        overlap = any(_overlap(mine.place, theirs.place)
+        overlap = any(pair.overlap(mine.place, theirs.place)
                       for mine in one.writes for theirs in other.writes)
         return Answer(CONFLICT, rules, NO) if overlap else None
 
-    def _clash(self, one: inspections.Write,
-               other: inspections.Write) -> values.Formula:
-        """Return when two writes leave different values at one place."""
-        if one.extends and other.extends or not _overlap(one.place,
-                                                         other.place):
-            return values.FALSE
-        if one.place[-1].endswith('*') and one.place[:2] == machines.TRAITS:
-            return values.FALSE
-        short, long = sorted((one, other), key=lambda each: len(each.place))
-        above = short.value
-        for name in long.place[len(short.place):]:
-            above = values.step(above, name, False)
-        differing = inspections.differ(self._machine, above, long.value)
-        if len(short.place) < len(long.place):
-            # To make a mapping in one rule and fill it in another is usual.
-            differing = values.conj(differing, values.negated(
-                values.absent(above)))
-        return differing
-
     def _clashes(self, first: int, second: int, place: data_path.Path,
-                 machine: Witness) -> bool:
-        """Ask the engine what is at a place after each of two rules."""
-        found: list[object] = []
-        for number in (first, second):
+                 machine: Witness, written: states.Write) -> bool:
+        """Return whether the engine writes two values to one place.
+
+        :param written: what the first rule writes; where its value or its
+            port is not known it has to change something there.
+        """
+        found = []
+        for number in (first - 1, first, second):
             done = self._engine.evaluate(self._rules[:number + 1], machine)
-            if not witnesses.matched(done, self._rules[number]):
+            if number >= first and (
+                    not witnesses.matched(done, self._rules[number])
+                    or done.error is not None and not isinstance(
+                        done.error, exceptions.RuleFailed)):
                 return False
-            state = witnesses.state(done.facts)
-            if place[:2] == machines.TRAITS:
-                found.append(place[2] in state['node']['traits'])
-            elif place[:3] == machines.CAPABILITIES:
-                found.append([each for each in data_path.get(
-                    state, ('node', 'properties', 'capabilities')) or ()
-                    if each.startswith(f'{place[3]}:')])
-            else:
-                found.append(data_path.get(state, place))
-        return bool(found[0] != found[1])
+            found.append(witnesses.at(witnesses.state(done.facts), place))
+        before, one, other = found
+        if place[:2] == ('ports', states.ANY_PORT):
+            return any(one[port] != other.get(port)
+                       and one[port] != before.get(port) for port in one)
+        is_known = values.when(written.value, lambda each: isinstance(
+            each, values.Unknown)) is values.FALSE
+        return bool(one != other and (is_known or one != before))
 
     def _orders(self) -> Iterator[Answer]:
         for first, one in enumerate(self._passed):
@@ -273,7 +263,7 @@ class Proof:
                 other = self._passed[second]
                 if one.rule.phase == other.rule.phase and (
                         model.AUDIT not in (one.rule.mode, other.rule.mode)
-                        ) and _touch(one, other):
+                        ) and pair.order_may_matter(one, other):
                     yield self._order(first, second)
 
     def _order(self, first: int, second: int) -> Answer:
@@ -321,7 +311,7 @@ class Proof:
                     witnesses.state(done.facts), path) in (
                     None, data_path.ABSENT):
                 return Answer(question, (), YES, 'no rule gives it '
-                              + _shown(path), found)
+                              + pair.shown(path), found)
             return Answer(question, (), UNKNOWN, self._why(wanted))
         except Unclear as exc:
             return Answer(question, (), UNKNOWN, str(exc))
@@ -340,37 +330,6 @@ class Proof:
             return Answer(EQUIVALENT, (), UNKNOWN, self._why(wanted))
         except Unclear as exc:
             return Answer(EQUIVALENT, (), UNKNOWN, str(exc))
-
-
-def _overlap(one: data_path.Path, other: data_path.Path) -> bool:
-    return all(here == there
-               for here, there in zip(one, other, strict=False))
-
-
-def _touch(one: inspections.Passed, other: inspections.Passed) -> bool:
-    """Tell whether the order of two rules may matter at all."""
-    if one.ends is not values.FALSE or (
-            other.ends is not values.FALSE):
-        return True
-    if any(_overlap(mine.place, theirs.place) for mine in one.writes
-           for theirs in other.writes):
-        return True
-    return any(write.place[0] in _read(reader.rule)
-               for writer, reader in ((one, other), (other, one))
-               for write in writer.writes)
-
-
-def _read(rule: model.Rule) -> str:
-    return str((rule.conditions, rule.actions, rule.vars))
-
-
-def _shown(place: data_path.Path) -> str:
-    if place[:2] == machines.TRAITS:
-        return f'the trait {place[-1]}'
-    if place[:3] == machines.CAPABILITIES:
-        return f'the capability {place[-1]}'
-    return (data_path.pointer(place[1:]) if place[0] == 'node'
-            else data_path.pointer(place))
 
 
 def parse(questions: str) -> list[str]:

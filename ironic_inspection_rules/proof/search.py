@@ -12,7 +12,10 @@ from ironic_inspection_rules.proof import value as values
 from ironic_inspection_rules.proof import witness as witnesses
 
 _LONGEST = 5.0
-"""Seconds that one search may take."""
+"""Seconds that one check may take."""
+
+_PATIENCE = 15.0
+"""Seconds that one search may take, with all its checks."""
 
 _MOST_ROUNDS = 40
 
@@ -61,6 +64,7 @@ class Search:
         wanted = values.simplified(wanted)
         if wanted is values.FALSE:
             return None
+        self._until = min(self._deadline, time.monotonic() + _PATIENCE)
         self._solver = z3.Solver()
         self._solver.add(wanted)
         self._usual = []
@@ -117,9 +121,11 @@ class Search:
 
     def _check(self, assumed: list[typing.Any]) -> set[str] | None:
         """Return what is in the way of what is assumed, None if nothing."""
-        left = self._deadline - time.monotonic()
+        left = self._until - time.monotonic()
         if left <= 0:
-            raise Unclear('the time limit is reached')
+            raise Unclear('the time limit is reached'
+                          if self._until == self._deadline
+                          else 'the search takes too long')
         self._solver.set('timeout', int(1000 * min(_LONGEST, left)))
         result = self._solver.check(*assumed)
         if result == z3.sat:

@@ -351,3 +351,26 @@ def put(value: Value, path: data_path.Path, new: Value,
             errors.append(guard)
         parts.append((guard, only(into)))
     return join(parts), disj(*errors)
+
+
+def listed(alternative: Alternative) -> list[
+        tuple[Formula, Value]]:
+    """Return the items of a loop, each with when there is one."""
+    if isinstance(alternative, Mapping):
+        return [(TRUE, only(alternative))]
+    if isinstance(alternative, Const):
+        inner = alternative.value
+        return [(TRUE, const(item)) for item
+                in (inner if isinstance(inner, list) else [inner])]
+    assert isinstance(alternative, Items)
+    return [(simplified(alternative.length > index), item.value)
+            for index, item in enumerate(alternative.items)]
+
+
+def identity(alternative: Alternative) -> typing.Hashable:
+    if isinstance(alternative, Term):
+        return int(alternative.term.get_id())
+    if isinstance(alternative, Const) and (
+            alternative.value is not data_path.ABSENT):
+        return data_path.identity(alternative.value)
+    return id(alternative)

@@ -26,6 +26,7 @@ from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.proof import machine as machines
+from ironic_inspection_rules.proof import state as states
 from ironic_inspection_rules.trial import machine_test
 
 ABSENT = data_path.ABSENT
@@ -230,7 +231,10 @@ def matched(done: evaluation.Evaluation, rule: model.Rule) -> bool:
 
 
 def state(facts: working_copy.Facts) -> dict[str, typing.Any]:
-    """Return what rules may change, without what order says nothing of."""
+    """Return what rules may change, in no order where none matters.
+
+    Ports are by their MAC addresses, capabilities are a list.
+    """
     node = copy.deepcopy(facts.node or {})
     node['traits'] = sorted(node.get('traits') or ())
     properties = node.get('properties')
@@ -238,7 +242,27 @@ def state(facts: working_copy.Facts) -> dict[str, typing.Any]:
             properties.get('capabilities'), str):
         properties['capabilities'] = sorted(
             properties['capabilities'].split(','))
-    return {'node': node, 'ports': list(facts.ports),
-            'plugin_data': {name: value for name, value
-                            in facts.plugin_data.items()
-                            if name != trace.KEY}}
+    return {
+        'node': node,
+        'ports': {str(port.get('address')).lower(): port
+                  for port in facts.ports},
+        'plugin_data': {name: value for name, value
+                        in facts.plugin_data.items() if name != trace.KEY}}
+
+
+def at(found: dict[str, typing.Any], place: data_path.Path) -> typing.Any:
+    """Return what is at a place of :func:`state`, ABSENT for nothing.
+
+    For any port it is what each port has there, by MAC address.
+    """
+    if place[:2] == machines.TRAITS:
+        traits = found['node']['traits']
+        return place[2] in traits if place[2:] else traits
+    if place[:3] == machines.CAPABILITIES:
+        there = data_path.get(found, ('node', 'properties', 'capabilities'))
+        return [each for each in (there if isinstance(there, list) else ())
+                if each.startswith(':'.join([*place[3:], '']))]
+    if place[:2] == ('ports', states.ANY_PORT):
+        return {address: data_path.get(port, place[2:])
+                for address, port in found['ports'].items()}
+    return data_path.get(found, place)

@@ -2,8 +2,12 @@
 
 """The command that asks about all machines."""
 
+import contextlib
+import io
 import json
 import unittest
+
+import fixtures
 
 from ironic_inspection_rules.tests import shared_data
 from ironic_inspection_rules.tests.unit.command import test_shell
@@ -59,6 +63,34 @@ class ProveTestCase(test_shell.CallTestCase):
 
     def test_a_wrong_question_is_1(self):
         self.assertEqual(1, self.call('prove', self.rules, '--ask', 'x')[0])
+
+    def test_folders_are_read(self):
+        self.assertEqual(2, self.ask(str(self.directory), '--ask',
+                                     'conflict')[0])
+
+    def test_without_the_solver_one_line_says_what_to_install(self):
+        self.useFixture(fixtures.MonkeyPatch('importlib.util.find_spec',
+                                             lambda name: None))
+        stderr = io.StringIO()
+        with contextlib.redirect_stderr(stderr):
+            code, output = self.call('prove', self.rules)
+        self.assertEqual((1, ''), (code, output))
+        self.assertEqual('prove needs z3-solver: pip install '
+                         '"ironic-inspection-rules[prove]"\n',
+                         stderr.getvalue())
+
+    def test_out_of_time_is_unknown(self):
+        code, answers = self.ask(self.rules, '--ask', 'conflict',
+                                 '--time-limit', '0')
+        self.assertEqual(0, code)
+        self.assertEqual([('unknown', 'the time limit is reached')], [
+            (each['verdict'], each['reason']) for each in answers])
+
+    def test_a_folder_for_witnesses_is_asked_for(self):
+        for words, said in ((('--ask', 'conflict'), True),
+                            (('--ask', 'dead'), False)):
+            _code, output = self.call('prove', self.rules, *words)
+            self.assertEqual(said, '--witness' in output, words)
 
     def test_real_rule_sets_are_understood(self):
         rules = unknown = 0

@@ -27,6 +27,7 @@ COUNTS = (8, 16)
 VENDORS = ('Dell Inc.', 'HPE')
 SIZES = (100, 200)
 GONE = object()
+MAC = '52:54:00:00:00:01'
 
 
 def machines():
@@ -42,9 +43,9 @@ def _machines():
     disks = [[{'size': size} for size in sizes] for number in range(3)
              for sizes in itertools.combinations((99, 100, 150, 200),
                                                  number)]
-    for count, vendor, each, tag, traits in itertools.product(
+    for count, vendor, each, tag, traits, macs in itertools.product(
             [*counts, None, GONE], vendors, [*disks, GONE],
-            ('x', 'y', GONE), ([], ['CUSTOM_T'])):
+            ('x', 'y', GONE), ([], ['CUSTOM_T']), ((), (MAC,))):
         inventory = {
             'cpu': {} if count is GONE else {'count': count},
             'system_vendor': {} if vendor is GONE else {
@@ -54,7 +55,9 @@ def _machines():
         extra = {} if tag is GONE else {'tag': tag}
         yield witness.Witness(inventory, {}, {**usual['node'],
                                               'extra': extra,
-                                              'traits': traits}, ())
+                                              'traits': traits}, tuple(
+                                {'address': mac, 'extra': {}}
+                                for mac in macs))
 
 
 def condition(chance):
@@ -83,7 +86,7 @@ def condition(chance):
 
 def action(chance):
     """Return an action whose effect the machines show."""
-    kind = chance.randrange(7)
+    kind = chance.randrange(8)
     if kind < 3:
         return {'op': 'set-attribute', 'args': [
             '/resource_class', chance.choice(('a', 'b'))]}
@@ -95,6 +98,9 @@ def action(chance):
                                                 chance.choice('xy')]}
     if kind == 5:
         return {'op': 'set-capability', 'args': ['c', chance.choice('12')]}
+    if kind == 6:
+        return {'op': 'set-port-attribute', 'args': [
+            MAC, '/extra/tag', chance.choice('xy')]}
     return {'op': 'fail', 'args': ['no']}
 
 
@@ -205,6 +211,55 @@ class QuestionTestCase(base.TestCase):
                              'actions': [{'op': 'add-trait',
                                           'args': ['CUSTOM_T']}]}
                              for op in ('any-of', 'all-of', 'none-of'))))
+
+    def test_what_one_rule_does_to_a_port_another_may_undo(self):
+        one, same, other = ({'actions': [{
+            'op': 'set-port-attribute', 'args': [mac, '/extra/a', value]}]}
+            for mac, value in ((MAC, 1), (MAC.replace('01', '02'), 2),
+                               (MAC.upper(), 2)))
+        self.assertEqual({('0', '2'): 'yes'}, {
+            pair: verdict for pair, verdict
+            in self.one('conflict', one, same, other).items()
+            if verdict != 'no'})
+        each = {'actions': [{'op': 'set-port-attribute', 'args': [
+            '{item.address}', '/extra/a', 3], 'loop': '{ports}'}]}
+        self.assertEqual({('0', '1'): 'yes'}, self.one('conflict', one, each))
+
+    def test_a_place_out_of_the_data_may_be_any(self):
+        place = '{inventory.system_vendor.manufacturer}'
+        tag = {'actions': [{'op': 'set-attribute',
+                            'args': ['/extra/tag', 1]}]}
+        other = {'actions': [{'op': 'set-attribute', 'args': [
+            f'/extra/{place}', 2]}]}
+        for question_ in ('conflict', 'order'):
+            self.assertEqual({('0', '1'): 'unknown'},
+                             self.one(question_, tag, other), question_)
+        plugin_data = {'actions': [{'op': 'set-plugin-data', 'args': [
+            f'/{place}', 2]}]}
+        self.assertEqual({}, self.one('conflict', tag, plugin_data))
+
+    def test_traits_that_rules_add_do_not_conflict(self):
+        named, found = ({'actions': [{'op': 'add-trait', 'args': [name]}]}
+                        for name in ('CUSTOM_A', '{inventory.system_vendor.'
+                                     'product_name | trait}'))
+        self.assertNotIn('yes', self.one('conflict', named, found).values())
+        removes = {'actions': [{'op': 'remove-trait', 'args': ['CUSTOM_A']}]}
+        self.assertEqual({('0', '1'): 'yes'},
+                         self.one('conflict', named, removes))
+
+    def test_only_rules_that_meet_are_asked_for_their_order(self):
+        one, other = ({'conditions': [{'op': 'is-empty', 'args': [
+            f'{{node.driver_info[{name}]}}']}], 'actions': [{
+                'op': 'set-attribute', 'args': [f'/driver_info/{name}', 1]}]}
+            for name in ('kernel', 'ramdisk'))
+        self.assertEqual({}, self.one('order', one, other))
+        reads = {'conditions': [{'op': 'is-empty', 'args': [
+            '{node.driver_info}']}], 'actions': [{
+                'op': 'add-trait', 'args': ['CUSTOM_T']}]}
+        self.assertEqual({('0', '1'): 'yes'}, self.one('order', one, reads))
+        # What fails keeps what was before it, and nothing of what follows.
+        fails = {'actions': [{'op': 'fail', 'args': ['no']}]}
+        self.assertEqual({('0', '1'): 'yes'}, self.one('order', one, fails))
 
     def test_versions_have_an_order_of_their_own(self):
         field = '{inventory.system_vendor.firmware.version}'
@@ -329,12 +384,13 @@ class _Met:
     @staticmethod
     def place(action):
         return {'set-attribute': action['args'][0], 'fail': None,
+                'set-port-attribute': 'port',
                 'set-capability': 'capabilities'}.get(action['op'], 'trait')
 
     @staticmethod
     def at(place, state):
         node = state['node']
-        return {'trait': node['traits'],
+        return {'trait': node['traits'], 'port': state['ports'],
                 'capabilities': node['properties'].get('capabilities'),
                 '/resource_class': node.get('resource_class'),
                 '/extra/tag': node['extra'].get('tag')}[place]

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Two rules on all machines: what one does to the other."""
+
+import typing
+
+from ironic_inspection_rules.engine import hiding
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.proof import machine as machines
+from ironic_inspection_rules.proof import operator
+from ironic_inspection_rules.proof import state as states
+from ironic_inspection_rules.proof import value as values
+
+Machine = machines.Machine
+
+_TEXTS = {machines.CAPABILITIES: ('node', 'properties', 'capabilities'),
+          machines.TRAITS: ('node', 'traits')}
+"""The fields that rules read of what is kept by its name."""
+
+
+def overlap(one: data_path.Path, other: data_path.Path) -> bool:
+    """Return whether one of two places is the other, or above it."""
+    return all(here == there or (number == 1 and one[0] == 'ports'
+                                 and states.ANY_PORT in (here, there))
+               for number, (here, there)
+               in enumerate(zip(one, other, strict=False)))
+
+
+def clash(machine: Machine, one: states.Write,
+          other: states.Write) -> values.Formula:
+    """Return when two writes leave different values at one place."""
+    if one.extends and other.extends or not overlap(one.place, other.place):
+        return values.FALSE
+    if one.place[-1].endswith('*') and one.place[:2] == machines.TRAITS:
+        return values.FALSE
+    short, long = sorted((one, other), key=lambda each: len(each.place))
+    above = short.value
+    for name in long.place[len(short.place):]:
+        above = values.step(above, name, False)
+    differing = differ(machine, above, long.value)
+    if len(short.place) < len(long.place):
+        # To make a mapping in one rule and fill it in another is usual.
+        differing = values.conj(differing, values.negated(
+            values.absent(above)))
+    if one.port is not None and other.port is not None:
+        differing = values.conj(differing, one.port == other.port)
+    return values.simplified(differing)
+
+
+def order_may_matter(one: states.Passed, other: states.Passed) -> bool:
+    """Return False for rules that surely do the same in any order.
+
+    An error undoes the whole phase, whenever it comes; a rule that fails the
+    inspection keeps the changes of those before it and none after it.
+    """
+    for first, second in ((one, other), (other, one)):
+        if first.fails is not values.FALSE and (
+                second.ends is not values.FALSE or second.writes):
+            return True
+        if any(overlap(write.place, place) for write in first.writes
+               for place in (*(each.place for each in second.writes),
+                             *_read(second.rule))):
+            return True
+    return False
+
+
+def _read(rule: model.Rule) -> list[data_path.Path]:
+    """Return the places that a rule reads."""
+    ops = registry.installed()
+    written = [rule.conditions, rule.actions, dict(rule.vars)]
+    ahead, found = [*rule.conditions, *rule.actions], list[data_path.Path]()
+    while ahead:
+        each = ahead.pop()
+        ahead += each.get('conditions') or each.get('when') or ()
+        name = model.split_op(each['op'])[0]
+        op = ops.conditions.get(name) or ops.actions[name]
+        if op.plugin.NEEDS_VIEW:
+            return [('node',), ('ports',), ('plugin_data',)]
+        if 'port_id' in op.signature.by_name:
+            found.append(('ports',))
+    for root, steps in hiding.reads(written):
+        place = (root, *steps)
+        if root == 'ports':
+            place = place[:1]
+        found += [place, *(kept for kept, text in _TEXTS.items()
+                           if overlap(place, text))]
+    return found
+
+
+def differ(machine: Machine, one: values.Value,
+           other: values.Value) -> values.Formula:
+    """Return when two values are not the same."""
+    if one is other:
+        return values.FALSE
+    return values.disj(*(
+        values.conj(guard, _different(machine, *pair))
+        for guard, pair in values.product([one, other])))
+
+
+def _different(machine: Machine, one: values.Alternative,
+               other: values.Alternative) -> values.Formula:
+    if one is other:
+        return values.FALSE
+    one, other = (_as_mapping(each) for each in (one, other))
+    if isinstance(one, values.Const) and isinstance(other, values.Const):
+        return values.known(not data_path.same(one.value, other.value))
+    if isinstance(one, values.Mapping) and isinstance(other, values.Mapping):
+        if one.cell is other.cell:
+            return values.disj(*(
+                differ(machine, one.entry(name), other.entry(name))
+                for name in {*one.entries, *other.entries}))
+    terms: list[typing.Any] = [
+        each.term if isinstance(each, values.Term)
+        else operator.raw(each) if isinstance(each, values.Const)
+        and isinstance(each.value, str | bool | int | float) else None
+        for each in (one, other)]
+    if None not in terms:
+        if terms[0].sort() != terms[1].sort():
+            return values.TRUE
+        return terms[0] != terms[1]
+    if isinstance(one, values.Items) and isinstance(other, values.Items) and (
+            one.length.eq(other.length)):
+        return values.disj(*(
+            values.conj(one.length > index, differ(machine, mine.value,
+                                                   theirs.value))
+            for index, (mine, theirs) in enumerate(
+                zip(one.items, other.items, strict=True))))
+    unclear = (values.Unknown, values.Items, values.Mapping)
+    if any(isinstance(each, values.Unknown) for each in (one, other)) or (
+            type(one) is type(other) and isinstance(one, unclear)):
+        return machine.guess('whether two values are the same',
+                             frozenset((id(one), id(other))), one, other)
+    return values.TRUE
+
+
+def _as_mapping(each: values.Alternative) -> values.Alternative:
+    """Return a mapping that is known as one with entries."""
+    if isinstance(each, values.Const) and isinstance(each.value, dict):
+        return values.Mapping(None, {name: values.const(inner)
+                                     for name, inner in each.value.items()})
+    return each
+
+
+def shown(place: data_path.Path) -> str:
+    """Return a place as people write it."""
+    if place[:2] == machines.TRAITS:
+        return f'the trait {place[-1]}' if place[2:] else 'traits'
+    if place[:3] == machines.CAPABILITIES:
+        return f'the capability {place[-1]}' if place[3:] else 'capabilities'
+    if place[:1] == ('ports',) and place[2:]:
+        return f'{data_path.pointer(place[2:])} of the port {place[1]}'
+    return data_path.pointer(place[1:] if place[0] == 'node' else place)
