@@ -248,7 +248,7 @@ class _Single:
         return Truth(found(self._machine, self._op.name, given, several))
 
     def _known(self, alternatives: Alternatives) -> Truth:
-        """Let the op itself decide about values that are known."""
+        """Decide by the op itself, since all values are known."""
         several, named = [], {}
         for name, each in zip(self._named, alternatives, strict=True):
             assert isinstance(each, values.Const)

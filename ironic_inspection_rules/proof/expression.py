@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What text with fields and filters is, as a value of the solver."""
+"""Values of text with fields and filters, for the solver."""
 
 from collections.abc import Callable
 import dataclasses
@@ -33,7 +33,7 @@ _ARITHMETIC: dict[str, Callable[[typing.Any, typing.Any], typing.Any]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Scope:
-    """What fields are looked up in.
+    """The data that fields are looked up in.
 
     ``roots`` are values by the name of a root, ``masked`` tells whether
     secrets are hidden.

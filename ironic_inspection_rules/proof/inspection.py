@@ -41,7 +41,7 @@ class Inspection:
         self._conditions: list[typing.Any] = []
 
     def learn(self, rules: Iterable[model.Rule]) -> None:
-        """Take note of the traits that rules speak of."""
+        """Store the traits that rules name."""
         ops = registry.installed().actions
         for rule in rules:
             for action in rule.actions:

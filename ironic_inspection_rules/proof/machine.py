@@ -24,7 +24,7 @@ from ironic_inspection_rules.proof import value as values
 Value = values.Value
 
 LONGEST = 5
-"""How many items of a list are looked at."""
+"""The number of items of a list that are looked at."""
 
 _MOST_CANDIDATES = 80
 _KINDS = {'a string': 'text', 'true or false': 'boolean',
@@ -60,7 +60,7 @@ class Cell:
 
     @functools.cached_property
     def value(self) -> Value:
-        """What the field is."""
+        """The value of the field."""
         return values.join(
             (self.is_of(kind), self._of(kind)) for kind in self.kinds)
 
@@ -147,7 +147,7 @@ class Cell:
 
 
 class Limit(typing.NamedTuple):
-    """What the search is limited to, and what is left out.
+    """A limit of the search, with what it leaves out.
 
     ``cell`` is the list whose length it is, if it is one.
     """
@@ -162,7 +162,7 @@ Compute = Callable[[str], typing.Sequence[typing.Any]]
 
 @dataclasses.dataclass(eq=False)
 class Facet:
-    """What is made of a text outside the solver.
+    """Values computed from a text outside the solver.
 
     ``terms`` stand for it, ``compute`` says what they are for a text,
     ``near`` are texts for which they may be of interest.
@@ -300,20 +300,20 @@ class Machine:
         return self._ranks[known]
 
     def examples(self, term: typing.Any, holds: values.Formula) -> None:
-        """Take note of a language that a text is asked for."""
+        """Store a language that a text is checked against."""
         known = self.texts.get(term.get_id())
         if known is not None:
             known.languages[holds.get_id()] = holds
 
     def note(self, term: typing.Any, text: str) -> None:
-        """Take note of a text that another one is compared with."""
+        """Store a text that another one is compared with."""
         known = self.texts.get(term.get_id())
         if known is not None:
             known.near.add(text)
 
     @property
     def asked(self) -> tuple[int, ...]:
-        """How much has been asked of machines: a number of each kind."""
+        """The number of questions about machines, of each kind."""
         return (len(self.domain), len(self.limits), len(self.cells),
                 len(self._ranks), sum(
                     len(text.near) + len(text.languages) + sum(

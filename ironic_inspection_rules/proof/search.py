@@ -137,7 +137,7 @@ class Search:
 
     def _is_complete(self, limit: machines.Limit,
                      wanted: values.Formula) -> bool:
-        """Tell whether nothing is lost by a limit.
+        """Return whether nothing is lost by a limit.
 
         Of a list whose items are only gone through, as many are enough as
         conditions do so, with the first and the last.
@@ -148,7 +148,7 @@ class Search:
         return len(loops & names(wanted)) + 2 <= machines.LONGEST
 
     def reasons(self, wanted: values.Formula) -> str:
-        """Say what in a formula could not be translated."""
+        """Return what in a formula could not be translated."""
         known = self._machine.reasons
         found = dict.fromkeys(known[name] for name in sorted(names(wanted))
                               if name in known)

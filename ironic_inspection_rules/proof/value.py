@@ -71,12 +71,12 @@ class Term:
 
     @property
     def is_text(self) -> bool:
-        """Whether it is a text."""
+        """True for a text."""
         return bool(z3.is_string(self.term))
 
     @property
     def is_boolean(self) -> bool:
-        """Whether it is true or false."""
+        """True for a truth value."""
         return bool(z3.is_bool(self.term))
 
 
@@ -85,7 +85,7 @@ class Cells(typing.Protocol):
 
     @property
     def empty(self) -> Formula:
-        """Whether there are none."""
+        """Holds where there are none."""
 
     def child(self, name: str) -> 'Value':
         """Return the field of that name."""
@@ -110,7 +110,7 @@ class Item(typing.Protocol):
 
     @property
     def value(self) -> 'Value':
-        """What it is."""
+        """Its value."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -134,7 +134,7 @@ class Items:
 
     @property
     def is_longer(self) -> Formula:
-        """Whether there are items that are not looked at."""
+        """Holds where there are items that are not looked at."""
         return self.length > len(self.items)
 
 
@@ -154,7 +154,7 @@ class Unknown:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Failed:
-    """What cannot be computed: to look at it is an error of the rule."""
+    """A value that cannot be computed: reading it is an error."""
 
 
 Alternative = Const | Term | Mapping | Items | Names | Unknown | Failed

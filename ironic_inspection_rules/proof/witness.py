@@ -192,7 +192,7 @@ def _item(cell: machines.Cell, found: z3.ModelRef, index: int) -> typing.Any:
 
 
 class Engine:
-    """What the engine itself does with a machine."""
+    """The engine itself, to confirm what the solver found."""
 
     def __init__(self) -> None:
         self._plans: dict[str, compiler.CompiledRule] = {}
@@ -225,7 +225,7 @@ class Engine:
 
 
 def matched(done: evaluation.Evaluation, rule: model.Rule) -> bool:
-    """Tell whether a rule matched."""
+    """Return whether a rule matched."""
     return any(each.matched and each.rule is rule
                for each in (*done.traces, *done.audited))
 
