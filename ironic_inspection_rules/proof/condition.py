@@ -28,6 +28,7 @@ from ironic_inspection_rules.proof import value as values
 Scope = expression.Scope
 Alternatives = tuple[values.Alternative, ...]
 
+
 class Truth(typing.NamedTuple):
     """When a condition holds, and when it cannot be decided."""
 
