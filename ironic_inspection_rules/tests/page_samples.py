@@ -10,6 +10,8 @@ import typing
 import uuid
 
 from ironic_inspection_rules.report.pages import test
+from ironic_inspection_rules.trial.fleet import capacity
+from ironic_inspection_rules.trial.fleet import flavor
 
 HOSTILE = "<img src=x onerror=document.title='owned'>"
 
@@ -44,7 +46,23 @@ def fleet(count: int, rules: int = 24, hostile: str | None = None) -> Plain:
         nodes[0]['name'] = listed[0]['description'] = hostile
     return {'made': '2026-11-22T04:00:00+00:00', 'title': 'GPUs by model',
             'compared': True, 'filters': {'owner': 'lab'}, 'rules': listed,
-            'nodes': nodes, 'summary': {}}
+            'nodes': nodes, 'summary': {},
+            'capacity': _capacity(nodes, listed, hostile or 'bm.')}
+
+
+def _capacity(nodes: list[Plain], rules: list[Plain],
+              prefix: str) -> list[Plain]:
+    """Count what the changes of machines do to a flavor of each class."""
+    counted = capacity.Capacity(flavor.parse(f'{prefix}{name}', {
+        f'resources:CUSTOM_BAREMETAL_{name.upper()}': '1'})
+        for name in (*filter(None, _CLASSES), 'large', 'small'))
+    for at, node in enumerate(nodes):
+        counted.add({**node, 'changed_by': [
+            rules[5 if each['path'] == '/resource_class' else 3]['uuid']
+            for each in node['changes']]}, {
+                **node, 'provision_state': 'available',
+                'instance_uuid': None if at % 3 else node['uuid']})
+    return counted.as_list()
 
 
 def difference(count: int, hostile: str = '') -> Plain:

@@ -10,8 +10,8 @@ from ironic_inspection_rules.report.pages import interning
 from ironic_inspection_rules.report.pages import shell
 
 _ASSETS = ('finder.js', 'fleet.css', 'fleet_model.js', 'fleet_tables.js',
-           'fleet_choices.js', 'fleet_matters.js', 'fleet_pictures.js',
-           'fleet_map.js', 'fleet.js')
+           'fleet_capacity.js', 'fleet_choices.js', 'fleet_matters.js',
+           'fleet_pictures.js', 'fleet_map.js', 'fleet.js')
 _NOTHING = -1
 
 Plain = Mapping[str, typing.Any]
@@ -24,7 +24,8 @@ def render(fleet: Plain) -> str:
         ``changes`` are differences from the rules in force; ``filters``;
         ``rules`` with ``uuid``, ``description``, ``phase``, ``priority``
         and ``mode``; ``nodes`` as ``POST /v1/inspection_rules/evaluate``
-        answers, with ``traits`` and ``resource_class`` as they are now.
+        answers, with ``traits`` and ``resource_class`` as they are now;
+        ``capacity`` where flavors were given.
     """
     return shell.render(str(fleet['title']), _ASSETS, _Packed(fleet).data)
 
@@ -43,6 +44,16 @@ class _Packed:
         for rule in fleet['rules']:
             self._rules.of(rule['uuid'])
         nodes = [self._node(node) for node in fleet['nodes']]
+        places = {node['uuid']: place
+                  for place, node in enumerate(fleet['nodes'])}
+        capacity = [{
+            **{name: each[name] for name in (
+                'name', 'problem', 'before', 'after', 'loss')},
+            'gained': len(each['gained']),
+            'lost': [(places[node['uuid']],
+                      tuple(map(self._rules.of, node['rules'])))
+                     for node in each['lost']]}
+            for each in fleet.get('capacity') or ()]
         known = [dict(rule) for rule in fleet['rules']]
         others = [{'uuid': uuid} for uuid in self._rules.all[len(known):]]
         self.data = {
@@ -50,6 +61,7 @@ class _Packed:
                for name in ('title', 'made', 'compared', 'filters')},
             'rules': known + others,
             'nodes': nodes,
+            'capacity': capacity,
             'changes': self._changes.all,
             'outcomes': self._outcomes.all,
             'matches': self._matches.all,

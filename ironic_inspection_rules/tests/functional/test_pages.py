@@ -136,6 +136,17 @@ class PagesTestCase(files.FilesTestCase):
         self.assertEqual(['r002-u05.example.org'],
                          self.browser.texts(f'{ROWS} .opener'))
 
+    def test_machines_that_a_flavor_loses_are_found(self):
+        sample = page_samples.fleet(1200)
+        self.page(fleet.render(sample))
+        first = max(sample['capacity'], key=lambda each: each['loss'])
+        [row, *_others] = self.browser.texts('#capacity .flavor')
+        self.assertIn(first['name'], row)
+        self.assertIn('lost by Resource class by memory', row)
+        self.browser.click('#capacity .loss')
+        self.assertEqual([f"{len(first['lost'])} machines"],
+                         self.browser.texts(COUNT))
+
     def test_a_button_makes_it_dark(self):
         self.page(self.pages()['fleet'])
         theme = 'return document.documentElement.dataset.theme'

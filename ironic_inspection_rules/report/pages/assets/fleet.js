@@ -58,11 +58,13 @@ function chips() {
 }
 
 const matters = mattersCard();
+const capacity = capacityCard();
 const changing = changesCard();
 const anyTrait = nodes.some((node) => node.traits.size ||
   node.outcome.gains.size);
 const anyClass = nodes.some((node) => node.before || node.after);
 show([...(matters ? [['matters', 'Needs a look']] : []),
+  ...(capacity ? [['capacity', 'Capacity']] : []),
   ...(changing ? [['changes', 'Changes']] : []),
   ...(anyTrait ? [['traits', 'Traits']] : []),
   ...(anyClass ? [['classes', 'Classes']] : []),
@@ -70,7 +72,8 @@ show([...(matters ? [['matters', 'Needs a look']] : []),
   ['rules', 'Rules'], ['machines', 'Machines']],
 make('div', {className: 'title'}, make('h1', {}, headline()),
   make('p', {className: 'soft'}, `${data.title} · ${about()}`), chips()),
-tiles(), ...(nodes.length ? [resultBar()] : []), matters, changing,
+tiles(), ...(nodes.length ? [resultBar()] : []), matters,
+capacity, changing,
 anyTrait || anyClass ? make('div', {className: 'pair'},
   anyTrait ? traitPicture() : null, anyClass ? classPicture() : null) : null,
 nodes.length && rules.length ? mapCard() : null,

@@ -25,6 +25,8 @@ const choices = {
       ({object, path}) => `${kind(object)} ${path}` === name)],
   losing: (names) => [`at risk, that lose ${names || 'no trait'}`, (node) =>
     node.risk && lost(node) === names],
+  flavor: (at) => flavors[at - 1] && [`that ${flavors[at - 1].name} loses`,
+    (node) => flavors[at - 1].machines.has(node)],
   gained: (name) => [`that gain ${name}`,
     (node) => node.outcome.gains.has(name)],
   lost: (name) => [`that lose ${name}`,

@@ -101,6 +101,20 @@ class FleetTestCase(base.TestCase):
         self.assertEqual([RULE, {'uuid': 'r2'}], data['rules'])
         self.assertEqual([0, 1], data['matches'][0])
 
+    def test_lost_machines_of_a_flavor_are_there_by_their_places(self):
+        data = page_data.read(fleet.render({
+            'title': 'x', 'rules': [RULE], 'nodes': [node('n1'), node('n2')],
+            'capacity': [{
+                'name': 'bm', 'problem': None, 'ignored': [], 'loss': 50.0,
+                'before': {'free': 2, 'in_use': 0},
+                'after': {'free': 1, 'in_use': 0}, 'gained': [], 'lost': [{
+                    'uuid': 'n2', 'name': None, 'use': 'free',
+                    'rules': ['r2', 'r1']}]}]}))
+        [flavor] = data['capacity']
+        self.assertEqual([[1, [1, 0]]], flavor['lost'])
+        self.assertEqual(0, flavor['gained'])
+        self.assertEqual([RULE, {'uuid': 'r2'}], data['rules'])
+
     def test_what_is_missing_of_a_node_is_none(self):
         data = packed({'uuid': None, 'name': 'n', 'result': 'error',
                        'error': 'no'})
