@@ -42,12 +42,10 @@ function tiles() {
 }
 
 function about() {
-  const parts = [new Date(data.made).toLocaleString('en-GB',
+  return [new Date(data.made).toLocaleString('en-GB',
     {dateStyle: 'long', timeStyle: 'short'}),
     many(nodes.length, 'machine', 'machines'),
-    many(rules.length, 'rule', 'rules')];
-  if (data.compared) { parts.push('compared with the rules in force'); }
-  return parts.join(' · ');
+    many(rules.length, 'rule', 'rules')].join(' · ');
 }
 
 function chips() {

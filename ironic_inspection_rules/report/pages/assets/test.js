@@ -32,6 +32,12 @@ function box(state) {
     signs[state]);
 }
 
+// Titles of rules are often told apart by their ends.
+function shortened(title) {
+  return title.length <= 32 ? title :
+    `${title.slice(0, 15).trimEnd()} … ${title.slice(-14).trimStart()}`;
+}
+
 function head(rule, at) {
   const before = matrix.columns[at - 1];
   const about = [rule.title, `phase ${rule.phase}, priority ` +
@@ -41,7 +47,7 @@ function head(rule, at) {
     className: (rule.matches ? '' : 'never ') +
       (before && before.phase !== rule.phase ? 'begins' : '')},
   make('a', {href: `#matches=${encodeURIComponent(rule.uuid)}`},
-    make('span', {}, rule.title), make('small', {},
+    make('span', {}, shortened(rule.title)), make('small', {},
       rule.matches < 1000 ? rule.matches : compact.format(rule.matches))));
 }
 
@@ -146,7 +152,7 @@ show([['machines', 'Machines and rules']],
     goTo('unmatched', machines.filter((machine) => !machine.cells.some(hit))
       .length, 'match no rule', 'accent'),
     tile(rules.filter((rule) => !rule.matches).length,
-      ['rule matches no machine', 'rules match no machine'], 'bad', null)),
+      ['rule matches no machine', 'rules match no machine'], '', null)),
   make('div', {className: 'bench'}, card('machines', 'Machines and rules',
     'A cell says why a rule matches a machine, or why not.',
     make('div', {className: 'key'}, Object.keys(signs).map((state) =>
