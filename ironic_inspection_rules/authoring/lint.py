@@ -7,24 +7,16 @@ import itertools
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.authoring import finding
-from ironic_inspection_rules.authoring.checks import availability
-from ironic_inspection_rules.authoring.checks import capabilities
 from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import conflicts
+from ironic_inspection_rules.authoring.checks import exclusion
 from ironic_inspection_rules.authoring.checks import inventory
-from ironic_inspection_rules.authoring.checks import list_arguments
 from ironic_inspection_rules.authoring.checks import names
-from ironic_inspection_rules.authoring.checks import node_names
-from ironic_inspection_rules.authoring.checks import plain_scalars
 from ironic_inspection_rules.authoring.checks import secrets
 from ironic_inspection_rules.authoring.checks import shape
-from ironic_inspection_rules.authoring.checks import traits
-from ironic_inspection_rules.authoring.checks import units
-from ironic_inspection_rules.authoring.checks import unmatched
-from ironic_inspection_rules.authoring.checks import unreachable
-from ironic_inspection_rules.authoring.checks import unsatisfiable
+from ironic_inspection_rules.authoring.checks import unreached
 from ironic_inspection_rules.authoring.checks import values
+from ironic_inspection_rules.authoring.checks import writes
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.i18n import _
@@ -34,7 +26,39 @@ from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_file import stock_form
 
-Finding = finding.Finding
+ERROR = 'error'
+WARNING = 'warning'
+NOTE = 'note'
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Finding:
+    """One thing that an author should look at.
+
+    ``line`` and ``column`` count from one. ``rule`` is what names the rule,
+    and None where the whole file is at fault. ``check`` is the name of the
+    check that found it, ``level`` one of ``error`` (the rule cannot be
+    used), ``warning`` (it can, but hardly does what it should) and ``note``
+    (it is good where its author knows this).
+    """
+
+    path: str
+    line: int
+    column: int
+    level: str
+    check: str
+    rule: str | None
+    message: str
+
+    @property
+    def is_problem(self) -> bool:
+        """Whether something should be mended."""
+        return self.level != NOTE
+
+    def as_dict(self) -> dict[str, typing.Any]:
+        """Return plain JSON data."""
+        return dataclasses.asdict(self)
+
 
 PLAIN_SCALAR = 'plain-scalar'
 
@@ -43,22 +67,22 @@ CHECKS: dict[str, typing.Callable[[checked_rule.CheckedRule],
     'unknown-field': names.check,
     'jinja': names.check_jinja,
     'unused-value': names.check_vars,
-    'never-holds': unsatisfiable.check,
-    'unreachable-action': unreachable.check_actions,
+    'never-holds': exclusion.check,
+    'unreachable-action': unreached.check_actions,
     'secret': secrets.check,
     'masked-value': secrets.check_written,
-    'unit': units.check,
-    'capability-path': capabilities.check,
-    'invalid-trait': traits.check,
-    'list-arguments': list_arguments.check,
-    'node-name': node_names.check,
+    'unit': shape.check_units,
+    'capability-path': writes.check_capabilities,
+    'invalid-trait': writes.check_traits,
+    'list-arguments': shape.check_arguments,
+    'node-name': names.check_node,
     'value': values.check,
     'no-effect': shape.check,
     'no-field': shape.check_fields,
-    PLAIN_SCALAR: plain_scalars.check,
-    'missing': availability.check_missing,
-    'trait-of-text': availability.check_traits,
-    'one-port': availability.check_ports,
+    PLAIN_SCALAR: shape.check_scalars,
+    'missing': inventory.check_missing,
+    'trait-of-text': writes.check_texts,
+    'one-port': writes.check_ports,
 }
 """The checks of single valid rules, by the name that findings give."""
 
@@ -140,7 +164,7 @@ def lint(paths: typing.Iterable[str], ops: registry.Registry,
             documents.append(document.load(path))
         except exceptions.InvalidDocument as exc:
             line, column = exc.place or (1, 1)
-            findings.append(Finding(path, line, column, finding.ERROR, FILE,
+            findings.append(Finding(path, line, column, ERROR, FILE,
                                     None, exc.reason))
     return in_order([*findings, *of_documents(documents, ops, site)])
 
@@ -160,7 +184,7 @@ def of_documents(documents: typing.Iterable[document.Document],
     for each in documents:
         written = file_rule.rules(each)
         if not written:
-            yield Finding(each.path, 1, 1, finding.WARNING, FILE, None,
+            yield Finding(each.path, 1, 1, WARNING, FILE, None,
                           _('the file holds no rules'))
         for rule in written:
             subject = checked_rule.of(rule, ops)
@@ -168,12 +192,12 @@ def of_documents(documents: typing.Iterable[document.Document],
                 subjects.append(subject)
                 continue
             yield from (_found(rule, problem.pointer, problem.message,
-                               INVALID, finding.ERROR)
+                               INVALID, ERROR)
                         for problem in subject.problems)
             if isinstance(rule.entry, dict):
                 broken.append(subject)
     yield from _duplicates(subjects)
-    own = inventory.written([*subjects, *broken])
+    own = frozenset(writes.made([*subjects, *broken]))
     for subject in [*subjects, *broken]:
         yield from _beside_problems(subject, itertools.chain(
             _check(subject), _check_fields(subject, own, site.target)))
@@ -183,18 +207,19 @@ def of_documents(documents: typing.Iterable[document.Document],
 def _check_together(subjects: list[checked_rule.CheckedRule],
                     site: Site) -> typing.Iterator[Finding]:
     """Check what rules are beside one another, and on machines."""
-    for subject, message in unreachable.check_rules(subjects):
+    for subject, message in unreached.check_rules(subjects):
         yield _found(subject.written, '', message, UNREACHABLE)
     for subject, pointer, message in conflicts.check(subjects):
         yield _found(subject.written, pointer, message, CONFLICT)
-    for subject, pointer, message in availability.check_order(subjects):
+    for subject, pointer, message in inventory.check_order(subjects):
         yield _found(subject.written, pointer, message, TOO_EARLY)
     if site.inventories:
-        tried = unmatched.check(subjects, site.inventories, site.advance)
+        tried = unreached.check_machines(subjects, site.inventories,
+                                         site.advance)
         for subject, message in tried.unmatched:
             yield _found(subject.written, '', message, UNMATCHED)
         for path, place, reason in tried.broken:
-            yield Finding(path, *place, finding.ERROR, FILE, None, reason)
+            yield Finding(path, *place, ERROR, FILE, None, reason)
 
 
 def _check_fields(subject: checked_rule.CheckedRule, own: frozenset[str],
@@ -204,7 +229,7 @@ def _check_fields(subject: checked_rule.CheckedRule, own: frozenset[str],
                 for pointer, message in inventory.check(
                     subject, own, target))
     yield from (_found(subject.written, pointer, message, NEEDS,
-                       finding.NOTE)
+                       NOTE)
                 for pointer, message in inventory.notes(
                     subject, own, target))
 
@@ -253,11 +278,11 @@ def _duplicates(rules: typing.Iterable[checked_rule.CheckedRule]
                 _('rule %(label)s at %(path)s:%(line)d has this UUID too, or '
                   'neither has one and they are the same') % {
                       'label': other.label, 'path': other.source.path,
-                      'line': line}, DUPLICATE, finding.ERROR)
+                      'line': line}, DUPLICATE, ERROR)
 
 
 def _found(rule: file_rule.WrittenRule, pointer: str, message: str,
-           check: str, level: str = finding.WARNING) -> Finding:
+           check: str, level: str = WARNING) -> Finding:
     line, column = rule.place(pointer)
     told = builtin.told(exceptions.Problem(pointer, message))
     return Finding(rule.source.path, line, column, level, check, rule.label,

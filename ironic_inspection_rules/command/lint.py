@@ -10,7 +10,6 @@ import typing
 
 from cliff import command
 
-from ironic_inspection_rules.authoring import finding
 from ironic_inspection_rules.authoring import lint
 from ironic_inspection_rules.authoring.mending import file
 from ironic_inspection_rules.engine import registry
@@ -99,7 +98,7 @@ def _release(text: str) -> str:
     return text
 
 
-def _as_table(findings: typing.Sequence[finding.Finding]) -> str:
+def _as_table(findings: typing.Sequence[lint.Finding]) -> str:
     if not findings:
         return ''
     shown = table.render(
@@ -110,10 +109,10 @@ def _as_table(findings: typing.Sequence[finding.Finding]) -> str:
     return f'{shown}\n{_sum(findings)}'
 
 
-def _sum(findings: typing.Sequence[finding.Finding]) -> str:
+def _sum(findings: typing.Sequence[lint.Finding]) -> str:
     levels = collections.Counter(each.level for each in findings)
     errors, warnings, notes = (levels[level] for level in (
-        finding.ERROR, finding.WARNING, finding.NOTE))
+        lint.ERROR, lint.WARNING, lint.NOTE))
     counted = ', '.join((
         _P('%d error', '%d errors', errors) % errors,
         _P('%d warning', '%d warnings', warnings) % warnings,
@@ -123,7 +122,7 @@ def _sum(findings: typing.Sequence[finding.Finding]) -> str:
 
 
 _PRINTERS: dict[str, typing.Callable[
-    [typing.Sequence[finding.Finding]], str]] = {
+    [typing.Sequence[lint.Finding]], str]] = {
     'json': lambda findings: json.dumps(
         [each.as_dict() for each in findings], indent=2),
     'sarif': lambda findings: json.dumps(sarif.report(findings), indent=2),

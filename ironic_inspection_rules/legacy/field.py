@@ -43,6 +43,17 @@ SOURCES: dict[str, typing.Callable[[view.Roots], typing.Any]] = {
 _ANY_ITEM = re.compile(r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|"""
                        r'\[\s*\*\s*\]')
 
+NOW = {
+    'cpu_arch': 'inventory.cpu.architecture',
+    'cpus': 'inventory.cpu.count',
+    'interfaces': 'plugin_data.valid_interfaces',
+    'ipmi_address': 'inventory.bmc_address',
+    'ipmi_v6address': 'inventory.bmc_v6address',
+    'memory_mb': 'inventory.memory.physical_mb',
+}
+"""Where Ironic has what ironic-inspector made, by the name beside
+``inventory``."""
+
 
 def split(field: str) -> tuple[str, str]:
     """Tell the scheme and the path of a field; ``data`` is the default."""

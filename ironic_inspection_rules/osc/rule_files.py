@@ -6,7 +6,6 @@ from collections.abc import Iterable
 import json
 from typing import Any
 
-from ironic_inspection_rules.authoring import finding
 from ironic_inspection_rules.authoring import lint
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
@@ -49,7 +48,7 @@ def warnings(rule: dict[str, Any]) -> list[str]:
 
 
 def _warnings(documents: Iterable[document.Document]
-              ) -> list[finding.Finding]:
+              ) -> list[lint.Finding]:
     """Return the warnings of lint; what is wrong is Ironic's to say."""
     return [each for each in lint.in_order(lint.of_documents(
-        documents, registry.installed())) if each.level == finding.WARNING]
+        documents, registry.installed())) if each.level == lint.WARNING]

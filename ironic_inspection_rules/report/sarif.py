@@ -7,7 +7,6 @@ import pathlib
 import typing
 from urllib import parse as urlparse
 
-from ironic_inspection_rules.authoring import finding
 from ironic_inspection_rules.authoring import lint
 
 _SCHEMA = ('https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/'
@@ -15,7 +14,7 @@ _SCHEMA = ('https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/'
 _DISTRIBUTION = 'ironic-inspection-rules'
 
 
-def report(findings: typing.Iterable[finding.Finding]
+def report(findings: typing.Iterable[lint.Finding]
            ) -> dict[str, typing.Any]:
     """Return one SARIF log with one run.
 
@@ -40,7 +39,7 @@ def report(findings: typing.Iterable[finding.Finding]
     }
 
 
-def _result(found: finding.Finding,
+def _result(found: lint.Finding,
             checks: list[str]) -> dict[str, typing.Any]:
     message = f'{found.rule}: {found.message}' if found.rule else (
         found.message)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether conditions of two rules cannot both hold for one machine.
+"""Conditions that cannot hold together, of one rule or of two.
 
 Only what is plain to see counts: nobody asks whether two regular expressions
 have a text in common.
@@ -13,12 +13,15 @@ import json
 import re
 import typing
 
+from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import facts
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.rule_file import builtin
 from ironic_inspection_rules.rule_file import file_rule
 
 Operation = file_rule.Operation
@@ -45,6 +48,13 @@ class Claim:
             [self.condition.arguments,
              self.condition.written.get('conditions')],
             sort_keys=True, default=str)
+
+    @property
+    def identity(self) -> tuple[typing.Any, ...]:
+        """All of the condition, the same if it is the same condition."""
+        written = self.condition.written
+        return (*self.says, self.inverted, json.dumps(written.get('loop')),
+                written.get('multiple') or model.MULTIPLE[0])
 
     @functools.cached_property
     def facts(self) -> list[facts.Fact]:
@@ -121,13 +131,22 @@ def _fails_with(condition: Operation, field: str,
     filled, known = _fill(condition.arguments, field, value)
     if not known:
         return False
+    return _is_false(condition, {**condition.written, 'args': filled})
+
+
+def _is_false(condition: Operation,
+              written: typing.Mapping[str, typing.Any]) -> bool:
+    """Return whether a condition is false without any data.
+
+    :param written: the condition, perhaps with other arguments.
+    """
     ops = registry.Registry({condition.op.name: condition.op.plugin}, {})
-    written = {'op': condition.written['op'], 'args': filled}
     try:
         plan = compiler.compile_rule(model.Rule(
             uuid='', actions=(), conditions=(written,)), ops)
         return plan.conditions[0].check({}) is False
     except Exception:
+        # It is refused or fails each inspection; others tell of that.
         return False
 
 
@@ -159,3 +178,18 @@ def _one_filled(written: Iterable[typing.Any],
 
 def _varies(value: typing.Any) -> bool:
     return bool(interpolation.fields(value))
+
+
+def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find conditions that never hold."""
+    for condition in rule.conditions:
+        if condition.is_constant and _is_false(condition, condition.written):
+            yield condition.pointer, _('this condition never holds')
+        elif contradicts_itself(condition):
+            yield condition.pointer, _('this condition never holds')
+    for one, other in itertools.combinations(
+            claims(rule.conditions), 2):
+        if exclude([one], [other]):
+            yield other.condition.pointer, _(
+                'this condition never holds beside %s') % builtin.place_name(
+                    one.condition.pointer)

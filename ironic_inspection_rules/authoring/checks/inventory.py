@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Fields of inspection data that no machine reports."""
+"""Fields of inspection data that are not there, or not yet."""
 
 from collections.abc import Iterable
 from collections.abc import Iterator
-import contextlib
+from collections.abc import Sequence
 import string
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.authoring import former_fields
 from ironic_inspection_rules.authoring.checks import checked_rule
+from ironic_inspection_rules.authoring.checks import facts
 from ironic_inspection_rules.authoring.checks import reach
 from ironic_inspection_rules.authoring.checks import writes
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
@@ -19,6 +21,7 @@ from ironic_inspection_rules.legacy import field as legacy_field
 from ironic_inspection_rules.legacy import text as legacy_text
 from ironic_inspection_rules.machine import inventory_fields
 from ironic_inspection_rules.rule_file import file_rule
+from ironic_inspection_rules.rule_set import repository
 
 INVENTORY, PLUGIN_DATA = 'inventory', 'plugin_data'
 PREVIOUS = 'previous'
@@ -31,20 +34,6 @@ _MOVED = {'lldp_processed': _('Ironic has it by interface in '
 
 _ALIKE = 0.8
 """How much a name that a site may have made must be like a known one."""
-
-
-def written(rules: Iterable[checked_rule.CheckedRule]) -> frozenset[str]:
-    """Return the names in plugin data that rules themselves put there."""
-    names: set[str] = set()
-    for rule in rules:
-        for action in rule.actions:
-            for each in writes.writes(action):
-                if each.kind == PLUGIN_DATA and isinstance(
-                        each.name, str) and (
-                            each.value is not data_path.ABSENT):
-                    with contextlib.suppress(exceptions.OperationError):
-                        names.update(data_path.parse(each.name)[:1])
-    return frozenset(names)
 
 
 def check(rule: checked_rule.CheckedRule, own: frozenset[str],
@@ -74,11 +63,11 @@ def notes(rule: checked_rule.CheckedRule, own: frozenset[str],
     said = set()
     for pointer, text, steps in _foreign_fields(rule, own):
         if steps[:1] == (PLUGIN_DATA,) and steps[1:2] and (
-                steps[1] in former_fields.NOW):
+                steps[1] in legacy_field.NOW):
             yield pointer, _('{%(field)s}: ironic-inspector made it, Ironic '
                              'does not; it has %(now)s') % {
                                  'field': text,
-                                 'now': former_fields.NOW[steps[1]]}
+                                 'now': legacy_field.NOW[steps[1]]}
         needs = ', '.join(inventory_fields.needs(steps))
         if needs and needs not in said and not _problem(text, steps) and (
                 not _elsewhere(text, steps, target)):
@@ -102,9 +91,9 @@ def _problem(text: str, steps: Steps) -> str | None:
     near = suggestion.nearest(found.name, names)
     if found.steps == (PLUGIN_DATA,):
         # The document of ironic-inspector has all beside the inventory.
-        names = [*names, *former_fields.NOW, INVENTORY]
+        names = [*names, *legacy_field.NOW, INVENTORY]
         near = suggestion.nearest(found.name, names, cutoff=_ALIKE)
-        if found.name in (*former_fields.NOW, INVENTORY) or not near:
+        if found.name in (*legacy_field.NOW, INVENTORY) or not near:
             # Hooks of a site put there what they like.
             return None
     hint = _MOVED.get(found.name) or suggestion.hint(found.name, names)
@@ -191,3 +180,56 @@ def _formatted(text: str) -> list[str]:
         # Another check names it.
         return []
     return names
+
+
+def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find actions that use what a condition says is missing or null."""
+    absent = {fact.field for condition in rule.conditions
+              for fact in facts.of(condition)
+              if fact.relation == 'one-of' and fact.value == [None]}
+    for action in rule.actions:
+        if action.op.plugin.FAILS:
+            continue
+        for name, value in action.templates.items():
+            for field in interpolation.fields(value):
+                if name != 'msg' and field.root and not field.filters and (
+                        data_path.pointer([field.root, *field.steps])
+                        in absent):
+                    yield action.pointer_to(name), _(
+                        '{%s} is missing or null wherever the conditions '
+                        'hold') % field.text
+
+
+def check_order(rules: Sequence[checked_rule.CheckedRule]
+                ) -> Iterator[tuple[checked_rule.CheckedRule, str, str]]:
+    """Find plugin data that are read before the rule that writes them.
+
+    :returns: the rule that reads, a pointer and one sentence.
+    """
+    by_uuid = {each.rule.uuid: each for each in rules
+               if each.rule.mode == model.ENFORCE}
+    ordered = [by_uuid[each.uuid]
+               for phase in model.PHASES
+               for each in repository.order(
+                   rule.rule for rule in by_uuid.values()
+                   if rule.rule.phase == phase)]
+    first: dict[str, int] = {}
+    for place, rule in enumerate(ordered):
+        for name in writes.made([rule]):
+            first.setdefault(name, place)
+    known = inventory_fields.known().below['plugin_data'].below
+    for place, rule in enumerate(ordered):
+        for use in reach.uses(rule):
+            steps = use.from_roots or ()
+            if steps[:1] != ('plugin_data',) or len(steps) < 2 or (
+                    steps[1] in known):
+                continue
+            written = first.get(steps[1])
+            if written is not None and (written > place or (
+                    written == place
+                    and use.pointer.startswith('/conditions'))):
+                yield rule, use.pointer, _(
+                    '{%(field)s} is not there yet: rule %(label)s, which '
+                    'writes it, runs later') % {
+                        'field': use.text,
+                        'label': ordered[written].written.label}

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Replacement fields over names that nothing has."""
+"""Names in fields and paths that nothing has."""
 
 import re
 
 from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import reach
+from ironic_inspection_rules.authoring.checks import writes
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.legacy import text
+from ironic_inspection_rules.machine import node_fields
 from ironic_inspection_rules.rule_file import file_rule
 
 # Fields of Ironic's node that rules see; a test compares the two.
@@ -152,3 +154,39 @@ def _check_formats(operation: file_rule.Operation) -> checked_rule.Found:
     for name in getattr(operation.op.plugin, 'FORMATTED', ()):
         for problem in text.problems(operation.arguments.get(name)):
             yield operation.pointer_to(name), problem
+
+
+_SHORTEST = 5
+"""Shorter names are near to too many others."""
+
+
+def check_node(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find names that differ by one letter from one that Ironic knows.
+
+    These are in a node's ``driver_info`` and ``properties``; others are a
+    site's own, and may be anything.
+    """
+    for use in reach.uses(rule):
+        if use.steps[0] == 'node':
+            yield from _slip(use.pointer, f'{{{use.text}}}', use.steps[1:])
+    for action in rule.actions:
+        for each, steps in writes.placed(action):
+            if each.kind == 'node':
+                yield from _slip(action.pointer_to(each.argument),
+                                 f'"{each.name}"', steps)
+
+
+def _slip(pointer: str, shown: str,
+          steps: tuple[str, ...]) -> checked_rule.Found:
+    if len(steps) < 2:
+        return
+    field, name = steps[:2]
+    known = node_fields.known().get(field)
+    if not known or name in known or len(name) < _SHORTEST:
+        return
+    near = suggestion.slip(name, known)
+    if near is not None:
+        yield pointer, _(
+            '%(shown)s: Ironic has no "%(name)s" in %(field)s; did you mean '
+            '"%(near)s"?') % {'shown': shown, 'name': name, 'field': field,
+                              'near': near}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Conditions, loops and fields that are written so that they do nothing."""
+"""What is written so that it does nothing, or is read as something else."""
 
 import re
 import typing
@@ -8,7 +8,7 @@ import typing
 from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import exclusion
 from ironic_inspection_rules.authoring.checks import facts
-from ironic_inspection_rules.authoring.checks import values as values_check
+from ironic_inspection_rules.authoring.checks import values
 from ironic_inspection_rules.authoring.mending import change
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import path as data_path
@@ -36,21 +36,18 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
             yield f'{operation.pointer}/loop', _(
                 'nothing uses {item}: it is the same for each item of the '
                 'loop')
-        values = operation.arguments.get('values')
+        given = operation.arguments.get('values')
         first = operation.op.signature.arguments[:1]
         if first and first[0].variadic and first[0].name == 'values' and (
-                isinstance(values, list) and len(values) == 1
+                isinstance(given, list) and len(given) == 1
                 and not operation.loops
-                and not (facts.is_field(values[0]) and values_check.type_of(
-                    facts.field_name(values[0])) in ('list', None))):
+                and not (facts.is_field(given[0]) and values.type_of(
+                    facts.field_name(given[0])) in ('list', None))):
             yield operation.pointer, _(
                 'one value alone is compared with nothing')
     seen: dict[typing.Any, str] = {}
     for claim in exclusion.claims(rule.conditions):
-        key = (*claim.says, claim.inverted, str(
-            claim.condition.written.get('loop')),
-            claim.condition.written.get('multiple'))
-        first_at = seen.setdefault(key, claim.condition.pointer)
+        first_at = seen.setdefault(claim.identity, claim.condition.pointer)
         if first_at != claim.condition.pointer:
             yield claim.condition.pointer, _(
                 '%s says the same') % builtin.place_name(first_at)
@@ -91,7 +88,9 @@ def check_fields(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 
 def mendings(rule: checked_rule.CheckedRule
              ) -> typing.Iterator[change.Change]:
-    """Yield what makes fields of text that was to be one."""
+    """Yield what puts text into quotes, or makes a field of it."""
+    for pointer, raw, value in _surprises(rule):
+        yield change.Replace(pointer, value, raw)
     for pointer, text, meant in _meant(rule):
         yield change.Replace(pointer, text, meant)
 
@@ -131,3 +130,103 @@ def _as_field(text: str) -> str | None:
         return _SHELL.sub(r'\1', text)
     opened = _OPENED.fullmatch(text)
     return f'{text}}}' if opened else None
+
+
+def check_arguments(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find arguments without names."""
+    if rule.written.is_old:
+        return
+    for operation in rule.operations:
+        args = operation.written.get('args')
+        if not isinstance(args, list):
+            continue
+        names = ', '.join(
+            f'{name}: …' for name in operation.arguments_given)
+        yield f'{operation.pointer}/args', _(
+            'a list of arguments is deprecated since Ironic 39, a later '
+            'release refuses it; name them: {%s}') % names
+
+
+_SWITCH = re.compile('yes|no|on|off|y|n', re.IGNORECASE)
+_TYPED = (bool, int, float)
+
+
+def check_scalars(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find values that YAML 1.1 reads as something else than is written."""
+    for pointer, raw, value in _surprises(rule):
+        yield pointer, _('YAML reads %(raw)s as %(value)s; put text in '
+                         'quotes: "%(raw)s"') % {
+                             'raw': raw, 'value': str(value).lower() if (
+                                 isinstance(value, bool)) else value}
+
+
+def _surprises(rule: checked_rule.CheckedRule
+               ) -> typing.Iterator[tuple[str, str, typing.Any]]:
+    written = rule.written
+    if written.is_old:
+        return
+    for (index, pointer), raw in written.source.plain.items():
+        if index != written.index:
+            continue
+        value = data_path.get(written.entry, data_path.parse(pointer))
+        if pointer in ('/description', '/scope', '/uuid'):
+            yield pointer, raw, value
+            continue
+        for operation in rule.operations:
+            if pointer.startswith((f'{operation.pointer}/args/',
+                                   f'{operation.pointer}/loop/')) and not (
+                                       _is_meant(operation, pointer, raw)):
+                yield pointer, raw, value
+
+
+def _is_meant(operation: file_rule.Operation, pointer: str,
+              raw: str) -> bool:
+    """Tell whether a number, or true and false, is what is wanted there."""
+    declared = operation.op.signature.by_name
+    if any(declared[name].type in _TYPED
+           for name in operation.arguments_given
+           if pointer.startswith(operation.pointer_to(name))):
+        return True
+    return _SWITCH.fullmatch(raw) is not None and (
+        pointer.startswith('/actions/') or any(
+            values.type_of(fact.field) == 'boolean'
+            for fact in facts.of(operation)))
+
+
+_QUANTITY = re.compile(r'\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-zµ]+|%)\s*')
+
+_BYTES = {'b': 1, 'k': 2 ** 10, 'kb': 1000, 'kib': 2 ** 10, 'm': 2 ** 20,
+          'mb': 1000 ** 2, 'mib': 2 ** 20, 'g': 2 ** 30, 'gb': 1000 ** 3,
+          'gib': 2 ** 30, 't': 2 ** 40, 'tb': 1000 ** 4, 'tib': 2 ** 40}
+
+_KEPT_IN = {'physical_mb': ('MiB', 2 ** 20), 'memory_mb': ('MiB', 2 ** 20),
+            'local_gb': ('GiB', 2 ** 30), 'size': ('bytes', 1),
+            'total': ('bytes', 1)}
+"""The unit of what an inventory or a node has under these names."""
+
+
+def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find quantities that compare as text with a field."""
+    for condition in rule.all_conditions:
+        for each in facts.of(condition):
+            match = isinstance(each.value, str) and (
+                not facts.is_version(each)) and _QUANTITY.fullmatch(
+                    each.value)
+            if match:
+                yield condition.pointer, _(
+                    '"%(value)s" compares as text, not as a number; write '
+                    'a number in the unit of the field%(example)s') % {
+                        'value': each.value,
+                        'example': _example(match, each.field)}
+
+
+def _example(match: re.Match[str], field: str) -> str:
+    """Say which number, where the units are known."""
+    unit: typing.Any = _KEPT_IN.get(field.rpartition('/')[2])
+    given = _BYTES.get(match[2].lower())
+    if unit is None or given is None:
+        return ''
+    return _(', %(number)d: {%(field)s} is in %(unit)s') % {
+        'number': float(match[1]) * given / unit[1],
+        'field': '.'.join(data_path.parse(field)),
+        'unit': unit[0]}

@@ -1,14 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What an action writes, for each item of its loop that the rule has."""
+"""What actions write, and where nothing can be written."""
 
+from collections.abc import Iterable
 from collections.abc import Iterator
+import contextlib
+import itertools
+import re
 import typing
 
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.authoring.checks import checked_rule
+from ironic_inspection_rules.authoring.checks import values
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import file_rule
+from ironic_inspection_rules.traits import names as trait_names
 
 
 def arguments(operation: file_rule.Operation
@@ -39,6 +48,25 @@ def writes(operation: file_rule.Operation) -> Iterator[plugin.Write]:
             continue
 
 
+def placed(operation: file_rule.Operation
+           ) -> Iterator[tuple[plugin.Write, data_path.Path]]:
+    """Yield what an action writes at paths, each with the steps of it."""
+    for each in writes(operation):
+        if each.kind in ('node', 'port', 'plugin_data') and isinstance(
+                each.name, str):
+            with contextlib.suppress(exceptions.OperationError):
+                yield each, data_path.parse(each.name)
+
+
+def made(rules: Iterable[checked_rule.CheckedRule]) -> Iterator[str]:
+    """Yield the names in plugin data that rules put there."""
+    for action in itertools.chain(*(rule.actions for rule in rules)):
+        for each, steps in placed(action):
+            if each.kind == 'plugin_data' and (
+                    each.value is not data_path.ABSENT):
+                yield from steps[:1]
+
+
 def _fill(value: typing.Any, item: typing.Any) -> typing.Any:
     if isinstance(value, dict):
         return {key: _fill(inner, item) for key, inner in value.items()}
@@ -52,3 +80,140 @@ def _fill(value: typing.Any, item: typing.Any) -> typing.Any:
         found = data_path.get(item, pieces[0].steps)
         return value if found is data_path.ABSENT else found
     return interpolation.fill_item(value, item)
+
+
+_CAPABILITIES = ('properties', 'capabilities')
+
+
+def check_capabilities(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find paths into the text that holds all capabilities of a node."""
+    for action in rule.actions:
+        for each, steps in placed(action):
+            if each.kind == 'node' and len(steps) > 2 and (
+                    steps[:2] == _CAPABILITIES):
+                yield action.pointer_to(each.argument), _(
+                    '"%(path)s" leads into the capabilities, which are one '
+                    'text; use %(op)s with the name "%(name)s"') % {
+                        'path': each.name, 'name': steps[2],
+                        'op': 'unset-capability' if (
+                            each.value is data_path.ABSENT)
+                        else 'set-capability'}
+
+
+_CUSTOM = 'CUSTOM_'
+_PART = re.compile(r'[A-Z0-9_]*')
+_OF_NODE = ('node', 'traits')
+
+
+def check_traits(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find names of traits that are invalid whatever a machine is like."""
+    for action in rule.actions:
+        found: dict[tuple[str, str], None] = {}
+        for write in writes(action):
+            for argument, problem in _problems(write):
+                found[action.pointer_to(argument), problem] = None
+        yield from found
+    for condition in rule.all_conditions:
+        value = condition.arguments.get('value')
+        if condition.op.name == 'one-of' and isinstance(value, str) and (
+                _is_of_node(condition.arguments['values'])):
+            said = impossible(value)
+            if said:
+                yield condition.pointer_to('value'), said
+
+
+def _is_of_node(values: typing.Any) -> bool:
+    """Tell whether values are the traits of the node."""
+    pieces = interpolation.parse(values) if isinstance(values, str) else []
+    return len(pieces) == 1 and isinstance(
+        pieces[0], interpolation.Field) and (
+            (pieces[0].root, *pieces[0].steps) == _OF_NODE)
+
+
+def _problems(write: plugin.Write) -> Iterator[tuple[str, str]]:
+    names: list[tuple[str, typing.Any]] = []
+    if write.kind == 'trait':
+        names = [(write.argument, write.name)]
+    elif write.kind == 'traits':
+        names = [(write.argument, name) for name in write.value] if (
+            isinstance(write.value, list)) else []
+        if isinstance(write.name, str) and not _may_begin_filled(write.name):
+            yield 'prefix', _('no trait begins with "%s"') % write.name
+    for argument, name in names:
+        problem = impossible(name) if isinstance(name, str) else (
+            trait_names.problem(name))
+        if problem:
+            yield argument, problem
+
+
+def impossible(text: str) -> str | None:
+    """Say why text, whatever its fields are, is the name of no trait."""
+    pieces = interpolation.parse(text)
+    if not interpolation.fields(text):
+        return trait_names.problem(''.join(map(str, pieces)))
+    if _may_begin_filled(text):
+        return None
+    mended = ''.join(_as_part(piece) if isinstance(piece, str)
+                     else f'{{{piece.text}}}' for piece in pieces)
+    if not mended.startswith((_CUSTOM, '{')) and not _may_begin(
+            mended.partition('{')[0]):
+        mended = _CUSTOM + mended
+    return _('"%(name)s" is the name of no trait, whatever its fields are: '
+             'it must be a standard trait of os-traits, or CUSTOM_ followed '
+             'by upper-case letters, digits and underscores; did you mean '
+             '"%(mended)s"?') % {'name': text, 'mended': mended}
+
+
+def _may_begin_filled(text: str) -> bool:
+    """Tell whether names of traits begin with text with its fields filled."""
+    pieces = interpolation.parse(text)
+    literal = [piece for piece in pieces if isinstance(piece, str)]
+    return all(map(_PART.fullmatch, literal)) and (
+        not literal or pieces[0] is not literal[0]
+        or _may_begin(literal[0]))
+
+
+def _may_begin(text: str) -> bool:
+    """Tell whether names of traits begin with a text."""
+    if text.startswith(_CUSTOM):
+        return _PART.fullmatch(text) is not None
+    return _CUSTOM.startswith(text) or any(
+        name.startswith(text) for name in trait_names.STANDARD)
+
+
+def _as_part(text: str) -> str:
+    return re.sub('[^A-Z0-9_]+', '_', text.upper())
+
+
+_FIT = frozenset(('architecture', 'current_boot_mode'))
+"""Text that is fit for names of traits but for its case."""
+
+
+def check_texts(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find names of traits made of text as machines have it."""
+    for action in rule.actions:
+        for each in writes(action):
+            names = each.value if each.kind == 'traits' else [each.name] if (
+                each.kind == 'trait') else []
+            for field in interpolation.fields(names):
+                if field.root and field.is_plain and values.type_of(
+                        data_path.pointer([field.root, *field.steps])
+                        ) == 'text' and field.steps[-1] not in _FIT:
+                    yield action.pointer_to(each.argument), _(
+                        '{%(field)s} may hold blanks and lower case, which '
+                        'no trait has; write {%(field)s | trait}') % {
+                            'field': field.text}
+
+
+def check_ports(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find ports that one machine has, in a rule for all of them."""
+    if any('{' in str(condition.arguments) or condition.inner
+           for condition in rule.conditions):
+        return
+    for action in rule.actions:
+        for each in writes(action):
+            if isinstance(each.owner, str) and '{' not in each.owner:
+                yield action.pointer, _(
+                    'only one machine has the port %s, the inspection of all '
+                    'others fails: add a condition') % each.owner
+                break

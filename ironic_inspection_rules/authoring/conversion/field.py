@@ -6,7 +6,6 @@ import re
 import string
 import typing
 
-from ironic_inspection_rules.authoring import former_fields
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import schema
 from ironic_inspection_rules.i18n import _
@@ -70,8 +69,8 @@ def _of_data(steps: Steps) -> Steps:
     match steps:
         case ('all_interfaces', name, 'lldp_processed', *rest):
             return ('plugin_data', 'parsed_lldp', name, *rest)
-        case (str(name), *rest) if name in former_fields.NOW:
-            return (*former_fields.NOW[name].split('.'), *rest)
+        case (str(name), *rest) if name in old_field.NOW:
+            return (*old_field.NOW[name].split('.'), *rest)
         case ('inventory', *_rest):
             return steps
     return ('plugin_data', *steps)

@@ -5,7 +5,6 @@
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.authoring import finding
 from ironic_inspection_rules.authoring import lint
 from ironic_inspection_rules.authoring.conversion import rule as conversion
 from ironic_inspection_rules.authoring.conversion import stock_rule
@@ -44,7 +43,7 @@ class ConvertedFile(typing.NamedTuple):
     """The text of a YAML file, and what it does not carry over."""
 
     text: str
-    lost: list[finding.Finding]
+    lost: list[lint.Finding]
 
 
 def convert(path: str, ops: registry.Registry,
@@ -55,7 +54,7 @@ def convert(path: str, ops: registry.Registry,
         stock Ironic.
     :raises: :class:`.exceptions.InvalidDocument` where it cannot be read.
     """
-    lost: list[finding.Finding] = []
+    lost: list[lint.Finding] = []
     kept: list[file_rule.WrittenRule] = []
     pieces = [''.join(map(_comment, [
         _('Converted from %s.') % path,
@@ -85,14 +84,14 @@ def convert(path: str, ops: registry.Registry,
 
 
 def _linted(path: str, text: str, kept: list[file_rule.WrittenRule],
-            ops: registry.Registry) -> typing.Iterator[finding.Finding]:
+            ops: registry.Registry) -> typing.Iterator[lint.Finding]:
     """Find converted rules that are none, or never do what they did.
 
     :param kept: the rules that the text was made of, in its order.
     """
     read = document.parse(path, text)
     for found in lint.of_documents([read], ops):
-        if found.level != finding.ERROR and found.check not in _NEVER:
+        if found.level != lint.ERROR and found.check not in _NEVER:
             continue
         later = [index for index in range(len(kept))
                  if read.place(index) <= (found.line, found.column)]
@@ -102,7 +101,7 @@ def _linted(path: str, text: str, kept: list[file_rule.WrittenRule],
 
 
 def _convert_valid(written: typing.Iterable[file_rule.WrittenRule],
-                   ops: registry.Registry, lost: list[finding.Finding]
+                   ops: registry.Registry, lost: list[lint.Finding]
                    ) -> list[conversion.Conversion]:
     """Convert old rules; of one that is not valid nothing is left."""
     valid, refused = [], {}
@@ -140,7 +139,7 @@ def _as_yaml(rule: typing.Any) -> str:
 
 
 def _lost(rule: file_rule.WrittenRule,
-          problem: exceptions.Problem) -> finding.Finding:
+          problem: exceptions.Problem) -> lint.Finding:
     line, column = rule.place(problem.pointer)
-    return finding.Finding(rule.source.path, line, column, finding.WARNING,
+    return lint.Finding(rule.source.path, line, column, lint.WARNING,
                            LOST, rule.label, problem.message)

@@ -6,7 +6,6 @@ import dataclasses
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.authoring import former_fields
 from ironic_inspection_rules.authoring.checks import secrets
 from ironic_inspection_rules.authoring.conversion import field as new_field
 from ironic_inspection_rules.authoring.conversion import operator
@@ -90,11 +89,11 @@ class _Converter(Notes):
     def _check_made(self, field: str) -> None:
         scheme, _path = old_field.split(field)
         name = old_field.steps(field)[0]
-        if scheme == 'data' and name in former_fields.NOW:
+        if scheme == 'data' and name in old_field.NOW:
             self.hint(
                 _('Ironic has the "%(name)s" of ironic-inspector in '
                   '{%(now)s}') % {'name': name,
-                                  'now': former_fields.NOW[name]})
+                                  'now': old_field.NOW[name]})
 
     def _check_loops(self, op: str, multiple: str,
                      path: new_field.Path) -> None:

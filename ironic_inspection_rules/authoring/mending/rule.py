@@ -14,7 +14,6 @@ import typing
 from ironic_inspection_rules.actions import schema
 from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import names
-from ironic_inspection_rules.authoring.checks import plain_scalars
 from ironic_inspection_rules.authoring.checks import reach
 from ironic_inspection_rules.authoring.checks import shape
 from ironic_inspection_rules.authoring.checks import values
@@ -50,8 +49,7 @@ def changes(rule: file_rule.WrittenRule,
                         ('actions', ops.actions)):
         yield from _operations(f'/{name}', entry.get(name), known)
     checked = checked_rule.of(rule, ops)
-    for mendings in (plain_scalars.mendings, shape.mendings,
-                     values.mendings, _fields, _paths):
+    for mendings in (shape.mendings, values.mendings, _fields, _paths):
         yield from mendings(checked)
 
 

@@ -4,6 +4,7 @@
 
 from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import inventory
+from ironic_inspection_rules.authoring.checks import writes
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.machine import inventory_fields
 from ironic_inspection_rules.rule_file import file_rule
@@ -32,7 +33,7 @@ class CheckTestCase(files.FilesTestCase):
     def check_file(self, path):
         rules = [checked_rule.of(rule, self.ops)
                  for rule in file_rule.load(path)]
-        own = inventory.written(rules)
+        own = frozenset(writes.made(rules))
         return [message for rule in rules
                 for _pointer, message in inventory.check(rule, own)]
 

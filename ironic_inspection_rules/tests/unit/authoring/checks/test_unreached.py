@@ -2,7 +2,7 @@
 
 """A rule that no machine meets is found, one that may run never."""
 
-from ironic_inspection_rules.authoring.checks import unmatched
+from ironic_inspection_rules.authoring.checks import unreached
 from ironic_inspection_rules.tests.unit.authoring.checks import base
 from ironic_inspection_rules.tests.unit.rule_file import files
 
@@ -50,7 +50,7 @@ class CheckTestCase(base.CheckTestCase):
         paths = [self.write(f'machine-{number}.json', machine)
                  for number, machine in enumerate((large, files.INVENTORY))]
         tried = []
-        found, _broken = unmatched.check(self.rules(RULES), paths,
+        found, _broken = unreached.check_machines(self.rules(RULES), paths,
                                          tried.append)
         self.assertEqual(['other maker'],
                          [rule.rule.description for rule, _text in found])
@@ -59,7 +59,7 @@ class CheckTestCase(base.CheckTestCase):
 
     def test_a_rule_behind_one_that_always_fails_is_tried_alone(self):
         path = self.write('machine.json', files.INVENTORY)
-        found, _broken = unmatched.check(self.rules(RULES), [path],
+        found, _broken = unreached.check_machines(self.rules(RULES), [path],
                                          lambda count: None)
         self.assertNotIn('behind it',
                          [rule.rule.description for rule, _text in found])
@@ -67,7 +67,7 @@ class CheckTestCase(base.CheckTestCase):
     def test_a_broken_file_is_told_and_the_others_are_tried(self):
         paths = [self.write('a.json', '{'),
                  self.write('b.json', files.INVENTORY)]
-        found, broken = unmatched.check(self.rules(RULES), paths,
+        found, broken = unreached.check_machines(self.rules(RULES), paths,
                                         lambda count: None)
         self.assertIn('does not match the inventory', found[0][1])
         self.assertEqual([(paths[0], (2, 1))],

@@ -2,7 +2,7 @@
 
 """Names that are no trait, whatever a machine is like, are found."""
 
-from ironic_inspection_rules.authoring.checks import traits
+from ironic_inspection_rules.authoring.checks import writes
 from ironic_inspection_rules.tests.unit import base as unit_base
 from ironic_inspection_rules.tests.unit.authoring.checks import base
 
@@ -14,7 +14,7 @@ class ImpossibleTestCase(unit_base.TestCase):
                      '{inventory.cpu.model_name | trait}', 'CUSTOM_A',
                      '{item}', '{item}_{item}', 'HW_CPU_X86_{item}',
                      'CUSTOM_{item}_GPU', 'CUS{item}', 'HW_CPU_X86_VMX'):
-            self.assertIsNone(traits.impossible(name), name)
+            self.assertIsNone(writes.impossible(name), name)
 
     def test_what_cannot_is_told_with_what_was_meant(self):
         for name, meant in (
@@ -25,14 +25,14 @@ class ImpossibleTestCase(unit_base.TestCase):
                 ('HW_CPU_X86_VMC', 'HW_CPU_X86_VMX'),
                 ('custom_gpu', 'CUSTOM_GPU')):
             self.assertIn(f'did you mean "{meant}"?',
-                          traits.impossible(name), name)
+                          writes.impossible(name), name)
 
 
 class CheckTestCase(base.CheckTestCase):
 
     def pointers(self, conditions='[]', actions='[{op: log, args: {msg: x}}]'):
         return [pointer for pointer, _message in self.messages(
-            traits.check, f'- {{conditions: {conditions}, '
+            writes.check_traits, f'- {{conditions: {conditions}, '
                           f'actions: {actions}}}')]
 
     def test_actions_on_traits_are_looked_at(self):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules that none of some machines meets."""
+"""Rules and actions that inspection does not get to, or no machine meets."""
 
 from collections.abc import Callable
 from collections.abc import Sequence
@@ -10,13 +10,67 @@ import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.authoring.checks import checked_rule
+from ironic_inspection_rules.authoring.checks import exclusion
 from ironic_inspection_rules.engine import evaluation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
+from ironic_inspection_rules.rule_file import builtin
+from ironic_inspection_rules.rule_file import file_rule
+from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.trial import machine_test
 from ironic_inspection_rules.trial import walk
+
+
+def check_actions(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find actions behind one that fails the inspection."""
+    failing = next(filter(_fails, rule.actions), None)
+    if failing is None:
+        return
+    for action in rule.actions[rule.actions.index(failing) + 1:]:
+        yield action.pointer, _('this action is never reached: %s fails the '
+                                'inspection') % builtin.place_name(
+                                    failing.pointer)
+
+
+def check_rules(rules: typing.Sequence[checked_rule.CheckedRule]
+                ) -> typing.Iterator[tuple[checked_rule.CheckedRule, str]]:
+    """Find rules whose conditions an earlier failing rule has too.
+
+    :param rules: all rules, in the order of their files.
+    :returns: pairs of a rule and one sentence.
+    """
+    by_uuid = {each.rule.uuid: each for each in rules}
+    failing: list[checked_rule.CheckedRule] = []
+    for rule in repository.order(each.rule for each in rules):
+        current = by_uuid[rule.uuid]
+        earlier = next((each for each in failing
+                        if _covers(each, current)), None)
+        if earlier:
+            yield current, _(
+                'this rule is never reached: on each machine that meets its '
+                'conditions, rule %s fails the inspection before') % (
+                    earlier.written.label)
+        elif any(map(_fails, current.actions)):
+            failing.append(current)
+
+
+def _fails(action: file_rule.Operation) -> bool:
+    return not action.loops and not action.inner and action.op.plugin.FAILS
+
+
+def _covers(earlier: checked_rule.CheckedRule,
+            later: checked_rule.CheckedRule) -> bool:
+    return (earlier.rule.phase == later.rule.phase
+            and earlier.rule.scope in (None, later.rule.scope)
+            and _conditions(earlier) <= _conditions(later))
+
+
+def _conditions(rule: checked_rule.CheckedRule) -> set[typing.Any]:
+    return {each.identity for each in exclusion.claims(rule.conditions)}
+
 
 _NODES = (False, True)
 """Whether a machine was just discovered: the node may be either."""
@@ -35,8 +89,9 @@ class Tried(typing.NamedTuple):
     broken: list[Broken]
 
 
-def check(rules: Sequence[checked_rule.CheckedRule], paths: Sequence[str],
-          advance: Callable[[int], typing.Any]) -> Tried:
+def check_machines(rules: Sequence[checked_rule.CheckedRule],
+                   paths: Sequence[str],
+                   advance: Callable[[int], typing.Any]) -> Tried:
     """Find rules that match none of the machines, on all processors.
 
     Each machine is taken for a new node, and for one just discovered; scopes

@@ -2,7 +2,7 @@
 
 """One wrong letter in a name that Ironic knows is found."""
 
-from ironic_inspection_rules.authoring.checks import node_names
+from ironic_inspection_rules.authoring.checks import names
 from ironic_inspection_rules.tests.unit.authoring.checks import base
 
 RULE = """
@@ -17,7 +17,7 @@ class CheckTestCase(base.CheckTestCase):
 
     def check(self, name, path):
         return [found for _pointer, found in self.messages(
-            node_names.check, RULE.format(name, path))]
+            names.check_node, RULE.format(name, path))]
 
     def test_known_names_and_those_of_a_site_are_good(self):
         self.assertEqual([], self.check('ipmi_username',
@@ -35,7 +35,7 @@ class CheckTestCase(base.CheckTestCase):
             self.assertIn(f'"driver_info.{name}"', other)
 
     def test_items_of_a_loop_are_looked_at(self):
-        found = self.messages(node_names.check, """
+        found = self.messages(names.check_node, """
             - actions:
               - op: set-attribute
                 args: {path: "{item[path]}", value: 1}

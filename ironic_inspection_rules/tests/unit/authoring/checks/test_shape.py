@@ -2,14 +2,14 @@
 
 """Arguments without names are found, also in groups."""
 
-from ironic_inspection_rules.authoring.checks import list_arguments
+from ironic_inspection_rules.authoring.checks import shape
 from ironic_inspection_rules.tests.unit.authoring.checks import base
 
 
 class CheckTestCase(base.CheckTestCase):
 
     def test_the_names_are_told(self):
-        found = dict(self.messages(list_arguments.check, """
+        found = dict(self.messages(shape.check_arguments, """
             - conditions:
               - op: any-of
                 conditions: [{op: eq, args: [1, 2]}]
@@ -25,6 +25,6 @@ class CheckTestCase(base.CheckTestCase):
                       found['/conditions/0/conditions/0/args'])
 
     def test_the_old_language_has_no_such_form(self):
-        self.assertEqual([], self.messages(list_arguments.check, """
+        self.assertEqual([], self.messages(shape.check_arguments, """
             - actions: [{action: fail, message: x}]
             """))
