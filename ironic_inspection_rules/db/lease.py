@@ -11,6 +11,7 @@ stalls in the middle of a transaction holds up its own request only. A row is
 locked by its primary key, else MySQL locks the gaps beside it as well.
 """
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 import typing
@@ -42,30 +43,42 @@ class _Candidate(typing.NamedTuple):
     due_at: float
 
 
+@transaction.retried
+def read_clock() -> float:
+    """Read the clock by which requests are due."""
+    with transaction.reader() as session:
+        return float(session.execute(sa.select(clock.now())).scalar_one())
+
+
 def claim_request(worker: str, lease: float,
-                  *conditions: sa.ColumnElement[bool]) -> Claimed | None:
+                  *conditions: sa.ColumnElement[bool], since: float = 0.0,
+                  found_none: Callable[[], None] = lambda: None
+                  ) -> Claimed | None:
     """Give the request that is due longest to a worker.
 
     :param lease: seconds that it is given for.
     :param conditions: what has to be true of it.
+    :param since: by the clock of the database; what was due then is left out.
+    :param found_none: called if none is due; one may be that is locked.
     :returns: the request as this delivery has it, and its data; None if none
         is due.
     """
     condition = sa.and_(db_request.OPEN, *conditions)
     after: _Candidate | None = None
-    while candidates := _due_requests(lease, condition, after):
+    while candidates := _due_requests(lease, condition, after, since):
         for candidate in candidates:
             if claimed := _claim(candidate, worker, lease):
                 return claimed
         # Claimed by others, or locked: whoever did that may have stalled.
         after = candidates[-1]
+    if after is None:
+        found_none()
     return None
 
 
 def is_any_due(lease: float, *conditions: sa.ColumnElement[bool]) -> bool:
     """Whether a claim would find anything."""
-    return bool(_due_requests(lease, sa.and_(db_request.OPEN, *conditions),
-                              None))
+    return bool(_due_requests(lease, sa.and_(db_request.OPEN, *conditions)))
 
 
 def due(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
@@ -81,11 +94,14 @@ def due(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
 
 @transaction.retried
 def _due_requests(lease: float, condition: sa.ColumnElement[bool],
-                  after: _Candidate | None) -> list[_Candidate]:
+                  after: _Candidate | None = None, since: float = 0.0
+                  ) -> list[_Candidate]:
     row: typing.Any = models.Request
     beyond = [] if after is None else [sa.or_(
         row.due_at > after.due_at,
         sa.and_(row.due_at == after.due_at, row.id > after.id))]
+    if since:
+        beyond.append(row.due_at > since)
     with transaction.reader() as session:
         return [_Candidate(*found) for found in session.execute(_limited(
             [row.id, row.token, row.due_at],

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the inspection hook knows of the request that it works for.
+"""An attempt at an inspection, as the hook works on it.
 
 A worker delivers a request at least once, and what the rules of a phase do
-is to happen once. So their outcome is saved with the request as a checkpoint,
-in the same transaction as their changes, and further attempts repeat the
-outcome instead of running the rules again.
+is to happen once. So further attempts repeat the outcome of a phase instead
+of running its rules again.
 """
 
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.inspection import saving
-from ironic_inspection_rules.queue import checkpoints
+from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import surroundings
 from ironic_inspection_rules.runs import recorder
 
@@ -66,17 +65,25 @@ class NullAttempt:
 class Attempt(NullAttempt):
     """One attempt at a request.
 
-    :param saved: the checkpoints of the request.
+    A checkpoint is the outcome of a phase. It is kept with the request, so it
+    outlives the worker, and it is saved in the transaction of the changes
+    that the phase made: either both are there or none, and the next attempt
+    does not apply the phase twice. Saving proves the token of the delivery,
+    so a worker that was given up saves neither.
+
+    :param requests: the queue that the request came from.
+    :param request: the request, its processing begun.
     """
 
-    def __init__(self, run: recorder.Run,
-                 saved: checkpoints.Checkpoints) -> None:
+    def __init__(self, run: recorder.Run, requests: queue_request.Queue,
+                 request: queue_request.Request) -> None:
         super().__init__(run)
-        self._saved = saved
+        self._queue = requests
+        self.request = request
 
     def has_checkpoint(self, phase: str) -> bool:
-        """Whether an earlier attempt saved the outcome of a phase."""
-        return self._saved.read(phase) is not None
+        """Return whether an earlier attempt saved the outcome of a phase."""
+        return self.request.checkpoints.get(phase) is not None
 
     def replay(self, phase: str, task, target: working_copy.WorkingCopy,
                plugin_data: dict) -> None:
@@ -89,7 +96,7 @@ class Attempt(NullAttempt):
         :param plugin_data: is changed in place.
         :raises: HardwareInspectionFailure where a rule had inspection fail.
         """
-        outcome = self._saved.read(phase)
+        outcome = self.request.checkpoints[phase]
         self.run.take_up(phase, outcome.get('run'))
         for root, path, *value in outcome['changes']:
             _repeat(target, root, tuple(path), value)
@@ -123,7 +130,9 @@ class Attempt(NullAttempt):
                     ) -> saving.Checkpoint:
         def save(transaction: Any) -> None:
             try:
-                self._saved.save(phase, outcome, transaction)
+                self.request = self._queue.save_checkpoints(
+                    self.request,
+                    {**self.request.checkpoints, phase: outcome}, transaction)
             except exceptions.LeaseLost as exc:
                 raise Abandoned() from exc
         return save

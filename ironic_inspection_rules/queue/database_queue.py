@@ -14,6 +14,8 @@ import dataclasses
 import datetime
 import functools
 import json
+import math
+import time
 import typing
 
 from oslo_utils import timeutils
@@ -50,6 +52,8 @@ class DatabaseQueue:
         self._lease = lease
         self._accept = accept
         self._served = () if served is None else (served,)
+        self._looked_until = 0.0
+        self._look_again_at = -math.inf
 
     def put(self, node_uuid: str, event: str, inventory: dict | None = None,
             plugin_data: dict | None = None,
@@ -102,8 +106,25 @@ class DatabaseQueue:
         return _request(renewed) if renewed else None
 
     def get(self, worker: str) -> queue_request.Request | None:
-        """See :meth:`queue_request.Queue.get`."""
-        return self._claim(worker, models.Request.state != state.STARTING)
+        """See :meth:`queue_request.Queue.get`.
+
+        What others have to serve is passed over row by row, which takes
+        seconds where a hundred thousand of them wait. So nobody looks at
+        them twice in a lease: what was due when nothing was found is left
+        out, but for what may have been on its way then.
+        """
+        condition = models.Request.state != state.STARTING
+        if not self._served:
+            return self._claim(worker, condition)
+        if time.monotonic() >= self._look_again_at:
+            self._looked_until = 0.0
+            self._look_again_at = time.monotonic() + self._lease
+        until = leases.read_clock() - self._lease
+
+        def look_no_further_back() -> None:
+            self._looked_until = until
+        return self._claim(worker, condition, since=self._looked_until,
+                           found_none=look_no_further_back)
 
     def get_starting(self, worker: str) -> queue_request.Request | None:
         """Lease a request for a machine to be powered on, if there is any."""
@@ -115,10 +136,10 @@ class DatabaseQueue:
             self._lease, models.Request.state == state.STARTING,
             *self._served)
 
-    def _claim(self, worker: str, condition: typing.Any
-               ) -> queue_request.Request | None:
+    def _claim(self, worker: str, condition: typing.Any,
+               **bounds: typing.Any) -> queue_request.Request | None:
         claimed: typing.Any = leases.claim_request(
-            worker, self._lease, condition, *self._served)
+            worker, self._lease, condition, *self._served, **bounds)
         if claimed is None:
             return None
         row, data = claimed

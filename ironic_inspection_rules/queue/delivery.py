@@ -16,7 +16,6 @@ import typing
 from oslo_log import log
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.queue import checkpoints
 from ironic_inspection_rules.queue import decision
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import surroundings
@@ -51,8 +50,8 @@ class Processor(typing.Protocol):
               request: queue_request.Request) -> NodeCheck:
         """Tell whether the node is in a state to go on from."""
 
-    def run(self, node: typing.Any, request: queue_request.Request,
-            saved: checkpoints.Checkpoints) -> str | None:
+    def run(self, node: typing.Any,
+            request: queue_request.Request) -> str | None:
         """Do what is requested.
 
         :returns: why the request has failed for good, which the node tells
@@ -148,8 +147,7 @@ class Deliverer:
         begun = self._queue.begin(request, decided.state)
         log_request(LOG.info, begun, 'processing begins')
         try:
-            error = self._processor.run(
-                node, begun, checkpoints.Checkpoints(self._queue, begun))
+            error = self._processor.run(node, begun)
             return self._end(begun, error, node)
         except exceptions.LeaseLost:
             raise

@@ -25,7 +25,6 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import attempt
 from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.patches import power
-from ironic_inspection_rules.queue import checkpoints
 from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import node_lock
 from ironic_inspection_rules.queue import request as queue_request
@@ -93,8 +92,7 @@ class RequestProcessor:
                 task.run = keeping.prepare(run, task, None)
         return finding
 
-    def run(self, task, request: queue_request.Request,
-            saved: checkpoints.Checkpoints) -> str | None:
+    def run(self, task, request: queue_request.Request) -> str | None:
         """See :meth:`delivery.Processor.run`."""
         carry_out: Callable[[Any, queue_request.Request], str | None] = {
             queue_request.CONTINUE: self._inspect,
@@ -104,9 +102,12 @@ class RequestProcessor:
         }[request.event]
         run = _run_of(request)
         try:
-            with attempt.request_scope(attempt.Attempt(run, saved), task):
+            with attempt.request_scope(
+                    attempt.Attempt(run, self._queue, request), task):
                 task.load_driver()
-                _apply_early(request, saved)
+                if early := request.checkpoints.get(model.EARLY):
+                    # As they were when the request was put.
+                    attempt.apply(early, request.plugin_data)
                 if request.event in _EVENTS_OF_RUNS:
                     run.begin(request.inventory, request.plugin_data)
                 error = carry_out(task, request)
@@ -327,14 +328,6 @@ def _keep_error(node, message: str) -> None:
     if node.last_error is None:
         node.last_error = message
         node.save()
-
-
-def _apply_early(request: queue_request.Request,
-                 saved: checkpoints.Checkpoints) -> None:
-    """Bring plugin data to where they were when the request was put."""
-    early = saved.read(model.EARLY)
-    if early:
-        attempt.apply(early, request.plugin_data)
 
 
 def _is_overdue(node, timeout: float) -> bool:

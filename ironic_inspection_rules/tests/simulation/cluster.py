@@ -171,6 +171,8 @@ class Cluster:
         self.database = database
         self.never = never
         self.watch = invariants.Invariants(database)
+        self.watch.lease, self.watch.time_limit = 2 * LEASE, TIME_LIMIT
+        self.watch.disturbed_until = self._disturbed_until
         self.coordinator = coordinator.Coordinator(turns)
         self.last_leader_round = 0.0
         self.workers: list[WorkerProcess] = []
@@ -193,6 +195,16 @@ class Cluster:
         """Have all hosts' clocks show the time of the scheduler."""
         timeutils.set_time_override(
             _EPOCH + datetime.timedelta(seconds=self.turns.now))
+
+    def _disturbed_until(self) -> float:
+        """Return when anything ended last that keeps a heartbeat from coming.
+
+        One who stalls may lock the whole of SQLite meanwhile.
+        """
+        return max([self.turns.disturbed_at, self.database.away_until or -1e9,
+                    *(max(actor.process.stalled_until,
+                          actor.process.hangs_until) or -1e9
+                      for actor in self.turns.actors)])
 
     def note_leader_round(self) -> None:
         """Note that a leader has done all its tasks."""

@@ -160,6 +160,14 @@ def claim_at_any_time() -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def no_heartbeat() -> Iterator[None]:
+    """A worker that is alive does not keep its leases."""
+    with mock.patch.object(leases, 'prolong_requests',
+                           lambda held, lease: set(held)):
+        yield
+
+
+@contextlib.contextmanager
 def no_fence() -> Iterator[None]:
     """A worker that was stalled for too long goes on to write."""
     with mock.patch.object(fence, 'while_locked',

@@ -3,7 +3,9 @@
 """What must hold after every step, and what in the end."""
 
 import collections
+from collections.abc import Callable
 import json
+import math
 from typing import Any
 
 from ironic.common import states
@@ -28,6 +30,9 @@ class Invariants:
     def __init__(self, database: sim_database.Database) -> None:
         self._database = database
         self._delivered: set[tuple[str, int]] = set()
+        self._delivered_at: dict[str, float] = {}
+        self.time_limit = self.lease = 0.0
+        self.disturbed_until: Callable[[], float] = lambda: math.inf
         self.inside: list[queue_request.Request] = []
         self.process_of: dict[str, Any] = {}
         self.marks: dict[str, str] = {}
@@ -48,12 +53,29 @@ class Invariants:
     def delivered(self, request: queue_request.Request) -> None:
         """Note that a worker was given a request."""
         key = request.uuid, request.token
+        self._check_lease(request)
         if key in self._delivered:
             self._violate(f'{key} was delivered twice')
         self._delivered.add(key)
         if request.token == max(token for uuid, token in self._delivered
                                 if uuid == request.uuid):
             self.marks[request.uuid] = request.inventory.get('mark')
+
+    def _check_lease(self, request: queue_request.Request) -> None:
+        """Check that nobody loses a request who is alive and vouches for it.
+
+        Where anything disturbed the cluster not long ago, its heartbeats may
+        have come too late.
+        """
+        now = self._database.turns.now
+        self._delivered_at[request.delivery] = now
+        for other in self.inside:
+            if (other.uuid == request.uuid
+                    and now - self._delivered_at[other.delivery]
+                    <= self.time_limit
+                    and now - self.disturbed_until() > self.lease):
+                self._violate(f'{other.delivery} is at work, and '
+                              f'{request.delivery} takes over')
 
     def begin_inspection(self, node_uuid: str) -> None:
         """Note that what comes from now on is of another inspection."""

@@ -143,6 +143,7 @@ class Schedule:
         return lambda: fault(self._random.choice(self._nodes))
 
     def _kill(self) -> None:
+        self.turns.disturbed_at = self.turns.now
         self._cluster.kill(self._random.choice(self._cluster.workers))
         self._cluster.start_worker()
 
@@ -189,11 +190,13 @@ class Schedule:
     def _jump(self) -> None:
         self._database.clock_offset += self._random.uniform(-1, 1.5) * (
             sim_cluster.LEASE)
+        self.turns.disturbed_at = self.turns.now
         self.turns.note('the clock of the database jumps to '
                         f'{self._database.now():.1f}')
 
     def _set_back(self) -> None:
         self._database.clock_offset -= self._random.choice((60.0, 86400.0))
+        self.turns.disturbed_at = self.turns.now
         self.turns.note('the clock of the database is set back to '
                         f'{self._database.now():.1f}')
 
@@ -211,6 +214,7 @@ class Schedule:
 
     def _pass_time(self) -> None:
         self.turns.now += self._random.uniform(0, 2) * sim_cluster.LEASE
+        self.turns.disturbed_at = self.turns.now
         self._cluster.tell_time()
 
     def _calm_down(self) -> None:

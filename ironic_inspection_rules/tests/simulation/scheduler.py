@@ -80,6 +80,7 @@ class Scheduler:
         self.last: Process | None = None
         self.trace: list[str] = []
         self.refused_threads = 0
+        self.disturbed_at = -1e9
         self.before_time_passes: Callable[[], None] = lambda: None
         self._returned = Baton()
 

@@ -150,3 +150,6 @@ class DefectTestCase(SimulationTestCase):
 
     def test_a_request_that_is_claimed_before_it_is_due(self):
         self.assert_found(defects.claim_at_any_time, 4)
+
+    def test_a_worker_whose_heartbeats_keep_no_lease(self):
+        self.assert_found(defects.no_heartbeat, 13)

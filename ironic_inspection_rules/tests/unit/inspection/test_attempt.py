@@ -9,7 +9,6 @@ from oslo_db import exception as db_exc
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.inspection import attempt
 from ironic_inspection_rules.inspection import phase
-from ironic_inspection_rules.queue import checkpoints
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
@@ -37,14 +36,14 @@ class DeliveryTestCase(base.GlueTestCase):
         """Run phases as one more delivery, with fresh data."""
         self.plugin_data = {'fresh': True}
         self.task.node.refresh()
-        saved = checkpoints.Checkpoints(self.queue, self.request)
-        with attempt.request_scope(attempt.Attempt(
-                recorder.Run(recorder.INSPECTION), saved), self.task):
+        current = attempt.Attempt(recorder.Run(recorder.INSPECTION),
+                                  self.queue, self.request)
+        with attempt.request_scope(current, self.task):
             try:
                 for phase in phases:
                     phase(self.task, {}, self.plugin_data)
             finally:
-                self.request = saved._request
+                self.request = current.request
 
     def main(self, task, inventory, plugin_data):
         self.runner.apply(task, inventory, plugin_data, 'main')

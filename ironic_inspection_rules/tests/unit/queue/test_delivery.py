@@ -49,7 +49,7 @@ class FakeProcessor:
         self._reach('check')
         return self.finding
 
-    def run(self, node, request, saved):
+    def run(self, node, request):
         self._reach('run')
         return self.failed.get(node)
 

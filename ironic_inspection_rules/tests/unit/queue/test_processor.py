@@ -4,6 +4,7 @@
 
 from concurrent import futures
 import datetime
+import time
 import types
 from unittest import mock
 
@@ -20,7 +21,6 @@ from oslo_utils import timeutils
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.db import transaction
-from ironic_inspection_rules.queue import checkpoints
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import processor
@@ -70,9 +70,7 @@ class InspectorTestCase(base.GlueTestCase):
     def run_request(self):
         with self.lock() as task:
             self.request = self.queue.begin(self.request, state.PROCESSING)
-            error = self.inspector.run(
-                task, self.request,
-                checkpoints.Checkpoints(self.queue, self.request))
+            error = self.inspector.run(task, self.request)
             self.unlock(task)
             return error
 
@@ -434,6 +432,34 @@ class BindingTestCase(BindingMixin, BoundTestCase):
             served = node_reservation.served_by(drivers, groups)
             got = database_queue.DatabaseQueue(60, served=served).get(NAME)
             self.assertEqual(takes, got is not None)
+
+    def test_what_others_serve_is_passed_over_once_in_a_lease(self):
+        self.inspect(LONG_AGO)
+        self.post(cpu=1)
+        self.set_node(conductor_group='rack1')
+        queue_base.pass_time(100)
+        driver = self.stored_node().driver
+        mine = database_queue.DatabaseQueue(
+            60, served=node_reservation.served_by([driver], ['rack2']))
+        self.assertIsNone(mine.get(NAME))
+        # What is old is not looked at again, even if it is ours by now.
+        self.set_node(conductor_group='rack2')
+        self.assertIsNone(mine.get(NAME))
+        queue_base.pass_time(-90)
+        self.assertIsNotNone(mine.get(NAME))
+
+    def test_what_has_become_ours_is_taken_within_a_lease(self):
+        self.inspect(LONG_AGO)
+        self.post(cpu=1)
+        self.set_node(conductor_group='rack1')
+        queue_base.pass_time(100)
+        mine = database_queue.DatabaseQueue(
+            0.01, served=node_reservation.served_by(
+                [self.stored_node().driver], ['rack2']))
+        self.assertIsNone(mine.get(NAME))
+        self.set_node(conductor_group='rack2')
+        time.sleep(0.02)
+        self.assertIsNotNone(mine.get(NAME))
 
     def test_what_nobody_serves_is_told_once(self):
         self.inspect(LONG_AGO)

@@ -12,7 +12,6 @@ from ironic_inspection_rules.db import content
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.inspection import phase
-from ironic_inspection_rules.queue import checkpoints
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.runs import history
@@ -121,9 +120,7 @@ class InspectionTestCase(RunOfRequestTestCase):
         def end():
             with self.lock() as task:
                 self.begin()
-                self.inspector.run(task, self.request,
-                                   checkpoints.Checkpoints(self.queue,
-                                                           self.request))
+                self.inspector.run(task, self.request)
                 self.unlock(task, lose)
         self.assertRaises(exceptions.LeaseLost, end)
         self.assertEqual([], self.runs())

@@ -62,7 +62,7 @@ class WorkerTestCase(base.QueueTestCase):
     def test_it_finishes_what_it_has_and_takes_no_more(self):
         started, go_on = threading.Event(), threading.Event()
 
-        def run(node, request, saved):
+        def run(node, request):
             started.set()
             go_on.wait(10)
         self.processor.run = run
@@ -125,7 +125,7 @@ class WorkerTestCase(base.QueueTestCase):
         runs = iter((first, second))
         ends = threading.Semaphore(0)
 
-        def run(node, request, saved):
+        def run(node, request):
             next(runs).set()
             ends.acquire(timeout=10)
         self.processor.run = run
@@ -163,7 +163,7 @@ class WorkerTestCase(base.QueueTestCase):
         go_on = threading.Event()
         self.addCleanup(go_on.set)
 
-        def hang_in_a_hook(node, request, saved):
+        def hang_in_a_hook(node, request):
             if node == 'hangs':
                 go_on.wait(60)
         self.processor.run = hang_in_a_hook
@@ -239,7 +239,7 @@ class WorkerTestCase(base.QueueTestCase):
             beaten.set()
             return heartbeat()
 
-        def run(node, request, saved):
+        def run(node, request):
             self.assertTrue(beaten.wait(20))
             base.pass_time(base.LEASE)
             self.assertEqual(request.uuid, get('w2').uuid)
