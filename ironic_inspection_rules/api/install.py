@@ -35,7 +35,7 @@ from ironic_inspection_rules.patches import name
 from ironic_inspection_rules.patches import names
 from ironic_inspection_rules.patches import node_query
 
-_EVALUATE = 'inspection_rules/evaluate'
+_STREAMED = ('inspection_rules/evaluate', 'inspection_rules/replay')
 
 
 def install(app: Callable) -> Callable:
@@ -60,7 +60,8 @@ def install(app: Callable) -> Callable:
     policies.register(policy.get_enforcer())
     controllers.serve('inspection_rules',
                       inspection_rule.InspectionRuleController(rules))
-    body_limit.as_inspection_data(_EVALUATE)
+    for path in _STREAMED:
+        body_limit.as_inspection_data(path)
     body_limit.as_inspection_data('inspection_rules')
     controllers.serve('rules', inspector_rule.InspectorRuleController(rules))
     controllers.serve(
@@ -79,7 +80,7 @@ def install(app: Callable) -> Callable:
     else:
         _install_switched_off()
     return stream.Streams(
-        inspector_forms.InspectorForms(body_guard.BodyGuard(app)), _EVALUATE)
+        inspector_forms.InspectorForms(body_guard.BodyGuard(app)), _STREAMED)
 
 
 def _install_switched_off() -> None:

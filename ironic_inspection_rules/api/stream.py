@@ -32,17 +32,17 @@ class Streams:
     """A layer that sends the bodies which controllers hand over.
 
     :param app: the WSGI application below.
-    :param ending: how the paths end that have such answers.
+    :param endings: how the paths end that have such answers.
     """
 
-    def __init__(self, app: Callable, ending: str) -> None:
+    def __init__(self, app: Callable, endings: tuple[str, ...]) -> None:
         self._app = app
-        self._ending = ending
+        self._endings = endings
 
     def __call__(self, environ: dict[str, Any],
                  start_response: Callable) -> Any:
         path = environ.get('PATH_INFO', '').rstrip('/')
-        if not path.endswith(self._ending):
+        if not path.endswith(self._endings):
             return self._app(environ, start_response)
         # A list, as a layer below may copy the environment.
         given: list[Parts] = []

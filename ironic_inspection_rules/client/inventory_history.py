@@ -7,6 +7,8 @@ connection, of which several threads may ask.
 """
 
 from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from ironic_inspection_rules.client import http
@@ -46,6 +48,24 @@ def parts(baremetal, identity: str) -> list[dict[str, Any]]:
     """
     return http.call(baremetal, 'GET', '/inspection_parts',
                      params={'id': identity})['parts']
+
+
+def replay_page(baremetal, nodes: Mapping[str, Any] | Sequence[str],
+                rules: Sequence[Mapping[str, Any]] | None = None,
+                since: str | None = None, limit: int | None = None,
+                marker: str | None = None) -> dict[str, Any]:
+    """Decide the kept inspections of a page of nodes again.
+
+    :param nodes: filters, or a list of names and UUIDs.
+    :param rules: the rules to decide by, None for those of their time.
+    :param since: only inspections since this time.
+    :returns: ``runs``, and ``next``, the marker of the next page, None after
+        the last one.
+    """
+    asked = {'nodes': nodes, 'rules': rules, 'since': since, 'limit': limit,
+             'marker': marker}
+    return http.call(baremetal, 'POST', '/inspection_rules/replay', json={
+        name: value for name, value in asked.items() if value is not None})
 
 
 def _history(node: str) -> str:

@@ -82,14 +82,14 @@ def evaluate(
         target = working_copy.WorkingCopy(
             dataclasses.replace(facts, node=None) if phase == model.EARLY
             else facts, hidden=hidden)
-        outcome = runner.run(plans[phase], target, _scope(facts),
+        outcome = runner.run(plans[phase], target, facts.scope,
                              explain, limits=limits[phase])
         traces += outcome.traces
         audited += outcome.audited
         if outcome.keeps_changes:
             changes += target.journal.changes
             hidden = target.journal.hidden
-            facts = _after(facts, target, outcome, phase)
+            facts = after(facts, target, outcome, phase)
         error = outcome.error
         if error:
             break
@@ -97,14 +97,9 @@ def evaluate(
                       tuple(audited), hidden)
 
 
-def _scope(facts: working_copy.Facts) -> str | None:
-    properties = (facts.node or {}).get('properties')
-    return properties.get(model.SCOPE_PROPERTY) if isinstance(
-        properties, dict) else None
-
-
-def _after(facts: working_copy.Facts, target: working_copy.WorkingCopy,
-           outcome: runner.Outcome, phase: str) -> working_copy.Facts:
+def after(facts: working_copy.Facts, target: working_copy.WorkingCopy,
+          outcome: runner.Outcome, phase: str) -> working_copy.Facts:
+    """Return a machine as a phase leaves it whose changes are kept."""
     roots = target.roots
     plugin_data = dict(roots[working_copy.PLUGIN_DATA])
     outcome.record(plugin_data, phase)

@@ -17,6 +17,7 @@ from ironic_inspection_rules.engine import field_template
 from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import views
 from ironic_inspection_rules.i18n import _
@@ -44,6 +45,13 @@ class Facts:
     previous: dict[str, typing.Any] | None = None
     _masked: dict[str, tuple[typing.Any, typing.Any]] = dataclasses.field(
         default_factory=dict, compare=False, repr=False)
+
+    @property
+    def scope(self) -> str | None:
+        """The inspection scope of the node."""
+        properties = (self.node or {}).get('properties')
+        return properties.get(model.SCOPE_PROPERTY) if isinstance(
+            properties, dict) else None
 
     def masked(self, root: str, data: typing.Any) -> typing.Any:
         """Mask the data of a root, once for all phases that have the same.

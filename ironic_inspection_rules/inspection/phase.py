@@ -25,6 +25,7 @@ from ironic_inspection_rules.inspection import limits
 from ironic_inspection_rules.inspection import saving
 from ironic_inspection_rules.patches import redfish
 from ironic_inspection_rules.rule_set import repository
+from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.runs import record
 from ironic_inspection_rules.runs import recorder
 
@@ -96,7 +97,7 @@ class PhaseRunner:
         _read_previous(run, rules, phase, task)
         supported = applicability.is_supported(task.node)
         if supported:
-            run.run_rules(rules.revision)
+            run.run_rules(rules.revision, self._rules.options)
         if not saved and not (supported and (
                 plans or CONF.inspection_rules.keep_history)):
             return
@@ -126,12 +127,16 @@ def _read_previous(run: recorder.Run, rules: repository.Snapshot, phase: str,
 
     In its first phase: Redfish stores its data before the main one.
     """
-    if run.previous_read or phase == model.MAIN and redfish.goes_on(task):
+    if run.reads_previous is not None or (
+            phase == model.MAIN and redfish.goes_on(task)):
         return
-    run.previous_read = True
-    if any(plan.reads_previous for each in (model.PREPROCESS, model.MAIN)
-           for plan in rules.plans(each)):
-        run.previous = facts.stored_before(task.node, task.context)
+    run.reads_previous = any(
+        plan.reads_previous for each in (model.PREPROCESS, model.MAIN)
+        for plan in rules.plans(each))
+    if run.reads_previous:
+        run.previous = (CONF.inspection_rules.keep_history
+                        and history.last_stored(task.node.uuid)
+                        or facts.stored_before(task.node, task.context))
 
 
 def _apply(current: attempt.NullAttempt, plans, phase: str, task,
@@ -149,12 +154,15 @@ def _apply(current: attempt.NullAttempt, plans, phase: str, task,
     hidden = target.journal.hidden.lasting(target.roots[working_copy.PORTS])
     run.hide(hidden)
     error = outcome.error
+    if error:
+        run.note_error(phase, error, saving=False)
     try:
         if outcome.keeps_changes:
             _save(current, outcome, phase, task, target, plugin_data)
             run.hide(hidden, all_of_them=True)
     except exceptions.RuleError as exc:
         error = exc
+        run.note_error(phase, error, saving=True)
         run.add(phase, record.of_phase(outcome, seconds, saved=False))
     keeping.phase_ended(phase, outcome, seconds, task.node.uuid, error)
     if error:

@@ -36,7 +36,7 @@ class ListInventories(command.Lister):
         parser.add_argument('--limit', metavar='<limit>',
                             type=parallel.positive,
                             help=_('List so many, not all'))
-        _add_since(parser)
+        add_since(parser)
         return parser
 
     def take_action(self, parsed_args):
@@ -93,7 +93,7 @@ class DiffInventories(command.Lister):
                             help=_('UUID of the earlier inventory'))
         parser.add_argument('--to', metavar='<inventory>',
                             help=_('UUID of the later inventory'))
-        _add_since(parser)
+        add_since(parser)
         parallel.add_jobs(parser)
         return word_order.any_order(parser)
 
@@ -193,7 +193,8 @@ def _add_node(parser: Any) -> None:
                         help=_('Name or UUID of the node'))
 
 
-def _add_since(parser: Any) -> None:
+def add_since(parser: Any) -> None:
+    """Give a command the option that says how far to look back."""
     parser.add_argument(
         '--since', metavar='<time>',
         help=_('Only what was found since then: a time, or 12h, 30d, 2w'))

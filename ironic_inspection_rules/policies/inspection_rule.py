@@ -13,6 +13,8 @@ _RULES = (
         scope_types=['system', 'project'],
         description='Try inspection rules without changing anything',
         operations=[{'path': '/inspection_rules/evaluate',
+                     'method': 'POST'},
+                    {'path': '/inspection_rules/replay',
                      'method': 'POST'}]),
 )
 

@@ -8,6 +8,7 @@ to know that takes one small query.
 """
 
 import dataclasses
+import json
 import threading
 import typing
 
@@ -62,6 +63,7 @@ class Repository:
     :param store: gives the stored rules.
     :param default_scope: scope of stored rules that set none.
     :param mask_secrets: ``always``, ``never`` or ``sensitive``.
+    :ivar options: the last three and the built-in rules, as JSON text.
     """
 
     def __init__(self, ops: registry.Registry,
@@ -75,6 +77,21 @@ class Repository:
         self._mask_secrets = mask_secrets
         self._lock = threading.Lock()
         self.snapshot = Snapshot()
+        self.options = json.dumps({
+            'built_in': [{**rule.to_mapping(), 'built_in': True}
+                         for rule in self.built_in],
+            'default_scope': self._default_scope,
+            'mask_secrets': mask_secrets}, sort_keys=True)
+
+    def with_options(self, options: str) -> 'Repository':
+        """Return the stored rules among other options.
+
+        :param options: the :attr:`options` of a repository.
+        """
+        read = json.loads(options)
+        return Repository(
+            self.ops, tuple(map(model.Rule.from_mapping, read['built_in'])),
+            self._store, read['default_scope'], read['mask_secrets'])
 
     def refresh(self, context: typing.Any) -> None:
         """Take up changes of stored rules since the last time.

@@ -11,12 +11,22 @@ the data they ran on. A document has
     As the run has them.
 ``phases``
     What the rules of each phase did, as the run has it.
+``options``
+    What the rules had beside the stored ones, as JSON text.
 ``facts``
     What each phase found: ``node``, ``ports``, ``port_groups``, ``hidden``,
-    and how inventory and plugin data differ from the above.
+    and how inventory and plugin data differ from the above; ``revision`` of
+    the rules where it may be another one, ``error`` that its rules ended with.
+``previous``
+    What the inspection before had stored, where a rule asked for it.
+``stored``
+    How the plugin data that were stored in the end differ from the above;
+    None where the inspection failed.
 """
 
+from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 import datetime
 import json
 import time
@@ -25,9 +35,12 @@ import zlib
 
 from oslo_utils import timeutils
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import content
 from ironic_inspection_rules.db import history as db_history
+from ironic_inspection_rules.db import run as db_run
 from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.machine import part
 from ironic_inspection_rules.machine import part_difference
 from ironic_inspection_rules.runs import document_patch
@@ -37,7 +50,16 @@ Document = dict[str, typing.Any]
 MOST_OF_A_PATCH = 600
 """Bytes of what an inspection has otherwise; more of it is stored anew."""
 
+LOGS = 'logs'
+"""Plugin data that are large, and nothing that rules go by."""
+
+OK, FAILED = 'ok', 'failed'
+"""Results of a run."""
+
 _OTHERS = 'others'
+
+_ROWS = 5
+"""Inspections that are read together."""
 
 _CLEANING_PERIOD = 600.0
 """Seconds between two times that a process removes what is old."""
@@ -102,11 +124,62 @@ def read(row: typing.Any) -> Document:
     :param row: with its patch.
     :returns: empty if it is just being removed.
     """
-    loaded: Document = content.load([row.content]).get(row.content, {})
-    if row.patch and loaded:
-        patch = json.loads(zlib.decompress(row.patch))
-        return typing.cast(Document, document_patch.apply(loaded, patch))
-    return loaded
+    return next(read_all([row]))[1]
+
+
+def read_all(rows: Sequence[typing.Any]
+             ) -> Iterator[tuple[typing.Any, Document]]:
+    """Return inspections with their documents, as :func:`read`."""
+    loaded = content.load({row.content for row in rows})
+    for row in rows:
+        found: Document = loaded.get(row.content, {})
+        if row.patch and found:
+            found = document_patch.apply(
+                found, json.loads(zlib.decompress(row.patch)))
+        yield row, found
+
+
+def stored(document: Document) -> Document | None:
+    """Return what an inspection stored in the end, None if it failed.
+
+    :returns: ``inventory`` and ``plugin_data``.
+    """
+    if document.get('stored') is None:
+        return None
+    return {'inventory': document['inventory'],
+            'plugin_data': document_patch.apply(document['plugin_data'],
+                                                document['stored'])}
+
+
+def stored_before(node_uuid: str, before: int) -> Document | None:
+    """Return what the last one stored that is kept before an inspection.
+
+    :param before: ``id`` of the inspection.
+    :returns: as :func:`stored`; None if nothing is kept.
+    """
+    while rows := db_history.list_inventories(node_uuid, _ROWS, before,
+                                              patches=True):
+        for row, document in read_all(rows):
+            found = stored(document)
+            if found is not None:
+                return found
+            before = row.id
+    return None
+
+
+def last_stored(node_uuid: str) -> Document | None:
+    """Return what the last successful inspection of a node stored.
+
+    :returns: as :func:`stored`; None where that run has no history.
+    """
+    for run in db_run.list_runs(node_uuid):
+        if run.result == OK:
+            try:
+                return stored(read(db_history.get_inventory(
+                    node_uuid, str(run.uuid))))
+            except exceptions.KeptInventoryNotFound:
+                return None
+    return None
 
 
 def read_parts(row: typing.Any) -> part.Parts:
@@ -122,55 +195,61 @@ def reported_parts(row: typing.Any) -> part.Parts:
                      document.get('plugin_data') or {}, row.interface or '')
 
 
-def facts_of(machine: typing.Any, hidden: typing.Any,
-             left_out: tuple[str, ...]) -> dict[str, str]:
+def facts_of(machine: working_copy.Facts, hidden: typing.Any,
+             **more: typing.Any) -> dict[str, str]:
     """Note what a phase finds; its parts may go on changing.
 
-    :param machine: a :class:`.working_copy.Facts`.
     :param hidden: what sensitive rules of earlier phases have written to.
-    :param left_out: names of plugin data that are not kept.
+    :param more: what else to keep of the phase.
     :returns: JSON texts: of inventory, plugin data, and all else.
     """
     return {
         'inventory': _encode(machine.inventory),
-        'plugin_data': _encode({
-            name: value for name, value in machine.plugin_data.items()
-            if name not in left_out}),
+        'plugin_data': _without_logs(machine.plugin_data),
         _OTHERS: _encode({
             'node': machine.node, 'ports': machine.ports,
-            'port_groups': machine.port_groups, 'hidden': hidden})}
+            'port_groups': machine.port_groups, 'hidden': hidden, **more})}
 
 
-def document(run: typing.Any, values: Mapping[str, typing.Any],
-             data: Mapping[str, typing.Any],
-             noted: Mapping[str, Mapping[str, str]], mask: bool
+def _without_logs(plugin_data: Mapping[str, typing.Any]) -> str:
+    return _encode({name: value for name, value in plugin_data.items()
+                    if name != LOGS})
+
+
+def document(run: typing.Any, values: Mapping[str, typing.Any], mask: bool
              ) -> Document:
     """Make the document of an inspection.
 
     :param run: the :class:`.recorder.Run` that has ended.
     :param values: of the run's row.
-    :param data: ``inventory`` and ``plugin_data`` as they are.
-    :param noted: what :func:`facts_of` noted, by phase.
     :param mask: whether to hide secrets of the machine's data.
     """
-    texts = {name: _encode(value) for name, value in data.items()}
+    texts = {name: _encode(value)
+             for name, value in run.data(mask=False).items()}
     base = {name: _masked(text, mask) for name, text in texts.items()}
+
+    def patch(name: str, text: str) -> document_patch.Patch:
+        return [] if text == texts[name] else document_patch.between(
+            base[name], _masked(text, mask))
     facts = {}
-    for phase, found in noted.items():
+    for phase, found in run.facts.items():
         others = json.loads(found[_OTHERS])
         facts[phase] = {
             # Whatever the rules were shown, credentials are not kept.
             **{name: masking.mask(value) if name != 'hidden' else value
                for name, value in others.items()},
-            **{name: [] if found[name] == text else document_patch.between(
-                base[name], _masked(found[name], mask))
-               for name, text in texts.items()}}
+            **{name: patch(name, found[name]) for name in texts},
+            'error': run.errors.get(phase)}
+    if run.reads_previous:
+        base['previous'] = _masked(_encode(run.previous), mask)
     phases = {phase: {name: value for name, value in record.items()
                       if name != 'seconds'}
               for phase, record in run.phases.items()}
     return {**base, **{name: values[name] for name in (
         'event', 'revision', 'result', 'error')},
-        'phases': _plain(phases), 'facts': facts}
+        'options': run.options, 'phases': _plain(phases), 'facts': facts,
+        'stored': None if values['error'] is not None else patch(
+            'plugin_data', _without_logs(run.plugin_data))}
 
 
 def _masked(text: str, mask: bool) -> typing.Any:

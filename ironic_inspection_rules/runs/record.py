@@ -44,6 +44,10 @@ EARLY_KEY = 'inspection_run'
 EARLY_HIDDEN = 'hidden'
 """Where, beside that, they carry what sensitive rules have written to."""
 
+EARLY_FOUND = 'found'
+"""Where, in it, they carry what makes them what the early phase found:
+names to ``set`` and to ``unset``, and the ``revision`` of its rules."""
+
 PLACES = 'places'
 
 

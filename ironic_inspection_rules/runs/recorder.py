@@ -34,8 +34,7 @@ LOG = log.getLogger(__name__)
 INSPECTION = 'inspection'
 REAPPLY = 'reapply'
 
-OK = 'ok'
-FAILED = 'failed'
+OK, FAILED = history.OK, history.FAILED
 
 Data = dict[str, typing.Any]
 
@@ -57,13 +56,15 @@ class Run:
         self.uuid = uuid or uuidutils.generate_uuid()
         self.started_at: datetime.datetime = timeutils.utcnow()
         self.revision: int | None = None
+        self.options: str | None = None
         self.phases: dict[str, record.Record] = {}
         self.has_run = False
         self._hidden: dict[tuple[str, ...], hiding.Lasting] = {}
         self.facts: dict[str, dict[str, str]] = {}
-        # What the inspection before has stored, once it was asked for.
+        self.errors: dict[str, Data] = {}
+        # What the inspection before has stored, once a rule asks for it.
         self.previous: Data | None = None
-        self.previous_read = False
+        self.reads_previous: bool | None = None
         self._inventory: Data | None = None
         self._plugin_data: Data | None = None
         self._before_rules: Data = {}
@@ -81,6 +82,10 @@ class Run:
         early = plugin_data.pop(record.EARLY_KEY, None)
         if isinstance(early, dict):
             self.hide(early.pop(record.EARLY_HIDDEN, ()))
+            for phase, kept in early.items():
+                found = kept.pop(record.EARLY_FOUND, None)
+                if found is not None:
+                    self._note_early(phase, found)
             self.phases.update(early)
 
     @property
@@ -88,12 +93,23 @@ class Run:
         """Whether the machine has sent data."""
         return self._inventory is not None
 
-    def run_rules(self, revision: int | None) -> None:
+    def _note_early(self, phase: str, found: Data) -> None:
+        assert self._inventory is not None and self._plugin_data is not None
+        self.facts[phase] = history.facts_of(working_copy.Facts(
+            self._inventory, {
+                **{name: value for name, value in self._plugin_data.items()
+                   if name not in found['unset']}, **found['set']}), (),
+            revision=found['revision'])
+
+    def run_rules(self, revision: int | None,
+                  options: str | None = None) -> None:
         """Take note that rules are run now.
 
         :param revision: that of the rules in force.
+        :param options: what they have beside the stored ones, see
+            :attr:`.repository.Repository.options`.
         """
-        self.has_run, self.revision = True, revision
+        self.has_run, self.revision, self.options = True, revision, options
 
     def add(self, phase: str, phase_record: record.Record) -> None:
         """Take note of what the rules of a phase did."""
@@ -102,8 +118,17 @@ class Run:
     def note_facts(self, phase: str,
                    machine: working_copy.Facts) -> None:
         """Take note of what the rules of a phase find."""
-        self.facts[phase] = history.facts_of(machine, self.hidden,
-                                              _NOT_KEPT)
+        self.facts[phase] = history.facts_of(machine, self.hidden)
+
+    def note_error(self, phase: str, error: exceptions.RuleError,
+                   saving: bool) -> None:
+        """Take note of what the rules of a phase ended with.
+
+        :param saving: whether that was when their changes were saved.
+        """
+        self.errors[phase] = {
+            'text': str(error), 'op': error.op, 'saving': saving,
+            'limit': isinstance(error.__cause__, exceptions.BudgetExceeded)}
 
     @property
     def hidden(self) -> list[hiding.Lasting]:
@@ -152,6 +177,11 @@ class Run:
             if after.get(name, _ABSENT) is not found:
                 self._before_rules.setdefault(name, found)
 
+    @property
+    def plugin_data(self) -> Data:
+        """Plugin data as they are."""
+        return self._plugin_data or {}
+
     def data(self, mask: bool) -> dict[str, Data | None]:
         """Return what the machine sent, without the logs of its ramdisk.
 
@@ -161,7 +191,7 @@ class Run:
             return {'inventory': None, 'plugin_data': None}
         plugin_data = {
             name: value for name, value
-            in {**(self._plugin_data or {}), **self._before_rules}.items()
+            in {**self.plugin_data, **self._before_rules}.items()
             if value is not _ABSENT and name not in _NOT_KEPT}
         found = {'inventory': self._inventory, 'plugin_data': plugin_data}
         return {name: masking.mask(value) if mask else value
@@ -170,7 +200,7 @@ class Run:
 
 _ABSENT = object()
 
-_NOT_KEPT = ('logs', trace.KEY)
+_NOT_KEPT = (history.LOGS, trace.KEY)
 """Plugin data that are no facts of the machine."""
 
 
@@ -204,7 +234,7 @@ def prepare(run: Run, node: typing.Any, error: str | None, keep: int,
             values['content'] = content.store(run.data(mask))
         if run.has_data and days:
             kept = history.prepare(run.uuid, node, history.document(
-                run, values, run.data(mask=False), run.facts, mask))
+                run, values, mask))
     except db_exc.DBError as exc:
         warn_of_loss(node, exc)
     return functools.partial(_store_all, values, keep, kept)

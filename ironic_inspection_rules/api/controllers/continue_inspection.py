@@ -25,6 +25,7 @@ from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.inspection import attempt
 from ironic_inspection_rules.inspection import effects
 from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.inspection import limits
@@ -94,6 +95,7 @@ def run_early_rules(context, inventory: dict, plugin_data: dict) -> None:
     """
     rules = start.rules()
     rules.refresh(context)
+    found = dict(plugin_data)
     target = working_copy.WorkingCopy(
         working_copy.Facts(inventory, plugin_data),
         effects.ServiceEffects())
@@ -106,10 +108,18 @@ def run_early_rules(context, inventory: dict, plugin_data: dict) -> None:
         raise outcome.error
     saving.update_plugin_data(target, plugin_data)
     outcome.record(plugin_data, model.EARLY)
-    if outcome.traces or outcome.audited:
-        plugin_data[record.EARLY_KEY] = {
-            model.EARLY: record.of_phase(outcome, seconds),
-            record.EARLY_HIDDEN: target.journal.hidden.lasting(())}
+    keep = bool(CONF.inspection_rules.keep_history)
+    if not (outcome.traces or outcome.audited or keep):
+        return
+    kept = record.of_phase(outcome, seconds)
+    if keep:
+        back = attempt.difference(plugin_data, found)
+        kept[record.EARLY_FOUND] = {
+            **back, 'revision': rules.revision,
+            'unset': [*back['unset'], inspect_utils.AUTO_DISCOVERED_FLAG]}
+    plugin_data[record.EARLY_KEY] = {
+        model.EARLY: kept,
+        record.EARLY_HIDDEN: target.journal.hidden.lasting(())}
 
 
 def _check_access(node_uuid: str | None) -> None:

@@ -2,6 +2,7 @@
 
 """/v1/inspection_rules/evaluate: rules tried without changing anything."""
 
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 from typing import Any
@@ -22,6 +23,7 @@ from ironic_inspection_rules.api import version
 from ironic_inspection_rules.api import view
 from ironic_inspection_rules.api.controllers import base
 from ironic_inspection_rules.api.fleet import answer
+from ironic_inspection_rules.api.fleet import machines
 from ironic_inspection_rules.api.fleet import page as fleet_page
 from ironic_inspection_rules.api.fleet import trial
 from ironic_inspection_rules.engine import evaluation
@@ -84,11 +86,11 @@ class EvaluateController(base.RestController):
         tried = trial.Trial(plans, _phases(asked), limits.by_phase(),
                             self._plans(None) if asked['compare'] else None,
                             self._hidden_by_rules(plans))
-        nodes = asked['nodes']
-        find = (fleet_page.by_names if isinstance(nodes, list)
-                else fleet_page.by_filters)
-        page = find(nodes, asked['limit'], asked['marker'])
-        stream.send(answer.parts(api.request.context, page, tried))
+        page = fleet_page.find(asked['nodes'], asked['limit'],
+                               asked['marker'])
+        stream.send(answer.parts(tried.all(machines.read(
+            api.request.context, page.nodes, page.filters)),
+            'nodes', page.next))
         return {}
 
     def _hidden(self, plans: posted_rules.Plans,
@@ -124,15 +126,19 @@ def _phases(asked: dict[str, Any]) -> Sequence[str]:
     return [asked['phase']] if asked['phase'] else model.PHASES
 
 
-def _checked(asked: Any) -> dict[str, Any]:
-    """Return the members of the request, None for what is not there."""
+def members(asked: Any, kinds: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the members of a request, None for what is not there.
+
+    :param kinds: the type of each member that there may be.
+    :raises: Invalid for others.
+    """
     if not isinstance(asked, dict):
         raise exceptions.Invalid(_('The request must be a JSON object'))
     unknown = suggestion.all_unknown(_('member of the request'), asked,
-                                     _MEMBERS)
+                                     kinds)
     if unknown:
         raise exceptions.Invalid(unknown)
-    for name, kind in _MEMBERS.items():
+    for name, kind in kinds.items():
         value = asked.get(name)
         if value is not None and (
                 not isinstance(value, kind)
@@ -140,10 +146,21 @@ def _checked(asked: Any) -> dict[str, Any]:
             raise exceptions.Invalid(
                 _('"%(name)s" must be of the type %(type)s')
                 % {'name': name, 'type': _TYPE_NAMES[kind]})
-    if asked.get('phase') not in (None, *model.PHASES):
+    return {name: asked.get(name) for name in kinds}
+
+
+def check_limit(limit: int | None) -> None:
+    """Refuse pages of more nodes than may be asked for."""
+    if limit is not None and not 1 <= limit <= fleet_page.MOST:
+        raise exceptions.Invalid(
+            _('"limit" must be 1 to %d') % fleet_page.MOST)
+
+
+def _checked(asked: Any) -> dict[str, Any]:
+    given = members(asked, _MEMBERS)
+    if given['phase'] not in (None, *model.PHASES):
         raise exceptions.Invalid(_('The phase %s') % suggestion.not_one_of(
-            asked['phase'], model.PHASES))
-    given = {name: asked.get(name) for name in _MEMBERS}
+            given['phase'], model.PHASES))
     _check_together(given)
     return given
 
@@ -170,10 +187,7 @@ def _check_together(asked: dict[str, Any]) -> None:
     if asked['compare'] and asked['rules'] is None:
         raise exceptions.Invalid(
             _('"compare" needs "rules" to compare with those in force'))
-    if asked['limit'] is not None and not (
-            1 <= asked['limit'] <= fleet_page.MOST):
-        raise exceptions.Invalid(
-            _('"limit" must be 1 to %d') % fleet_page.MOST)
+    check_limit(asked['limit'])
 
 
 def _visible(context: Any, ident: str) -> Any:

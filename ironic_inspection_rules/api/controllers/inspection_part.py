@@ -4,16 +4,14 @@
 
 from typing import Any
 
-from ironic import api
-from ironic import objects
 from ironic.api.controllers.v1 import utils as api_utils
 from ironic.common import args
-from ironic.common import exception as ironic_exception
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api import version
 from ironic_inspection_rules.api.controllers import base
+from ironic_inspection_rules.api.controllers import inventory_history
 from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.machine import part
@@ -36,26 +34,10 @@ class InspectionPartController(base.RestController):
             raise exceptions.Invalid(
                 _('"id" is needed: a serial number, WWN or MAC address'))
         found = db_history.list_stays(part.normalised(identity), _MOST)
-        visible = _visible({row['node_uuid'] for row in found})
+        visible = inventory_history.readable(
+            {row['node_uuid'] for row in found})
         return {'parts': [{
             'id': row['label'], 'kind': row['kind'],
             'node': row['node_uuid'], 'from': row['began_at'].isoformat(),
             'to': row['ended_at'] and row['ended_at'].isoformat()}
             for row in found if row['node_uuid'] in visible]}
-
-
-def _visible(uuids: set[str]) -> set[str]:
-    """Return the nodes whose history the caller may see."""
-    if not uuids:
-        return set()
-    visible = set()
-    for node in objects.Node.list(
-            api.request.context, fields=['uuid', 'owner', 'lessee'],
-            filters={'uuid_in': sorted(uuids), 'include_children': True}):
-        try:
-            api_utils.check_owner_policy('node', policies.GET, node.owner,
-                                         node.lessee)
-        except ironic_exception.HTTPForbidden:
-            continue
-        visible.add(node.uuid)
-    return visible

@@ -27,6 +27,7 @@ from ironic_inspection_rules.api import view
 from ironic_inspection_rules.api.controllers import base
 from ironic_inspection_rules.api.controllers import evaluate
 from ironic_inspection_rules.api.controllers import inspection_rule_revision
+from ironic_inspection_rules.api.controllers import replay
 from ironic_inspection_rules.api.controllers import rule_statistics
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import suggestion
@@ -51,6 +52,7 @@ class InspectionRuleController(base.RestController):
         self._rule_set = rule_set.RuleSet(rules.ops,
                                           frozenset(self._built_in))
         self.evaluate = evaluate.EvaluateController(rules)
+        self.replay = replay.ReplayController(rules)
         self.revisions = inspection_rule_revision.RevisionController(
             self._rule_set)
         self.statistics = rule_statistics.RuleStatisticsController(rules)

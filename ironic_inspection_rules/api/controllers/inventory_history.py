@@ -2,14 +2,18 @@
 
 """/v1/nodes/<ident>/inventory/history: what inspections found over time."""
 
+from collections.abc import Collection
+from collections.abc import Mapping
 import datetime
 from typing import Any
 from urllib import parse
 
 from ironic import api
+from ironic import objects
 from ironic.api.controllers import link
 from ironic.api.controllers.v1 import utils as api_utils
 from ironic.common import args
+from ironic.common import exception as ironic_exception
 from oslo_utils import timeutils
 
 from ironic_inspection_rules import exceptions
@@ -41,7 +45,7 @@ class InventoryHistoryController(base.RestController):
         """List inventories, newest first."""
         node = _readable_node(self._node_ident)
         query = request.query({'limit': args.integer, 'marker': args.uuid,
-                               'since': _time})
+                               'since': time})
         limit = api_utils.validate_limit(query['limit'])
         marker = query['marker']
         found = db_history.list_inventories(
@@ -113,11 +117,33 @@ def _compared(node_uuid: str, from_: str | None, to: str | None
     return (before, db_history.get_inventory(node_uuid, after.uuid))
 
 
+def readable(uuids: Collection[str], filters: Mapping[str, Any] | None = None
+             ) -> set[str]:
+    """Return the nodes whose history the caller may see.
+
+    :param uuids: of the nodes to look at.
+    :param filters: of Ironic's list of nodes, which they pass as well.
+    """
+    found = set()
+    for node in objects.Node.list(
+            api.request.context, fields=['uuid', 'owner', 'lessee'],
+            filters={'include_children': True, **(filters or {}),
+                     'uuid_in': sorted(uuids)}) if uuids else ():
+        try:
+            api_utils.check_owner_policy('node', policies.GET, node.owner,
+                                         node.lessee)
+        except ironic_exception.HTTPForbidden:
+            continue
+        found.add(node.uuid)
+    return found
+
+
 def _readable_node(ident: str) -> Any:
     return api_utils.check_node_policy_and_retrieve(policies.GET, ident)
 
 
-def _time(name: str, value: str) -> datetime.datetime:
+def time(name: str, value: str) -> datetime.datetime:
+    """Read a time of a request, to UTC."""
     try:
         return timeutils.normalize_time(timeutils.parse_isotime(value))
     except (ValueError, OverflowError) as exc:

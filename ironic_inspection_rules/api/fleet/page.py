@@ -47,6 +47,12 @@ class Page:
     next: str | None = None
 
 
+def find(nodes: Any, limit: int | None, marker: str | None) -> Page:
+    """Find the nodes of a page, by filters or by their names."""
+    return (by_names if isinstance(nodes, list) else by_filters)(
+        nodes, limit, marker)
+
+
 def by_filters(filters: Mapping[str, Any], limit: int | None,
                marker: str | None) -> Page:
     """Find the nodes that ``GET /v1/nodes`` would show.

@@ -3,6 +3,7 @@
 """Trying rules on one machine of a fleet."""
 
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 from typing import Any
@@ -47,6 +48,15 @@ class Trial:
     limits: Mapping[str, budget.Limits]
     in_force: posted_rules.Plans | None = None
     hidden: frozenset[hiding.Place] = frozenset()
+
+    def all(self, portions: Iterable[list[machines.Machine]]
+            ) -> Iterator[Entry]:
+        """Tell of all machines of some portions."""
+        for some in portions:
+            # Each goes as soon as it is told of.
+            some.reverse()
+            while some:
+                yield self.of(some.pop())
 
     def of(self, machine: machines.Machine) -> Entry:
         """Tell what the rules would do to a machine.

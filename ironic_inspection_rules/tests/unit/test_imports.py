@@ -92,6 +92,7 @@ MAY_IMPORT = {
     'runs': {'engine'},
     'runs.metrics': {'ironic'},
     'runs.history': {'engine', 'machine', 'runs', 'db'},
+    'runs.replay': {'engine', 'runs'},
     'runs.recorder': {'engine', 'runs', 'db'},
     'inspection': {'engine', 'rule_file', 'rule_set',
                    'traits', 'objects', 'conf', 'coordination', 'patches',

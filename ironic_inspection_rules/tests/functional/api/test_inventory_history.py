@@ -2,6 +2,8 @@
 
 """What inspections found over time, through HTTP."""
 
+import json
+import re
 import types
 
 from ironic import objects
@@ -11,6 +13,7 @@ import webob
 
 from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.tests.functional.api import application
+from ironic_inspection_rules.tests.functional.api import test_samples
 from ironic_inspection_rules.tests.unit import base
 
 UNKNOWN = '00000000-0000-4000-8000-00000000dead'
@@ -22,6 +25,14 @@ def found(disks, **more):
          f'path-{place}'} for place, serial in enumerate(disks)], **more},
         'plugin_data': {'seen': True}, 'event': 'inspection', 'revision': 1,
         'result': 'ok', 'error': None, 'phases': {}, 'facts': {}}
+
+
+def shape(answer):
+    """Leave out what is another one each time: UUIDs, times, pages."""
+    text = json.dumps({name: value for name, value in answer.items()
+                       if name != 'next'})
+    return json.loads(re.sub(
+        r'"[0-9a-f-]{36}"|"[-0-9]{10}T[0-9:.]+"', '"x"', text))
 
 
 class HistoryTestCase(base.TestCase):
@@ -112,6 +123,20 @@ class InventoryHistoryTestCase(HistoryTestCase):
             f'{self.path}/diff?from={uuids[1]}&to={uuids[2]}')['parts'])
         self.assertEqual(uuids[2], self.get(
             f'{self.path}/diff?from={uuids[0]}')['to'])
+
+    def test_samples_are_what_the_api_answers(self):
+        if not test_samples.SAMPLES.is_dir():
+            self.skipTest('not a checkout: no API reference')
+        self.keep(found(['S1', 'S2']))
+        self.keep(found(['S1', 'S3']))
+        for name, path in (
+                ('inventory-history-list', f'{self.path}?limit=1'),
+                ('inventory-history-diff', f'{self.path}/diff'),
+                ('inspection-parts', '/v1/inspection_parts?id=S2')):
+            resource, _dash, what = name.rpartition('-')
+            self.assertEqual(
+                shape(test_samples.sample(f'{what}-response', resource)),
+                shape(self.get(path)))
 
     def test_what_another_source_does_not_report_is_said(self):
         self.keep(found(['S1', 'S2']))

@@ -83,9 +83,15 @@ class RoutesTestCase(base.TestCase):
         rules = v1.Controller._subcontroller_map['inspection_rules']
         runs = node.NodesController._subcontroller_map['inspection_runs']
 
+        inventory = node.NodesController._subcontroller_map['inventory']
+        parts = v1.Controller._subcontroller_map['inspection_parts']
+
         self.assertEqual(
             {*served(rules, '/v1/inspection_rules'),
-             *served(runs('a-node'), '/v1/nodes/{}/inspection_runs')},
+             *served(runs('a-node'), '/v1/nodes/{}/inspection_runs'),
+             *served(inventory('a-node').history,
+                     '/v1/nodes/{}/inventory/history'),
+             *served(parts, '/v1/inspection_parts')},
             {(method, re.sub('{.*?}', '{}', path))
              for method, path in routes()})
 
@@ -98,6 +104,8 @@ class RoutesTestCase(base.TestCase):
         answers = self.answers('member', auth_strategy='keystone')
 
         # Whose node it is nobody learns.
+        # Parts may be looked for, among those of one's own nodes.
+        self.assertEqual(400, answers.pop(('GET', '/v1/inspection_parts')))
         self.assertEqual({route: 404 if '{node}' in route[1] else 403
                           for route in answers}, answers)
 

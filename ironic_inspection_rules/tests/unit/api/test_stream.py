@@ -19,7 +19,7 @@ class StreamsTestCase(base.TestCase):
         super().setUp()
         self.made = []
         self.status = 200
-        self.app = stream.Streams(self.inner, 'rules/evaluate')
+        self.app = stream.Streams(self.inner, ('rules/evaluate',))
 
     def inner(self, environ, start_response):
         """Answer as Ironic does, which may copy the environment."""

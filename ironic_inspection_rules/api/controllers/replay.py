@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""/v1/inspection_rules/replay: kept inspections decided again."""
+
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Sequence
+import dataclasses
+import functools
+from typing import Any
+
+from ironic import api
+from ironic.api.controllers.v1 import utils as api_utils
+from ironic.common import context as ironic_context
+from ironic.common import exception as ironic_exception
+from oslo_log import log
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.api import hidden_operations
+from ironic_inspection_rules.api import posted_rules
+from ironic_inspection_rules.api import request
+from ironic_inspection_rules.api import stream
+from ironic_inspection_rules.api import version
+from ironic_inspection_rules.api.controllers import base
+from ironic_inspection_rules.api.controllers import evaluate
+from ironic_inspection_rules.api.controllers import inventory_history
+from ironic_inspection_rules.api.fleet import answer
+from ironic_inspection_rules.api.fleet import page as fleet_page
+from ironic_inspection_rules.db import history as db_history
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.inspection import limits
+from ironic_inspection_rules.objects import rule as rule_object
+from ironic_inspection_rules.policies import inspection_rule as policies
+from ironic_inspection_rules.rule_set import repository
+from ironic_inspection_rules.runs import history
+from ironic_inspection_rules.runs import replay
+
+LOG = log.getLogger(__name__)
+
+_MEMBERS = {'nodes': (dict, list), 'rules': list, 'since': str, 'limit': int,
+            'marker': str}
+_ERROR = 'error'
+_ROWS = 20
+"""Inspections that are in memory together."""
+_SETS = 8
+"""Rule sets of earlier times that are kept compiled."""
+
+Entry = dict[str, Any]
+
+
+class ReplayController(base.RestController):
+    """Every kept inspection again, with given rules or those of its time.
+
+    :param rules: the rules in force.
+    """
+
+    def __init__(self, rules: repository.Repository) -> None:
+        self._posted = posted_rules.PostedRules(rules)
+        self._past = RulesOfThePast(rules)
+
+    @base.expose()
+    @version.since_inspection_rules
+    def post(self) -> dict[str, Any]:
+        """Tell of each kept inspection how it would end."""
+        api_utils.check_policy(policies.EVALUATE)
+        request.query({})
+        asked = evaluate.members(request.body(), _MEMBERS)
+        evaluate.check_limit(asked['limit'])
+        since = asked['since'] and inventory_history.time('since',
+                                                          asked['since'])
+        plans = None if asked['rules'] is None else self._posted.plans(
+            *hidden_operations.filled(api.request.context, asked['rules']))
+        page = fleet_page.find({} if asked['nodes'] is None
+                               else asked['nodes'], asked['limit'],
+                               asked['marker'])
+        readable = inventory_history.readable(
+            {uuid for _asked, uuid in page.nodes if uuid}, page.filters)
+        replayed = _Replay(self._past, plans, since)
+        stream.send(answer.parts(replayed.all(page.nodes, readable),
+                                 'runs', page.next))
+        return {}
+
+
+class RulesOfThePast:
+    """The rules of kept runs, compiled; of some it is remembered.
+
+    :param rules: the rules in force.
+    """
+
+    def __init__(self, rules: repository.Repository) -> None:
+        self._rules = rules
+        self.plans = functools.lru_cache(_SETS)(self._compile)
+
+    def of(self, past: replay.Past) -> posted_rules.Plans:
+        """Return the rules that a run had.
+
+        :raises: Incomparable where they are not known any more.
+        """
+        return {phase: self.plans(past.revision(phase), past.options)[phase]
+                for phase in past.phases}
+
+    def _compile(self, revision: int | None, options: str
+                 ) -> posted_rules.Plans:
+        try:
+            # Before the first change there are no stored rules.
+            stored = rule_object.Rule.get_rules_of_revision(
+                ironic_context.get_admin_context(),
+                revision)['rules'] if revision else []
+            rules = self._rules.with_options(options)
+            return rules.compile(rules.with_stored(stored))
+        except ironic_exception.NotFound:
+            raise replay.Incomparable(
+                _('the rules of revision %s are not kept any more')
+                % revision) from None
+        except exceptions.InvalidRule:
+            raise replay.Incomparable(
+                _('a rule of revision %s does not compile any more')
+                % revision) from None
+
+
+@dataclasses.dataclass(frozen=True)
+class _Replay:
+    """What is tried on each run.
+
+    ``plans`` are the given rules, None for those of its time.
+    """
+
+    past: RulesOfThePast
+    plans: posted_rules.Plans | None
+    since: Any
+
+    def all(self, nodes: Sequence[tuple[str, str | None]],
+            readable: Collection[str]) -> Iterator[Entry]:
+        """Tell of the runs of nodes, those of each the newest first.
+
+        :param nodes: what was asked for, and the UUID.
+        :param readable: the UUIDs of those that the caller may read.
+        """
+        for asked, uuid in nodes:
+            if uuid is None or uuid not in readable:
+                yield {'node': asked, 'outcome': _ERROR, 'reason': _(
+                    'Node %s could not be found.') % asked}
+                continue
+            before = None
+            while rows := db_history.list_inventories(
+                    uuid, _ROWS, before, self.since, patches=True):
+                before = rows[-1].id
+                for row, document in history.read_all(rows):
+                    yield {'node': uuid, 'run': row.uuid, 'created_at':
+                           row.created_at.isoformat(), 'revision':
+                           document.get('revision'),
+                           **self._of(row, document)}
+
+    def _of(self, row: Any, document: history.Document) -> Entry:
+        """Tell how a run ends; it never fails."""
+        try:
+            past = replay.Past(document, functools.partial(
+                history.stored_before, row.node_uuid, row.id))
+            return self._decided(past)
+        except replay.Incomparable as exc:
+            return {'outcome': replay.INCOMPARABLE, 'reason': str(exc)}
+        except Exception as exc:
+            LOG.exception('Inspection %s cannot be decided again', row.uuid)
+            return {'outcome': _ERROR,
+                    'reason': f'{type(exc).__name__}: {exc}'}
+
+    def _decided(self, past: replay.Past) -> Entry:
+        allowed = limits.by_phase()
+        ends, otherwise = past.again(self.past.of(past), allowed)
+        if self.plans is None:
+            return {'outcome': replay.DIFFERENT if otherwise else replay.SAME,
+                    'reason': otherwise, 'then': past.ending}
+        if otherwise:
+            raise replay.Incomparable(
+                _('by the rules of its time it does not end as it did: %s')
+                % otherwise)
+        now = replay.otherwise(past, ends, self.plans, allowed)
+        return {'outcome': (replay.DIFFERENT if now.pop('differs')
+                            else replay.SAME), 'reason': None,
+                'then': past.ending, 'now': now}

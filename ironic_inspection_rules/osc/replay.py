@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""``openstack baremetal inspection rule replay``."""
+
+import collections
+from collections.abc import Iterator
+import functools
+import json
+import os.path
+from typing import Any
+
+from ironic_inspection_rules.client import inspection_rule
+from ironic_inspection_rules.client import inventory_history as client
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.i18n import _P
+from ironic_inspection_rules.osc import cloud
+from ironic_inspection_rules.osc import command
+from ironic_inspection_rules.osc import inventory_history
+from ironic_inspection_rules.osc import node_selection
+from ironic_inspection_rules.osc import parallel
+from ironic_inspection_rules.osc import problem
+from ironic_inspection_rules.osc import word_order
+from ironic_inspection_rules.rule_file import origin
+from ironic_inspection_rules.terminal import table
+
+EXIT_ERROR = 1
+EXIT_DIFFERENT = 2
+
+SAME, DIFFERENT, INCOMPARABLE, ERROR = (
+    'same', 'different', 'incomparable', 'error')
+
+_PAGE = 20
+"""Nodes of a page: each may have many inspections."""
+_ENDINGS = ('.yaml', '.yml', '.json')
+
+Entry = dict[str, Any]
+
+
+class ReplayInspectionRules(command.Command):
+    """Decide every kept inspection again, by given rules.
+
+    Tells how many and which would have ended otherwise, and with what.
+    Without files the rules of their time are used, and every inspection must
+    end as it did. Needs the option keep_history. Returns 0 where none ends
+    otherwise, 2 where some do, and 1 for an error, or where none can be
+    compared.
+    """
+
+    def get_parser(self, prog_name):
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            'words', metavar='<file or filter>', nargs='*',
+            help=_('Files and folders with rules, "-" for standard input. %s')
+            % node_selection.HELP)
+        inventory_history.add_since(parser)
+        parser.add_argument(
+            '-f', '--format', choices=('table', 'json'), default='table',
+            help=_('How to print the result'))
+        parallel.add_jobs(parser)
+        return word_order.any_order(parser)
+
+    def take_action(self, parsed_args):
+        paths = [word for word in parsed_args.words if _is_file(word)]
+        selection = node_selection.NodeSelection.parse(
+            [word for word in parsed_args.words if word not in paths])
+        files = origin.load(paths)
+        baremetal = cloud.baremetal(self)
+        with parallel.interruptible(
+                self.app.stderr, _('Interrupted; nothing was changed')), (
+                    problem.explained(baremetal, files)):
+            if paths:
+                self._warn(baremetal, files.rules)
+            ask = functools.partial(
+                client.replay_page, baremetal,
+                rules=files.rules if paths else None,
+                since=inventory_history.since(parsed_args.since))
+            found = _Result(_entries(
+                ask, list(selection.nodes(baremetal)), parsed_args.jobs))
+        if parsed_args.format == 'json':
+            json.dump(found.plain(), self.app.stdout, indent=2)
+            self.app.stdout.write('\n')
+        else:
+            self.app.stdout.write(found.text())
+        return found.status
+
+    def _warn(self, baremetal: Any, rules: list[Any]) -> None:
+        given = {rule.get('uuid') for rule in rules if isinstance(rule, dict)}
+        left_out = sum(
+            rule['built_in'] and rule['uuid'] not in given for rule
+            in inspection_rule.inspection_rules(baremetal))
+        if left_out:
+            self.app.stderr.write(
+                _P('Warning: %d built-in rule is in force, and the files do '
+                   'not have it: what it did counts as a difference\n',
+                   'Warning: %d built-in rules are in force, and the files '
+                   'do not have them: what they did counts as a difference\n',
+                   left_out) % left_out)
+
+
+class _Result:
+    """What became of the runs; of those that end as they did, the number."""
+
+    def __init__(self, entries: Iterator[Entry]) -> None:
+        self._counts: collections.Counter[str] = collections.Counter()
+        self._reasons: collections.Counter[str] = collections.Counter()
+        self._told: list[Entry] = []
+        for entry in entries:
+            self._counts[entry['outcome']] += 1
+            if entry['outcome'] == INCOMPARABLE:
+                self._reasons[entry['reason']] += 1
+            elif entry['outcome'] != SAME:
+                self._told.append(entry)
+
+    @property
+    def status(self) -> int:
+        """What the command ends with."""
+        compared = self._counts[SAME] + self._counts[DIFFERENT]
+        if self._counts[ERROR] or self._counts and not compared:
+            return EXIT_ERROR
+        return EXIT_DIFFERENT if self._counts[DIFFERENT] else 0
+
+    def plain(self) -> dict[str, Any]:
+        """Return all that is known as plain data."""
+        return {**{name: self._counts[name] for name in (
+            SAME, DIFFERENT, INCOMPARABLE, ERROR)},
+            'reasons': dict(self._reasons), 'runs': self._told}
+
+    def text(self) -> str:
+        """Return it for people."""
+        lines = []
+        if self._told:
+            lines.append(table.render(
+                [_('Node'), _('Inspected'), _('Then'), _('Now'), _('What')],
+                [_row(entry) for entry in self._told]))
+        lines.append(_(
+            '%(all)d inspections: %(same)d end as they did, %(different)d '
+            'end otherwise, %(incomparable)d cannot be compared') % {
+                'all': sum(self._counts.values()), 'same': self._counts[SAME],
+                'different': self._counts[DIFFERENT],
+                'incomparable': self._counts[INCOMPARABLE]})
+        lines += [f'  {count}: {reason}'
+                  for reason, count in self._reasons.most_common()]
+        return '\n'.join(lines) + '\n'
+
+
+def _entries(ask: Any, nodes: list[dict[str, Any]], jobs: int
+             ) -> Iterator[Entry]:
+    names = {node['uuid']: node['name'] for node in nodes}
+    pages = [list(names)[start:start + _PAGE]
+             for start in range(0, len(names), _PAGE)]
+    with parallel.Requests(jobs) as threads:
+        for page in threads.each(ask, pages, _('Deciding again'), weigh=len):
+            for entry in page['runs']:
+                yield {**entry, 'name': names.get(entry['node'])}
+
+
+def _row(entry: Entry) -> list[str]:
+    then, now = entry.get('then') or {}, entry.get('now') or {}
+    what = [entry['reason']] if entry['reason'] else []
+    if now.get('error') and now['error'] != then.get('error'):
+        what.append(now['error'])
+    what += [f'{change["object"]} {change["path"]}: '
+             f'{json.dumps(change["before"])} → {json.dumps(change["value"])}'
+             for change in now.get('changes', ())]
+    return [entry['name'] or entry['node'], entry.get('created_at') or '',
+            then.get('result') or '', now.get('result') or '',
+            '\n'.join(what)]
+
+
+def _is_file(word: str) -> bool:
+    return word == '-' or '=' not in word and (
+        word.endswith(_ENDINGS) or os.path.exists(word))

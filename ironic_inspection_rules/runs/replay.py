@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Kept inspections decided again, by the rules of their time or by others.
+
+Nothing is guessed: each phase has the facts it had then. What other rules
+leave otherwise in one phase, the next one finds so; what hooks would have made
+of it is not known, nor how an inspection goes on that ended then.
+"""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import json
+import typing
+
+from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import compiler
+from ironic_inspection_rules.engine import difference
+from ironic_inspection_rules.engine import evaluation
+from ironic_inspection_rules.engine import hiding
+from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import runner
+from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.runs import document_patch
+from ironic_inspection_rules.runs import history
+from ironic_inspection_rules.runs import record
+
+SAME, DIFFERENT, INCOMPARABLE = 'same', 'different', 'incomparable'
+
+UNKNOWN = 'unknown'
+"""The result of an inspection that would have gone on."""
+
+_API_CALL = 'api-call'
+
+Plans = Mapping[str, Sequence[compiler.CompiledRule]]
+Data = dict[str, typing.Any]
+
+
+class Incomparable(Exception):
+    """Something of what a run went by is not known; the message says what."""
+
+
+class PhaseEnd(typing.NamedTuple):
+    """How a phase went, and the machine as it leaves it."""
+
+    outcome: runner.Outcome
+    facts: working_copy.Facts
+    hidden: hiding.Hidden
+
+
+Ends = dict[str, PhaseEnd]
+
+
+class Past:
+    """An inspection that is kept.
+
+    :param document: of :mod:`.history`.
+    :param find_previous: returns what had been stored before, None where
+        that is not known; asked where a rule asks that did not then.
+    :raises: Incomparable where it does not have all it takes.
+    """
+
+    def __init__(self, document: history.Document,
+                 find_previous: Callable[[], Data | None]) -> None:
+        self._document = document
+        self._find_previous = find_previous
+        if not document.get('options'):
+            raise Incomparable(_('what its rules went by is not kept'))
+        for phase in sorted(document['phases'].keys()
+                            ^ document['facts'].keys()):
+            raise Incomparable(
+                _('what the phase "%s" found or did is not kept') % phase)
+        self.options: str = document['options']
+        self.phases = [phase for phase in model.PHASES
+                       if phase in document['facts']]
+
+    def revision(self, phase: str) -> int | None:
+        """Return the revision of the rules that a phase had."""
+        revision: int | None = self._document['facts'][phase].get(
+            'revision', self._document['revision'])
+        return revision
+
+    def facts(self, phase: str, plans: Plans) -> working_copy.Facts:
+        """Return the machine as a phase found it.
+
+        :param plans: the rules that look at it.
+        :raises: Incomparable where they ask for what is not known.
+        """
+        kept = self._document['facts'][phase]
+        if 'previous' not in self._document and any(
+                plan.reads_previous for plan in plans.get(phase, ())):
+            previous = self._find_previous()
+            if previous is None:
+                raise Incomparable(
+                    _('what had been stored before it is not known'))
+            self._document['previous'] = previous
+        return working_copy.Facts(
+            *(document_patch.apply(self._document[name], kept[name])
+              for name in ('inventory', 'plugin_data')),
+            kept['node'], tuple(kept['ports']), tuple(kept['port_groups']),
+            self._document.get('previous'))
+
+    def hidden(self, phase: str) -> hiding.Hidden:
+        """Return where values of sensitive rules were."""
+        kept = self._document['facts'][phase]
+        return hiding.located(kept['hidden'], kept['ports'])
+
+    def error(self, phase: str) -> Data | None:
+        """Return what the rules of a phase ended with, as it is kept."""
+        error: Data | None = self._document['facts'][phase].get('error')
+        return error
+
+    @property
+    def ending(self) -> Data:
+        """``result``, ``error`` and ``matched`` of the run."""
+        return {'result': self._document['result'],
+                'error': self._document['error'],
+                'matched': [rule['uuid'] for phase in model.PHASES
+                            for rule in self._document['phases'].get(
+                                phase, {}).get('rules', ())]}
+
+    def again(self, plans: Plans, limits: Mapping[str, budget.Limits]
+              ) -> tuple[Ends, str | None]:
+        """Run the rules of its time.
+
+        :returns: how each phase went, and what is otherwise than it was,
+            None if nothing is.
+        :raises: Incomparable where that may be for another reason.
+        """
+        ends: Ends = {}
+        for phase in self.phases:
+            end = ends[phase] = _run(plans, phase,
+                                     self.facts(phase, plans),
+                                     self.hidden(phase), limits)
+            what = self._otherwise(phase, end)
+            if what is not None:
+                return ends, what
+            if end.outcome.error:
+                break
+        return ends, None
+
+    def _otherwise(self, phase: str, end: PhaseEnd) -> str | None:
+        kept, error = self._document['phases'][phase], self.error(phase)
+        text = error['text'] if error and not error['saving'] else None
+        made = str(end.outcome.error) if end.outcome.error else None
+        if text == made and _essence(kept) == _essence(
+                record.of_phase(end.outcome, 0.0)):
+            return None
+        if error and text != made and error['limit']:
+            raise Incomparable(_('it took as long as it may'))
+        if error and text != made and error['op'] == _API_CALL:
+            raise Incomparable(_('it ended with what was called then'))
+        if json.loads(self.options)['mask_secrets'] != 'always' and (
+                masking.MASK in json.dumps(self._document)):
+            raise Incomparable(_('its rules saw secrets, which are not kept'))
+        matched = {rule['uuid'] for rule in kept['rules']}
+        now = {each.rule.uuid for each in end.outcome.traces if each.matched}
+        told = [_('rule %s matched, and does not') % uuid
+                for uuid in sorted(matched - now)]
+        told += [_('rule %s did not match, and does') % uuid
+                 for uuid in sorted(now - matched)]
+        if text != made:
+            told.append(_('it ended with "%(then)s", and ends with "%(now)s"')
+                        % {'then': text or 'ok', 'now': made or 'ok'})
+        return _('phase "%(phase)s": %(what)s') % {
+            'phase': phase, 'what': '; '.join(told) or _(
+                'its rules do not do the same')}
+
+
+def otherwise(past: Past, base: Ends, plans: Plans,
+              limits: Mapping[str, budget.Limits]) -> Data:
+    """Run other rules on a kept inspection, and compare.
+
+    :param base: how the phases went by the rules of its time.
+    :param plans: the other rules.
+    :returns: ``result``, ``error``, ``matched``, and ``changes``: how the
+        machine is then left otherwise, in the last phase that both had;
+        ``differs`` tells whether anything does.
+    :raises: Incomparable where that depends on what is not known.
+    """
+    ends: Ends = {}
+    before: str | None = None
+    for phase in base:
+        facts, hidden = past.facts(phase, plans), past.hidden(phase)
+        if before is not None:
+            facts = _rebased(facts, base[before].facts, ends[before].facts)
+            hidden |= ends[before].hidden
+        ends[phase] = _run(plans, phase, facts, hidden, limits)
+        before = phase
+        if ends[phase].outcome.error:
+            break
+    assert before is not None
+    one, other = base[before], ends[before]
+    changes = difference.between(one.facts, other.facts, one.facts.ports,
+                                 one.hidden | other.hidden)
+    kept = past.error(before)
+    result, error = past.ending['result'], past.ending['error']
+    failed = other.outcome.error
+    if failed:
+        result, error = history.FAILED, str(failed)
+    elif one.outcome.error:
+        result = history.OK if before == model.MAIN else UNKNOWN
+        error = None
+    elif kept and kept['saving'] and changes:
+        result, error = UNKNOWN, None
+    return {'result': result, 'error': error,
+            'matched': [each.rule.uuid for end in ends.values()
+                        for each in end.outcome.traces if each.matched],
+            'changes': [{**each.as_dict(), 'before': each.before}
+                        for each in changes],
+            'differs': bool(changes) or _why(one) != _why(other)}
+
+
+def _run(plans: Plans, phase: str, facts: working_copy.Facts,
+         hidden: hiding.Hidden, limits: Mapping[str, budget.Limits]
+         ) -> PhaseEnd:
+    target = working_copy.WorkingCopy(facts, hidden=hidden)
+    outcome = runner.run(plans.get(phase, ()), target, facts.scope,
+                         keep=True, limits=limits[phase])
+    if not outcome.keeps_changes:
+        return PhaseEnd(outcome, facts, hidden)
+    return PhaseEnd(outcome, evaluation.after(facts, target, outcome, phase),
+                    target.journal.hidden)
+
+
+def _why(end: PhaseEnd) -> typing.Any:
+    """Return what tells failures apart, whatever their rules are called."""
+    error = end.outcome.error
+    return error and (type(error), error.op, error.reason)
+
+
+def _essence(phase: record.Record) -> typing.Any:
+    """Return what the rules of a phase did, without times and texts."""
+    return json.loads(json.dumps({kind: [
+        {**rule, 'conditions': [
+            (each['op'], each['result'])
+            for each in rule.get('conditions', ())]}
+        for rule in phase[kind]] for kind in ('rules', 'reverted', 'audit')},
+        default=str))
+
+
+def _rebased(facts: working_copy.Facts, one: working_copy.Facts,
+             other: working_copy.Facts) -> working_copy.Facts:
+    """Make facts of a phase what they are if another one left others.
+
+    :param facts: as they are if what came before left ``one``.
+    """
+    if one.node is None:
+        return dataclasses.replace(facts, plugin_data=_merged(
+            facts.plugin_data, one.plugin_data, other.plugin_data))
+    ports = [{port['uuid']: port for port in each.ports}
+             for each in (facts, one, other)]
+    merged = _merged(*ports)
+    node = _merged(facts.node, one.node, other.node)
+    traits = [(each.node or {}).get(working_copy.TRAITS) or ()
+              for each in (facts, one, other)]
+    node[working_copy.TRAITS] = [
+        *(name for name in traits[0] if name not in traits[1]
+          or name in traits[2]),
+        *(name for name in traits[2] if name not in (*traits[1], *traits[0]))]
+    return dataclasses.replace(
+        facts, node=node, ports=tuple(merged[uuid] for uuid in ports[0]),
+        plugin_data=_merged(facts.plugin_data, one.plugin_data,
+                            other.plugin_data))
+
+
+def _merged(value: typing.Any, one: typing.Any, other: typing.Any
+            ) -> typing.Any:
+    """Return a value with what makes ``one`` the ``other`` done to it."""
+    if data_path.same(one, other):
+        return value
+    if not all(isinstance(each, dict) for each in (value, one, other)):
+        return other
+    merged = dict(value)
+    for name in {**one, **other}:
+        made = _merged(*(each.get(name, data_path.ABSENT)
+                         for each in (value, one, other)))
+        if made is data_path.ABSENT:
+            merged.pop(name, None)
+        else:
+            merged[name] = made
+    return merged

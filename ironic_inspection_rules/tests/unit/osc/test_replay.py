@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The command that decides kept inspections again."""
+
+import json
+
+import fixtures
+
+from ironic_inspection_rules.osc import replay
+from ironic_inspection_rules.tests.unit.osc import test_inspection_run
+
+NODES = {'nodes': [{'uuid': f'u{each}', 'name': f'n{each}'}
+                   for each in range(25)]}
+OK = {'result': 'ok', 'error': None, 'matched': []}
+SAME = {'node': 'u0', 'run': 'r', 'created_at': 'today', 'revision': 1,
+        'outcome': 'same', 'reason': None, 'then': OK}
+DIFFERENT = {**SAME, 'outcome': 'different', 'now': {
+    'result': 'failed', 'error': 'too small', 'matched': [], 'changes': [
+        {'object': 'node', 'op': 'add', 'path': '/extra/a', 'before': None,
+         'value': 1}]}}
+GONE = {'node': 'u0', 'outcome': 'incomparable', 'reason': 'rules are gone'}
+LOST = {'node': 'u0', 'outcome': 'error', 'reason': 'not found'}
+
+
+def page(*runs):
+    return {'runs': list(runs), 'next': None}
+
+
+class ReplayTestCase(test_inspection_run.CommandTestCase):
+
+    def replay(self, *words):
+        status = self.run_command(replay.ReplayInspectionRules, '--jobs', '1',
+                                  *words)
+        return status, self.app.stdout.getvalue()
+
+    def bodies(self):
+        return [call[2]['json'] for call in self.baremetal.calls
+                if call[1].endswith('replay')]
+
+    def test_all_nodes_are_asked_for_page_by_page(self):
+        self.answer(NODES, page(SAME, SAME), page(SAME))
+        status, text = self.replay('--since', '2026-01-31')
+        self.assertEqual(0, status)
+        self.assertEqual(
+            '3 inspections: 3 end as they did, 0 end otherwise, 0 cannot be '
+            'compared\n', text)
+        self.assertEqual([20, 5], [len(each['nodes'])
+                                   for each in self.bodies()])
+        self.assertEqual({'2026-01-31T00:00:00'},
+                         {each['since'] for each in self.bodies()})
+        self.assertNotIn('rules', self.bodies()[0])
+
+    def test_what_ends_otherwise_is_told_with_what(self):
+        path = self.useFixture(fixtures.TempDir()).join('rules.json')
+        rule = {'uuid': 'x', 'actions': []}
+        with open(path, 'w', encoding='utf-8') as stream:
+            json.dump([rule], stream)
+        self.answer({'inspection_rules': [{'uuid': 'b', 'built_in': True}]},
+                    NODES, page(SAME, DIFFERENT), page(GONE, GONE))
+        status, text = self.replay(path, 'driver=redfish')
+        self.assertEqual(replay.EXIT_DIFFERENT, status)
+        for part in ('n0', 'too small', 'node /extra/a: null → 1',
+                     '1 end otherwise', '2: rules are gone'):
+            self.assertIn(part, text)
+        self.assertEqual([rule], self.bodies()[0]['rules'])
+        self.assertIn('1 built-in rule is in force',
+                      self.app.stderr.getvalue())
+        self.assertEqual('redfish', self.baremetal.calls[1][2]['params'][
+            'driver'])
+
+    def test_programs_read_json(self):
+        self.answer(NODES, page(DIFFERENT, GONE), page(LOST))
+        status, text = self.replay('-f', 'json')
+        self.assertEqual(replay.EXIT_ERROR, status)
+        self.assertEqual(
+            {'same': 0, 'different': 1, 'incomparable': 1, 'error': 1,
+             'reasons': {'rules are gone': 1},
+             'runs': [{**DIFFERENT, 'name': 'n0'}, {**LOST, 'name': 'n0'}]},
+            json.loads(text))
+
+    def test_nothing_to_compare_is_an_error_but_no_runs_are_none(self):
+        self.answer(NODES, page(GONE), page())
+        self.assertEqual(replay.EXIT_ERROR, self.replay()[0])
+        self.answer(NODES, page(), page())
+        self.assertEqual(0, self.replay()[0])
