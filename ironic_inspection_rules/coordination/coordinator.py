@@ -11,7 +11,6 @@ from oslo_config import cfg
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.coordination import election
 from ironic_inspection_rules.coordination import leased_lock
-from ironic_inspection_rules.coordination import lock_directory
 from ironic_inspection_rules.i18n import _
 
 _EXTRAS = {
@@ -52,7 +51,7 @@ def _check(url: str) -> None:
         if parsed.netloc or not parsed.path.startswith('/'):
             raise exceptions.Invalid(
                 _('a directory is given as file:///directory'))
-        lock_directory.prepare(parsed.path)
+        leased_lock.prepare(parsed.path)
         return
     if not parsed.hostname or not _has_good_port(parsed):
         # What stands there may be part of a password.

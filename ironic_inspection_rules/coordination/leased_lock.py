@@ -4,6 +4,7 @@
 
 import base64
 from collections.abc import Callable
+import os
 import pathlib
 import types
 import typing
@@ -14,7 +15,6 @@ import tooz
 from tooz import coordination
 from tooz import locking
 
-from ironic_inspection_rules.coordination import lock_directory
 from ironic_inspection_rules.i18n import _
 
 LOG = log.getLogger(__name__)
@@ -52,8 +52,8 @@ class LeasedLock:
 
     def __enter__(self) -> typing.Self:
         if self._file is not None:
-            lock_directory.prepare(str(self._file.parent))
-            lock_directory.prepare_file(self._file)
+            prepare(str(self._file.parent))
+            prepare_file(self._file)
         self._coordinator.start()
         return self
 
@@ -108,3 +108,31 @@ class LeasedLock:
         """
         return [base64.b64encode(value).decode() for value
                 in self._coordinator.client.get(lock._key)] == [lock._uuid]
+
+
+_DIRECTORY_MODE = 0o700
+_FILE_MODE = 0o600
+
+
+def prepare(path: str) -> None:
+    """Make the directory, and let nobody else in.
+
+    Whoever can open a lock file can lock it, and keep a leader from being
+    elected. So a directory that is this user's is closed to all others,
+    also one that was made before; one of another user is left as it is.
+
+    :param path: of the directory.
+    :raises: OSError when it cannot be made or closed.
+    """
+    os.makedirs(path, _DIRECTORY_MODE, exist_ok=True)
+    found = os.stat(path)
+    if found.st_uid == os.geteuid() and found.st_mode & 0o077:
+        os.chmod(path, _DIRECTORY_MODE)
+
+
+def prepare_file(path: pathlib.Path) -> None:
+    """Make a lock file that only this user can open, unless it is there.
+
+    :raises: OSError when it cannot be made.
+    """
+    path.touch(_FILE_MODE)

@@ -28,7 +28,7 @@ _CANDIDATES = 8
 """How many requests somebody who asks for one looks at in one go."""
 
 _MOST_DELAY = 30.0
-"""Seconds that requests are put off for at most, see ``queue.decision``."""
+"""Seconds that requests are put off for at most, see ``queue.delivery``."""
 
 _LIMIT = 500
 """How many rows a round of the leader looks at."""

@@ -9,20 +9,27 @@ can be made and never run, or run and cannot be made.
 from collections.abc import Iterator
 import functools
 import importlib.metadata
+import re
 
 from ironic.common import context as ironic_context
 from ironic.conf import CONF
+from ironic.drivers import base
+from ironic.drivers.modules import noop
+from ironic.drivers.modules.inspector import agent
+from ironic.drivers.modules.redfish import inspect as redfish
 from oslo_log import log
 
 from ironic_inspection_rules.conf import validation
+from ironic_inspection_rules.db import adoption
+from ironic_inspection_rules.db import api
+from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.inspection import coverage
 from ironic_inspection_rules.inspection import start
-from ironic_inspection_rules.inspection import stock_rules
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.objects import tables
 from ironic_inspection_rules.rule_set import repository
+from ironic_inspection_rules.rule_set import stock
 
 LOG = log.getLogger(__name__)
 
@@ -59,7 +66,7 @@ def announce(service: str, rules: repository.Repository) -> None:
 
 def _left_out() -> Iterator[str]:
     """Tell which rules a conductor does not run."""
-    for message in (coverage.gaps(PLUGIN), stock_rules.left_behind()):
+    for message in (gaps(PLUGIN), left_behind()):
         if message:
             yield message
 
@@ -115,3 +122,84 @@ def _count() -> int | str:
         return '?'
     return len(rule_object.Rule.list_values(
         ironic_context.get_admin_context(), 'uuid', {}))
+
+
+_INTERFACES = 'ironic.hardware.interfaces.inspect'
+
+
+def gaps(hook: str) -> str | None:
+    """Tell which phases do not run, or run too early, on which interfaces.
+
+    :param hook: name of the hook that runs the preprocess phase.
+    :returns: all of it in one message, None where there is nothing to say.
+    """
+    found = [f'{name}: {gap}' for name, interface in _enabled()
+             if (gap := _gap(interface, hook))]
+    if not found:
+        return None
+    return _('Not all inspection rules run on nodes with these inspect '
+             'interfaces: %s') % '; '.join(found)
+
+
+def _enabled() -> Iterator[tuple[str, type]]:
+    """Name and class of each enabled interface that rules are meant for."""
+    supported = re.compile(CONF.inspection_rules.supported_interfaces)
+    for entry in importlib.metadata.entry_points(group=_INTERFACES):
+        if (entry.name in CONF.enabled_inspect_interfaces
+                and supported.search(entry.name)):
+            interface = entry.load()
+            if not issubclass(interface, noop.NoInspect):
+                yield entry.name, interface
+
+
+def _gap(interface: type, hook: str) -> str | None:
+    redfish_like = issubclass(interface, redfish.RedfishInspect)
+    in_band = (getattr(interface, 'continue_inspection', None)
+               is not base.InspectInterface.continue_inspection)
+    if not (redfish_like or in_band):
+        return _('no rules run')
+    if redfish_like:
+        option, hooks = '[redfish]inspection_hooks', (
+            CONF.redfish.inspection_hooks)
+    elif issubclass(interface, agent.AgentInspect):
+        option, hooks = '[inspector]hooks', CONF.inspector.hooks
+    else:
+        return None
+    names = [name.strip() for name in hooks.split(',') if name.strip()]
+    if hook not in names:
+        return _('no rules of the phase preprocess run, since %(option)s does '
+                 'not name %(hook)s') % {'option': option, 'hook': hook}
+    if names[-1] != hook:
+        return _('rules of the phase preprocess run before the preprocess of '
+                 '%(hooks)s, which %(option)s names after %(hook)s') % {
+                     'hooks': ', '.join(names[names.index(hook) + 1:]),
+                     'option': option, 'hook': hook}
+    return None
+
+
+def left_behind() -> str | None:
+    """Tell which rules of stock Ironic nobody has taken over.
+
+    :returns: a message with the command that does, None where there are none.
+    """
+    places = []
+    if count := len(adoption.read_ironic()):
+        places.append(_("%d in Ironic's own table") % count)
+    path = CONF.inspection_rules.built_in_rules
+    if path and not _is_taken_over(path):
+        places.append(_('those of [inspection_rules]built_in_rules, %s')
+                      % path)
+    if not places:
+        return None
+    return _('Inspection rules of stock Ironic do not run beside this plugin: '
+             '%(places)s. "%(command)s adopt" takes them over') % {
+                 'places': _(' and ').join(places),
+                 'command': migration.COMMAND}
+
+
+def _is_taken_over(path: str) -> bool:
+    try:
+        uuids = {rule['uuid'] for rule in stock.load(path)}
+    except ValueError:
+        return False
+    return uuids <= {uuid for uuid, _value in api.list_values('uuid')}

@@ -5,6 +5,7 @@
 from collections.abc import Iterator
 import contextlib
 import functools
+import re
 import typing
 
 from ironic.common import context as ironic_context
@@ -14,7 +15,6 @@ from oslo_db import exception as db_exc
 from oslo_log import log
 
 from ironic_inspection_rules.engine import runner
-from ironic_inspection_rules.inspection import applicability
 from ironic_inspection_rules.inspection import attempt
 from ironic_inspection_rules.objects import rule_statistics
 from ironic_inspection_rules.patches import inspection
@@ -131,9 +131,15 @@ def prepare(run: recorder.Run, task: typing.Any, error: str | None
 
 def _prepare(run: recorder.Run, task: typing.Any, error: str | None
              ) -> recorder.Store | None:
-    if not applicability.is_supported(task.node):
+    if not is_supported(task.node):
         return None
     options = CONF.inspection_rules
     return recorder.prepare(run, task.node, error, options.keep_runs,
                             mask=options.mask_secrets != 'never',
                             days=options.keep_history)
+
+
+def is_supported(node: typing.Any) -> bool:
+    """Whether rules run for nodes with the node's inspect interface."""
+    return re.search(CONF.inspection_rules.supported_interfaces,
+                     node.inspect_interface or '') is not None

@@ -15,7 +15,6 @@ from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.inspection import applicability
 from ironic_inspection_rules.inspection import attempt
 from ironic_inspection_rules.inspection import effects
 from ironic_inspection_rules.inspection import facts
@@ -95,7 +94,7 @@ class PhaseRunner:
         saved = current.has_checkpoint(phase)
         run.begin(inventory, plugin_data)
         _read_previous(run, rules, phase, task)
-        supported = applicability.is_supported(task.node)
+        supported = keeping.is_supported(task.node)
         if supported:
             run.run_rules(rules.revision, self._rules.options)
         if not saved and not (supported and (

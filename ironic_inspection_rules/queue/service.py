@@ -20,12 +20,12 @@ from ironic_inspection_rules.coordination import leader_tasks
 from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.inspection import keeping
+from ironic_inspection_rules.queue import absence
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import maintenance
 from ironic_inspection_rules.queue import metrics
 from ironic_inspection_rules.queue import power_on
 from ironic_inspection_rules.queue import processor
-from ironic_inspection_rules.queue import unserved
 from ironic_inspection_rules.queue import wakeup
 from ironic_inspection_rules.queue import worker
 
@@ -79,7 +79,7 @@ class WorkerService:
             (*maintenance.QueueMaintenance(
                 requests, options.inspection_timeout,
                 options.report_expiration, self.wake, inspector.settle).tasks,
-             unserved.UnservedRequests(served, options.lease).check,
+             absence.UnservedRequests(served, options.lease).check,
              metrics.report_backlog),
             options.clean_up_period, options.processing_time_limit)
         self._listener = (wakeup.Listener(name, self.wake)

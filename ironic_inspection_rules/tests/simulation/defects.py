@@ -12,7 +12,7 @@ from ironic.conductor import task_manager
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from ironic_inspection_rules.coordination import candidacy
+from ironic_inspection_rules.coordination import election
 from ironic_inspection_rules.db import clock
 from ironic_inspection_rules.db import fence
 from ironic_inspection_rules.db import lease as leases
@@ -21,7 +21,7 @@ from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.db import request as db_request
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.pxe_filter import nftables
-from ironic_inspection_rules.queue import decision
+from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import node_lock
 from ironic_inspection_rules.queue import worker
 
@@ -89,7 +89,7 @@ def in_hand_by_request() -> Iterator[None]:
 @contextlib.contextmanager
 def election_for_once() -> Iterator[None]:
     """An election does not go on after an outage of the coordinator."""
-    hold_lock = candidacy.Candidacy._hold_lock
+    hold_lock = election.Candidacy._hold_lock
 
     def hold_lock_once(self: Any) -> None:
         try:
@@ -97,7 +97,7 @@ def election_for_once() -> Iterator[None]:
         except ConnectionError:
             self.leave()
             raise
-    with mock.patch.object(candidacy.Candidacy, '_hold_lock',
+    with mock.patch.object(election.Candidacy, '_hold_lock',
                            hold_lock_once):
         yield
 
@@ -145,8 +145,8 @@ def end_apart() -> Iterator[None]:
 @contextlib.contextmanager
 def one_attempt() -> Iterator[None]:
     """A request is given up after its first attempt."""
-    decide = decision.decide
-    with mock.patch.object(decision, 'decide',
+    decide = delivery.decide
+    with mock.patch.object(delivery, 'decide',
                            lambda request, most: decide(request, 1)):
         yield
 
@@ -178,11 +178,11 @@ def no_fence() -> Iterator[None]:
 @contextlib.contextmanager
 def leader_at_once() -> Iterator[None]:
     """A leader does not wait until an earlier one is one no longer."""
-    make = candidacy.Leadership
+    make = election.Leadership
 
-    def make_at_once(since: float, until: float) -> candidacy.Leadership:
+    def make_at_once(since: float, until: float) -> election.Leadership:
         return make(since=0.0, until=until)
-    with mock.patch.object(candidacy, 'Leadership', make_at_once):
+    with mock.patch.object(election, 'Leadership', make_at_once):
         yield
 
 

@@ -13,7 +13,6 @@ import types
 from typing import Any
 from unittest import mock
 
-from ironic_inspection_rules.coordination import candidacy
 from ironic_inspection_rules.coordination import election
 from ironic_inspection_rules.pxe_filter import admission
 from ironic_inspection_rules.pxe_filter import firewall
@@ -226,10 +225,10 @@ class Doors:
                                      time=self._time)
         make_queue = functools.partial(standins.SimpleQueue, self.turns)
         with contextlib.ExitStack() as stack:
-            for module in (candidacy, election, service, watcher):
+            for module in (election, service, watcher):
                 stack.enter_context(mock.patch.object(
                     module, 'threading', self._threading))
-            for module in (candidacy, election, watcher, firewall):
+            for module in (election, watcher, firewall):
                 stack.enter_context(mock.patch.object(module, 'time', time))
             for module, name, value in (
                     (service, 'futures', standins.make_futures(self.turns)),

@@ -10,7 +10,6 @@ from unittest import mock
 from oslo_db import api as oslo_db_api
 import tenacity
 
-from ironic_inspection_rules.coordination import candidacy
 from ironic_inspection_rules.coordination import election
 from ironic_inspection_rules.coordination import leader_tasks
 from ironic_inspection_rules.coordination import watchdog
@@ -99,8 +98,6 @@ class Schedule:
                     (history, 'time', time),
                     (keeping, '_CLEANER', history.Cleaner()),
                     (leader_tasks, 'threading', threading),
-                    (candidacy, 'threading', threading),
-                    (candidacy, 'time', time),
                     (election, 'threading', threading),
                     (election, 'time', time),
                     (oslo_db_api, 'time', time),

@@ -10,7 +10,6 @@ import typing
 
 import fixtures
 
-from ironic_inspection_rules.coordination import candidacy
 from ironic_inspection_rules.coordination import election
 from ironic_inspection_rules.coordination import outage
 from ironic_inspection_rules.tests.unit import base
@@ -178,18 +177,18 @@ class FakeElectionTestCase(ContractMixin, base.TestCase):
 class LeadershipTestCase(base.TestCase):
 
     def test_not_leader_while_an_earlier_one_may_act(self) -> None:
-        leadership = candidacy.Leadership(since=13.0, until=15.0)
+        leadership = election.Leadership(since=13.0, until=15.0)
         self.assertEqual(0.0, leadership.remaining(12.9))
 
     def test_leader_until_the_lease_ends(self) -> None:
-        leadership = candidacy.Leadership(since=13.0, until=15.0)
+        leadership = election.Leadership(since=13.0, until=15.0)
         self.assertEqual(2.0, leadership.remaining(13.0))
         self.assertEqual(0.0, leadership.remaining(15.0))
         self.assertEqual(0.0, leadership.remaining(99.0))
 
     def test_never_leader_when_the_lease_ends_before_it_may_begin(
             self) -> None:
-        leadership = candidacy.Leadership(since=13.0, until=11.0)
+        leadership = election.Leadership(since=13.0, until=11.0)
         self.assertEqual(0.0, leadership.remaining(12.0))
         self.assertEqual(0.0, leadership.remaining(14.0))
 
@@ -271,13 +270,13 @@ class CandidacyTestCase(base.TestCase):
     def test_a_lease_runs_from_the_question_not_from_the_answer(self) -> None:
         clock = iter([10.0, 12.0])
         self.useFixture(fixtures.MonkeyPatch(
-            f'{candidacy.__name__}.time', types.SimpleNamespace(
+            f'{election.__name__}.time', types.SimpleNamespace(
                 monotonic=lambda: next(clock))))
         lock: typing.Any = types.SimpleNamespace(hold=lambda: True)
-        part = candidacy.Candidacy(lambda: lock, 3.0, 0.5, 1.0,
+        part = election.Candidacy(lambda: lock, 3.0, 0.5, 1.0,
                                    outage.Outage('It', 10))
         part._ask(lock)
-        self.assertEqual(candidacy.Leadership(since=15.0, until=13.0),
+        self.assertEqual(election.Leadership(since=15.0, until=13.0),
                          part.leadership)
 
 

@@ -4,10 +4,15 @@
 
 import fixtures
 from ironic.conf import CONF
+from ironic.db.sqlalchemy import models as ironic_models
+from oslo_db.sqlalchemy import enginefacade
+import sqlalchemy as sa
 
 from ironic_inspection_rules import conf
+from ironic_inspection_rules.db import adoption
 from ironic_inspection_rules.inspection import announcement
 from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.inspection import base as glue
 
 
 class MissingTestCase(base.IronicTestCase):
@@ -68,3 +73,76 @@ class OutOfReachTestCase(base.IronicTestCase):
         said, = announcement.out_of_reach()
         self.assertIn('use_rpc_for_database', said)
         self.assertIn('/v1/traits', said)
+
+
+class GapsTestCase(base.IronicTestCase):
+
+    def setUp(self):
+        super().setUp()
+        conf.register_opts(CONF)
+        self.enable('agent', 'redfish', 'idrac-redfish', 'no-inspect')
+        self.config(group='inspector', hooks='ports,inspection-rules')
+        self.config(group='redfish', inspection_hooks='inspection-rules')
+
+    def enable(self, *names):
+        self.config(enabled_inspect_interfaces=list(names))
+
+    def gaps(self):
+        return announcement.gaps('inspection-rules')
+
+    def test_nothing_is_said_where_all_phases_run(self):
+        self.assertIsNone(self.gaps())
+
+    def test_a_list_of_hooks_without_ours(self):
+        self.config(group='redfish', inspection_hooks='ports')
+
+        said = self.gaps()
+        for part in ('redfish: no rules of the phase preprocess',
+                     'idrac-redfish: no rules', '[redfish]inspection_hooks'):
+            self.assertIn(part, said)
+        self.assertNotIn('agent', said)
+
+    def test_hooks_after_ours(self):
+        self.config(group='inspector', hooks='inspection-rules, ports,raid')
+
+        said = self.gaps()
+        self.assertIn('agent: ', said)
+        self.assertIn('ports, raid', said)
+
+    def test_an_interface_that_runs_none(self):
+        self.enable('fake')
+        self.assertIsNone(self.gaps())
+
+        self.config(group='inspection_rules', supported_interfaces='.*')
+        self.assertIn('fake: no rules run', self.gaps())
+
+
+ACTIONS = [{'op': 'fail', 'args': {'msg': 'no'}}]
+
+
+class LeftBehindTestCase(glue.GlueTestCase):
+
+    def test_nothing_is_said_where_there_are_none(self):
+        self.assertIsNone(announcement.left_behind())
+
+    def test_rows_of_its_table_are_counted(self):
+        with enginefacade.writer.using(self.context) as session:
+            session.execute(sa.insert(ironic_models.InspectionRule), {
+                'actions': ACTIONS, 'uuid': 'one'})
+
+        said = announcement.left_behind()
+        self.assertIn("1 in Ironic's own table", said)
+        self.assertIn('ironic-inspection-rules-dbsync adopt', said)
+
+    def test_its_file_is_named_until_it_is_taken_over(self):
+        path = self.create_tempfiles([('rules', (
+            '[{"uuid": "0a1b2c3d-0000-4000-8000-000000000001",'
+            ' "actions": [{"op": "fail", "args": {"msg": "no"}}]}]'))])[0]
+        self.config(group='inspection_rules', built_in_rules=path)
+        self.assertIn(path, announcement.left_behind())
+
+        adoption.store([{
+            'uuid': '0a1b2c3d-0000-4000-8000-000000000001', 'version': '1.0',
+            'priority': 0, 'phase': 'main', 'sensitive': False,
+            'conditions': [], 'actions': ACTIONS}])
+        self.assertIsNone(announcement.left_behind())

@@ -8,7 +8,6 @@ import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import transaction
-from ironic_inspection_rules.queue import decision
 from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
@@ -115,7 +114,7 @@ class DelivererTestCase(base.QueueTestCase):
         self.processor.trouble['lock'] = [exceptions.NodeBusy('busy')] * 50
         for _turn in range(50):
             self.assertIs(delivery.Outcome.RETRIED, self.deliver())
-            base.pass_time(decision.MAX_DELAY)
+            base.pass_time(delivery.MAX_DELAY)
         self.assertIs(delivery.Outcome.FINISHED, self.deliver())
         self.assertEqual((state.FINISHED, 1, None), self.outcome())
 
@@ -131,7 +130,7 @@ class DelivererTestCase(base.QueueTestCase):
                 self.processor.trouble[step] = [trouble] * 3
                 for _turn in range(3):
                     self.assertIs(delivery.Outcome.RETRIED, self.deliver())
-                    base.pass_time(decision.MAX_DELAY)
+                    base.pass_time(delivery.MAX_DELAY)
         self.assertEqual({}, self.processor.failed)
         self.assertEqual(0, self.outcome()[1])
         self.assertIs(delivery.Outcome.FINISHED, self.deliver())
@@ -155,7 +154,7 @@ class DelivererTestCase(base.QueueTestCase):
         outcomes = []
         while self.queue.find_open('node'):
             outcomes.append(self.deliver())
-            base.pass_time(decision.MAX_DELAY)
+            base.pass_time(delivery.MAX_DELAY)
         self.assertEqual([delivery.Outcome.RETRIED] * 3
                          + [delivery.Outcome.FAILED], outcomes)
         self.assertEqual(1, len(self.left()))
@@ -280,3 +279,41 @@ class DelivererTestCase(base.QueueTestCase):
         done = self.queue.find(request.uuid)
         self.assertEqual((state.ERROR, 'timed out'),
                          (done.state, done.last_error))
+
+
+class DecideTestCase(base.base.TestCase):
+
+    def decide(self, **values):
+        request = queue_request.Request('uuid', 'node', **{
+            'event': queue_request.CONTINUE, **values})
+        return delivery.decide(request, max_attempts=3)
+
+    def test_a_waiting_request_is_processed(self):
+        self.assertEqual((state.PROCESSING, None), self.decide())
+
+    def test_a_repetition_is_forgiven(self):
+        self.assertEqual((state.PROCESSING, None),
+                         self.decide(state=state.PROCESSING, attempts=2))
+
+    def test_a_repetition_too_many_is_not(self):
+        decided = self.decide(state=state.PROCESSING, attempts=3)
+        self.assertEqual(state.ERROR, decided.state)
+        self.assertIn('given up after 3 attempts', decided.refusal)
+
+    def test_an_illegal_transition_is_refused(self):
+        decided = self.decide(state=state.STARTING)
+        self.assertEqual('the event continue is not allowed in the state '
+                         'starting', decided.refusal)
+
+    def test_a_timeout_waits_until_it_has_run(self):
+        self.assertEqual((state.WAITING, None),
+                         self.decide(event=queue_request.TIMEOUT))
+
+
+class DelayTestCase(base.base.TestCase):
+
+    def test_it_doubles_up_to_a_limit(self):
+        self.assertEqual([4.0, 8.0, 16.0, 30.0, 30.0],
+                         [delivery.retry_delay(failures, 4.0)
+                          for failures in range(5)])
+        self.assertEqual(30.0, delivery.retry_delay(100000, 1.0))

@@ -21,12 +21,12 @@ from oslo_utils import timeutils
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.queue import absence
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import processor
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
-from ironic_inspection_rules.queue import unserved
 from ironic_inspection_rules.queue import worker
 from ironic_inspection_rules.tests.unit.inspection import base
 from ironic_inspection_rules.tests.unit.queue import base as queue_base
@@ -465,7 +465,7 @@ class BindingTestCase(BindingMixin, BoundTestCase):
         self.inspect(LONG_AGO)
         self.post(cpu=1)
         log = self.useFixture(fixtures.FakeLogger())
-        mine, others = (unserved.UnservedRequests(
+        mine, others = (absence.UnservedRequests(
             node_reservation.served_by(drivers, []), 30) for drivers in
             ([self.stored_node().driver], ['other']))
         others.check()
