@@ -17,7 +17,6 @@ from ironic_inspection_rules.objects import tables
 from ironic_inspection_rules.patches import body_limit
 from ironic_inspection_rules.patches import controllers
 from ironic_inspection_rules.queue import absence
-from ironic_inspection_rules.queue import embedded
 from ironic_inspection_rules.queue import service
 from ironic_inspection_rules.queue import submission
 from ironic_inspection_rules.queue import wakeup
@@ -58,8 +57,8 @@ def _require_database() -> None:
 
 def _make_wake() -> Callable[[], None]:
     """Tell what to call when there is work for the workers."""
-    if embedded.is_wanted():
-        return embedded.start().wake
+    if service.is_embedded_wanted():
+        return service.start_embedded().wake
     if wakeup.is_available():
         return wakeup.WakeupSender().wake
     return _wake_nobody

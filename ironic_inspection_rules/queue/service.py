@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The inspection worker of a process, with all that belongs to it."""
+"""The inspection worker of a process, with all that belongs to it.
+
+It is a service of its own, or part of the all-in-one Ironic.
+"""
 
 from collections.abc import Callable
 import dataclasses
@@ -17,17 +20,20 @@ import tenacity
 
 from ironic_inspection_rules.coordination import coordinator
 from ironic_inspection_rules.coordination import leader_tasks
+from ironic_inspection_rules.db import backlog
 from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.inspection import keeping
+from ironic_inspection_rules.patches import conductor
 from ironic_inspection_rules.queue import absence
 from ironic_inspection_rules.queue import database_queue
+from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import maintenance
-from ironic_inspection_rules.queue import metrics
 from ironic_inspection_rules.queue import power_on
 from ironic_inspection_rules.queue import processor
 from ironic_inspection_rules.queue import wakeup
 from ironic_inspection_rules.queue import worker
+from ironic_inspection_rules.runs import metrics
 
 LOG = log.getLogger(__name__)
 
@@ -68,7 +74,7 @@ class WorkerService:
                                                options.inspection_timeout)
         settings = _settings()
         self._worker = worker.Worker(name, requests, inspector, settings,
-                                     metrics.count)
+                                     count_delivery)
         self._starter = worker.Worker(
             f'{name}:power-on', power_on.PacedQueue(
                 requests, power_on.make_throttle(self._stop.wait).turn),
@@ -80,7 +86,7 @@ class WorkerService:
                 requests, options.inspection_timeout,
                 options.report_expiration, self.wake, inspector.settle).tasks,
              absence.UnservedRequests(served, options.lease).check,
-             metrics.report_backlog),
+             report_backlog),
             options.clean_up_period, options.processing_time_limit)
         self._listener = (wakeup.Listener(name, self.wake)
                           if wakeup.is_available() else None)
@@ -151,3 +157,42 @@ def _settings() -> worker.Settings:
         connection_retries=options.connection_retries,
         retry_interval=options.connection_retry_interval,
         time_limit=options.processing_time_limit)
+
+
+def count_delivery(outcome: delivery.Outcome) -> None:
+    """Count a delivery by how it ended."""
+    metrics.Group('InspectionWorker').count(outcome.value)
+
+
+def report_backlog() -> None:
+    """Send how much waits, and for how long; a task of the leader."""
+    group = metrics.Group('InspectionQueue')
+    for name, value in backlog.read()._asdict().items():
+        group.tell(name, value)
+
+
+def is_embedded_wanted() -> bool:
+    """Return whether this process of Ironic is to run a worker.
+
+    Only where API and conductor share a process, which then ends when both
+    are done.
+    """
+    wanted = CONF.inspection_queue.embedded
+    if wanted is None:
+        wanted = CONF.rpc_transport in ('none', 'local')
+    return wanted and conductor.is_in_this_process()
+
+
+def start_embedded() -> WorkerService:
+    """Start a worker, which stops when the conductor does."""
+    started = WorkerService(worker.make_name(CONF.host))
+    started.start()
+    conductor.keep_running_while(started.is_working)
+    threading.Thread(target=_stop_with_conductor, args=(started,),
+                     name='embedded-worker', daemon=True).start()
+    return started
+
+
+def _stop_with_conductor(started: WorkerService) -> None:
+    conductor.stop_event().wait()
+    started.stop()

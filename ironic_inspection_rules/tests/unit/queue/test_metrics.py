@@ -3,8 +3,8 @@
 from ironic_inspection_rules.db import backlog
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import delivery
-from ironic_inspection_rules.queue import metrics
 from ironic_inspection_rules.queue import request
+from ironic_inspection_rules.queue import service
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.queue import base as queue_base
@@ -64,13 +64,13 @@ class MetricsTestCase(base.StatsdTestCase):
                               (delivery.Outcome.FAILED, b'failed'),
                               (delivery.Outcome.RETRIED, b'retried'),
                               (delivery.Outcome.LOST, b'lost')):
-            metrics.count(outcome)
+            service.count_delivery(outcome)
             self.assertEqual(b'ironic.InspectionWorker.%b:1|c' % name,
                              self.listener.recv(1000))
 
     def test_statsd_gets_the_backlog(self):
         database_queue.DatabaseQueue(LEASE).put('a', request.CONTINUE)
-        metrics.report_backlog()
+        service.report_backlog()
         received = [self.listener.recv(1000) for _gauge in range(3)]
         self.assertEqual([b'ironic.InspectionQueue.waiting:1|g',
                           b'ironic.InspectionQueue.processing:0|g'],

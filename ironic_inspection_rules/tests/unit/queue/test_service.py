@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import threading
+import types
 
+import fixtures
 from ironic.conf import CONF
 
 from ironic_inspection_rules import conf
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.queue import service
 from ironic_inspection_rules.tests.unit import base
+
+PATIENCE = 10
 
 
 class StartTestCase(base.IronicTestCase):
@@ -36,3 +40,64 @@ class SuperviseTestCase(base.TestCase):
 
         worker._supervise(run)
         self.assertEqual(3, len(runs))
+
+
+class FakeWorkerService:
+
+    def __init__(self, name):
+        self.name = name
+        self.started = False
+        self.stopped = threading.Event()
+
+    def start(self):
+        self.started = True
+
+    def stop(self):
+        self.stopped.set()
+
+    def is_working(self):
+        return not self.stopped.is_set()
+
+
+class EmbeddedTestCase(base.IronicTestCase):
+
+    def setUp(self):
+        super().setUp()
+        conf.register_opts(self.cfg.conf)
+
+    def use_conductor(self):
+        manager = types.SimpleNamespace(_shutdown=threading.Event(),
+                                        has_reserved=lambda: False)
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.common.rpc.GLOBAL_MANAGER', manager))
+        return manager
+
+    def test_the_all_in_one_ironic_wants_one(self):
+        self.use_conductor()
+        for transport, expected in (('none', True), ('json-rpc', False),
+                                    ('oslo', False)):
+            self.config(rpc_transport=transport)
+            self.assertEqual(expected, service.is_embedded_wanted())
+
+    def test_the_operator_may_decide(self):
+        self.use_conductor()
+        for wanted in (True, False):
+            self.config(group='inspection_queue', embedded=wanted)
+            self.assertEqual(wanted, service.is_embedded_wanted())
+
+    def test_an_api_without_a_conductor_has_none(self):
+        self.config(group='inspection_queue', embedded=True)
+        self.assertFalse(service.is_embedded_wanted())
+
+    def test_it_stops_with_the_conductor(self):
+        manager = self.use_conductor()
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.queue.service.WorkerService',
+            FakeWorkerService))
+        started = service.start_embedded()
+        self.assertTrue(started.started)
+        self.assertFalse(started.stopped.is_set())
+        self.assertTrue(manager.has_reserved())
+        manager._shutdown.set()
+        self.assertTrue(started.stopped.wait(PATIENCE))
+        self.assertFalse(manager.has_reserved())
