@@ -8,7 +8,6 @@ import typing
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.authoring.checks import secrets
 from ironic_inspection_rules.authoring.conversion import field as new_field
-from ironic_inspection_rules.authoring.conversion import operator
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
@@ -73,7 +72,8 @@ class _Converter(Notes):
         self._check_made(args['field'])
         if path.loops:
             self._check_loops(op, multiple, path)
-        name, arguments = operator.convert(op, path.field, args.get('value'))
+        name, arguments = new_field.convert_operator(
+            op, path.field, args.get('value'))
         if args.get('invert'):
             name = f'!{name}'.removeprefix('!!')
         converted: Operation = {'op': name, 'args': arguments}

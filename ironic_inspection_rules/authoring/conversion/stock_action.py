@@ -50,8 +50,8 @@ def convert(op: str, args: Operation, there: set[str],
         notes.hint(_('stock Ironic never unsets plugin data: the action is '
                      'left out'))
         return None
-    written = {name: _write(value, there, notes)
-               for name, value in args.items()}
+    written = stock_text.write(
+        args, lambda text: _write(text, there, notes))
     if 'unique' in written:
         written['unique'] = bool(args['unique'])
     if op.endswith('plugin-data'):
@@ -121,20 +121,7 @@ def _text(value: typing.Any) -> str:
     return value
 
 
-def _write(value: typing.Any, there: set[str],
-           notes: rule.Notes) -> typing.Any:
-    """Write an argument in this language."""
-    if isinstance(value, Text):
-        return _write_text(value, there, notes)
-    if isinstance(value, list):
-        return [_write(item, there, notes) for item in value]
-    if isinstance(value, dict):
-        return {field.escape(key): _write(item, there, notes)
-                for key, item in value.items()}
-    return field.escape(value)
-
-
-def _write_text(text: Text, there: set[str], notes: rule.Notes) -> str:
+def _write(text: Text, there: set[str], notes: rule.Notes) -> str:
     for remark in text.remarks:
         notes.hint(remark)
     for name in text.secrets:

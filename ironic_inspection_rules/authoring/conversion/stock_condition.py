@@ -7,8 +7,8 @@ written: such a condition is decided too, and here it would be false.
 """
 
 from collections.abc import Callable
-from collections.abc import Iterator
 import ipaddress
+import itertools
 import operator
 import re
 import typing
@@ -50,7 +50,7 @@ def convert(op: str, inverted: bool, args: Args,
     :raises: :class:`Fails` where it fails the inspection of each machine.
     :raises: :class:`.field.Inconvertible`.
     """
-    texts = list(_texts(args))
+    texts = stock_text.texts(dict(args))
     varying = [text for text in texts if text.fields]
     for text in varying:
         _warn(text, notes)
@@ -155,7 +155,7 @@ def _check_kinds(op: str, args: Args) -> None:
             raise Fails(_('it takes "values" as one list'))
         if op != 'eq' and any(
                 _is_text(one) != _is_text(other)
-                for one, other in _pairs(values)):
+                for one, other in itertools.pairwise(values)):
             raise Fails(_('it cannot order text and something else'))
     if op in ('matches', 'contains'):
         regex = args['regex']
@@ -169,7 +169,7 @@ def _never(op: str, args: Args) -> bool:
     """Tell whether text is only compared with what is no text."""
     if op == 'eq':
         return any(_is_text(one) != _is_text(other)
-                   for one, other in _pairs(args['values']))
+                   for one, other in itertools.pairwise(args['values']))
     if op == 'one-of':
         values = args.get('values') or []
         return isinstance(values, list | dict) and not any(
@@ -178,23 +178,14 @@ def _never(op: str, args: Args) -> bool:
     return op == 'is-none'
 
 
-def _pairs(values: list[typing.Any]) -> Iterator[tuple[typing.Any, ...]]:
-    return zip(values, values[1:], strict=False)
-
-
 def _is_text(value: typing.Any) -> bool:
     return isinstance(value, Text | str)
 
 
 def _plain(value: typing.Any) -> typing.Any:
     """Return a value as stock Ironic has it where fields are missing."""
-    if isinstance(value, Text):
-        return value.literal
-    if isinstance(value, list):
-        return list(map(_plain, value))
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return value
+    return stock_text.write(value, lambda text: text.literal,
+                            lambda literal: literal)
 
 
 def _decide(op: str, args: Args) -> bool:
@@ -202,14 +193,15 @@ def _decide(op: str, args: Args) -> bool:
 
     :raises: :class:`Fails`.
     """
-    plain = {name: _plain(value) for name, value in args.items()}
+    plain = _plain(dict(args))
     value = plain.get('value')
     try:
         if op in _COMPARE:
             return all(_COMPARE[op](*pair)
-                       for pair in _pairs(plain['values']))
+                       for pair in itertools.pairwise(plain['values']))
         if op == 'in-net':
-            return _in_net(str(plain['address']), str(plain['subnet']))
+            return ipaddress.ip_address(str(plain['address'])) in (
+                ipaddress.ip_network(str(plain['subnet']), strict=False))
         if op == 'one-of':
             return bool(value in plain.get('values', []))
     except (TypeError, ValueError) as exc:
@@ -228,12 +220,6 @@ def _decide(op: str, args: Args) -> bool:
     if isinstance(value, int | float):
         return bool(value) is truth
     return op == 'is-false' and value is None
-
-
-def _in_net(address: str, subnet: str) -> bool:
-    network = ipaddress.ip_network(subnet, strict=False)
-    read = ipaddress.ip_address(address)
-    return read.version == network.version and read in network
 
 
 def _compile(op: str, regex: typing.Any) -> re.Pattern[str]:
@@ -293,14 +279,14 @@ def _write(op: str, args: Args, fill: Callable[[Text], str]) -> Operation:
 
     :param fill: what to write for a text.
     """
-    written = {name: _fill(value, fill) for name, value in args.items()}
+    written = stock_text.write(dict(args), fill)
     if op == 'one-of':
         values = args.get('values')
         if not isinstance(values, list | dict):
             raise field.Inconvertible(
                 _('"values" of one-of is no list, but text is looked for in '
                   'it'))
-        written['values'] = [_fill(value, fill) for value in values
+        written['values'] = [stock_text.write(value, fill) for value in values
                              if _is_text(value)]
     elif op in ('matches', 'contains'):
         regex = _plain(args['regex'])
@@ -309,24 +295,3 @@ def _write(op: str, args: Args, fill: Callable[[Text], str]) -> Operation:
         # No field is meant, and none is read.
         written['regex'] = _ROOT.sub(r'\\{', regex)
     return _named(op, written)
-
-
-def _fill(value: typing.Any, fill: Callable[[Text], str]) -> typing.Any:
-    if isinstance(value, Text):
-        return fill(value)
-    if isinstance(value, list):
-        return [_fill(item, fill) for item in value]
-    if isinstance(value, dict):
-        return {key: _fill(item, fill) for key, item in value.items()}
-    return field.escape(value)
-
-
-def _texts(value: typing.Any) -> Iterator[Text]:
-    if isinstance(value, Text):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _texts(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _texts(item)

@@ -9,11 +9,14 @@ the item, they are written as a loop again.
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
+import dataclasses
 import re
 import typing
 
 from ironic_inspection_rules.authoring.conversion import field
+from ironic_inspection_rules.authoring.conversion import stock_text
 from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.i18n import _
 
 Operation = dict[str, typing.Any]
 
@@ -133,3 +136,73 @@ def _replace(value: typing.Any, write: Callable[[int], str],
             mark := _MARK.fullmatch(value)):
         return alone(int(mark[1]))
     return _MARK.sub(lambda mark: write(int(mark[1])), value)
+
+
+def read_turn(value: typing.Any, item: typing.Any,
+              again: bool = True) -> typing.Any:
+    """Read all texts in a value that a loop fills in.
+
+    :param item: of this turn.
+    :param again: whether the result is formatted once more; it is but for
+        what stands in a list.
+    """
+    if isinstance(value, list):
+        return [read_turn(each, item, not isinstance(each, str))
+                for each in value]
+    if isinstance(value, dict):
+        return {read_turn(key, item, False).filled: read_turn(each, item)
+                for key, each in value.items()}
+    if not isinstance(value, str):
+        return value
+    try:
+        filled = _fill(value, item, again)
+        pieces = stock_text.parse(value)
+        others = any(name and stock_text.split(name)[0] != interpolation.ITEM
+                     for _before, name, _spec, _conversion in pieces)
+        if again and others and re.search(
+                '[{}]', ''.join(piece[0] for piece in pieces)):
+            raise field.Inconvertible(
+                _('"%s" is filled in twice by stock Ironic') % value)
+        return dataclasses.replace(stock_text.read(
+            filled, value if others and filled != value else None),
+            twice=again)
+    except stock_text.StaysText as exc:
+        return stock_text.Text(field.escape(value), value,
+                               missing_key=exc.is_missing)
+
+
+def _fill(text: str, item: typing.Any, again: bool) -> str:
+    """Put the item of a loop into text that stock Ironic formats.
+
+    :param again: whether the result is formatted once more.
+    :raises: :class:`.StaysText` where the item does not have what is asked.
+    """
+    filled = ''
+    for before, name, spec, conversion in stock_text.parse(text):
+        filled += before if again else field.escape(before)
+        if name is None:
+            continue
+        suffix = stock_text.suffix(spec, conversion)
+        root, steps = stock_text.split(name)
+        if root != interpolation.ITEM:
+            filled += f'{{{name}{suffix}}}'
+            continue
+        value = _step_into(item, steps)
+        try:
+            shown = f'{{0{suffix}}}'.format(value)
+        except (TypeError, ValueError) as exc:
+            raise stock_text.StaysText from exc
+        filled += shown if again else field.escape(shown)
+    return filled
+
+
+def _step_into(value: typing.Any, steps: list[tuple[bool, str]]
+               ) -> typing.Any:
+    for dotted, step in steps:
+        if dotted:
+            raise stock_text.StaysText
+        try:
+            value = value[int(step) if step.isdecimal() else step]
+        except (LookupError, TypeError) as exc:
+            raise stock_text.StaysText(isinstance(exc, KeyError)) from exc
+    return value

@@ -106,7 +106,7 @@ class _Converter(conversion.Notes):
 
         def turn(item: typing.Any) -> Operation | bool:
             return stock_condition.convert(op, inverted, _forced(op, {
-                name: stock_text.read_turn(value, item)
+                name: stock_loop.read_turn(value, item)
                 for name, value in args.items()}, True), self)
 
         return stock_loop.conditions(
@@ -147,7 +147,7 @@ class _Converter(conversion.Notes):
             return converted
 
         def turn(item: typing.Any) -> Operation | None:
-            return checked({name: stock_text.read_turn(value, item)
+            return checked({name: stock_loop.read_turn(value, item)
                             for name, value in given.items()})
 
         if loop:

@@ -6,12 +6,14 @@ Stock Ironic formats text with ``str.format``: every result is text, and text
 one of whose fields is missing stays as it is written.
 """
 
+from collections.abc import Callable
 from collections.abc import Iterator
 import dataclasses
 import re
 import string
 import typing
 
+from ironic_inspection_rules.authoring.checks import names
 from ironic_inspection_rules.authoring.conversion import field
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import masking
@@ -20,31 +22,17 @@ from ironic_inspection_rules.i18n import _
 _NAME = re.compile(r'(?P<root>[^.\[\]]*)'
                    r'(?P<steps>(?:\.[^.\[\]]+|\[[^\]]+\])*)')
 _SPEC = re.compile(r'[^{}]{0,40}')
+_UNKNOWN = _('the format of {%s} is not known here')
 
 _TIMES = frozenset({
     'created_at', 'inspection_finished_at', 'inspection_started_at',
     'provision_updated_at', 'updated_at'})
-_NODE = _TIMES | frozenset({
-    'allocation_id', 'automated_clean', 'bios_interface', 'boot_interface',
-    'boot_mode', 'chassis_id', 'clean_step', 'conductor_affinity',
-    'conductor_group', 'console_enabled', 'console_interface',
-    'deploy_interface', 'deploy_step', 'description', 'disable_power_off',
-    'driver', 'driver_info', 'driver_internal_info', 'extra', 'fault',
-    'firmware_interface', 'health', 'id', 'inspect_interface',
-    'instance_info', 'instance_name', 'instance_uuid', 'last_error',
-    'lessee', 'maintenance', 'maintenance_reason', 'management_interface',
-    'name', 'network_data', 'network_interface', 'owner', 'parent_node',
-    'power_interface', 'power_state', 'properties', 'protected',
-    'protected_reason', 'provision_state', 'raid_config', 'raid_interface',
-    'rescue_interface', 'reservation', 'resource_class', 'retired',
-    'retired_reason', 'secure_boot', 'service_step', 'shard',
-    'storage_interface', 'target_power_state', 'target_provision_state',
-    'target_raid_config', 'traits', 'uuid', 'vendor_interface'})
+_NODE = names.NODE - {'auto_discovered'}
 """The attributes of stock Ironic's node that hold data."""
 
 _BMC_ADDRESS = re.compile(r'plugin_data(?:$|\.bmc_address\b)')
 
-_METHODS = frozenset(dir(dict)) | frozenset(dir(list)) | frozenset(dir(str))
+_METHODS = frozenset(dir(dict) + dir(list) + dir(str))
 
 
 class StaysText(Exception):
@@ -136,14 +124,16 @@ def read(text: str, literal: str | None = None) -> Text:
     original = text if literal is None else literal
     filled, fields, formatted, plain = '', [], False, True
     try:
-        for before, name, spec, conversion in _parse(text):
+        for before, name, spec, conversion in parse(text):
             filled += field.escape(before)
             if name is not None:
-                steps, suffix = _steps(name), _suffix(name, spec, conversion)
+                steps, ending = _steps(name), suffix(spec, conversion)
+                if conversion == 'a':
+                    raise field.Inconvertible(_UNKNOWN % name)
                 formatted |= bool(spec)
-                plain &= not suffix
+                plain &= not ending
                 fields.append(field.write_field(steps)[1:-1])
-                filled += field.write_field(steps, suffix)
+                filled += field.write_field(steps, ending)
     except StaysText as exc:
         return Text(field.escape(original), original,
                     missing_key=exc.is_missing)
@@ -160,6 +150,30 @@ def read(text: str, literal: str | None = None) -> Text:
     return Text(filled, original, tuple(fields), source, formatted)
 
 
+def texts(value: typing.Any) -> list[Text]:
+    """Return the texts anywhere in a value."""
+    found: list[Text] = []
+    write(value, found.append)
+    return found
+
+
+def write(value: typing.Any, fill: Callable[[Text], typing.Any],
+          literal: Callable[[typing.Any], typing.Any] = field.escape
+          ) -> typing.Any:
+    """Return a value with something in place of each text.
+
+    :param literal: makes the rest of it, also keys.
+    """
+    if isinstance(value, Text):
+        return fill(value)
+    if isinstance(value, list):
+        return [write(item, fill, literal) for item in value]
+    if isinstance(value, dict):
+        return {literal(key): write(item, fill, literal)
+                for key, item in value.items()}
+    return literal(value)
+
+
 def read_any(value: typing.Any) -> typing.Any:
     """Read all texts in a value, also in keys, see :func:`read`."""
     if isinstance(value, str):
@@ -172,65 +186,7 @@ def read_any(value: typing.Any) -> typing.Any:
     return value
 
 
-def read_turn(value: typing.Any, item: typing.Any,
-              again: bool = True) -> typing.Any:
-    """Read all texts in a value that a loop fills in.
-
-    :param item: of this turn.
-    :param again: whether the result is formatted once more; it is but for
-        what stands in a list.
-    """
-    if isinstance(value, list):
-        return [read_turn(each, item, not isinstance(each, str))
-                for each in value]
-    if isinstance(value, dict):
-        return {read_turn(key, item, False).filled: read_turn(each, item)
-                for key, each in value.items()}
-    if not isinstance(value, str):
-        return value
-    try:
-        filled = fill_item(value, item, again)
-        pieces = _parse(value)
-        others = any(name and _split(name)[0] != interpolation.ITEM
-                     for _before, name, _spec, _conversion in pieces)
-        if again and others and re.search(
-                '[{}]', ''.join(piece[0] for piece in pieces)):
-            raise field.Inconvertible(
-                _('"%s" is filled in twice by stock Ironic') % value)
-        return dataclasses.replace(read(
-            filled, value if others and filled != value else None),
-            twice=again)
-    except StaysText as exc:
-        return Text(field.escape(value), value, missing_key=exc.is_missing)
-
-
-def fill_item(text: str, item: typing.Any, again: bool) -> str:
-    """Put the item of a loop into text that stock Ironic formats.
-
-    :param again: whether the result is formatted once more.
-    :raises: :class:`StaysText` where the item does not have what is asked.
-    """
-    filled = ''
-    for before, name, spec, conversion in _parse(text):
-        filled += before if again else field.escape(before)
-        if name is None:
-            continue
-        suffix = (f'!{conversion}' if conversion else '') + (
-            f':{spec}' if spec else '')
-        root, steps = _split(name)
-        if root != interpolation.ITEM:
-            filled += f'{{{name}{suffix}}}'
-            continue
-        value = _step_into(item, steps)
-        try:
-            shown = f'{{0{suffix}}}'.format(value)
-        except (TypeError, ValueError) as exc:
-            raise StaysText from exc
-        filled += shown if again else field.escape(shown)
-    return filled
-
-
-def _parse(text: str) -> list[tuple[str, str | None, str, str | None]]:
+def parse(text: str) -> list[tuple[str, str | None, str, str | None]]:
     """Split text as ``str.format`` does.
 
     :raises: :class:`StaysText` where that is an error.
@@ -243,16 +199,15 @@ def _parse(text: str) -> list[tuple[str, str | None, str, str | None]]:
         raise StaysText from exc
     for _before, name, spec, conversion in pieces:
         if name is not None:
-            _split(name)
+            split(name)
         if conversion not in (None, 's', 'r', 'a'):
             raise StaysText
         if not _SPEC.fullmatch(spec):
-            raise field.Inconvertible(
-                _('the format of {%s} is not known here') % name)
+            raise field.Inconvertible(_UNKNOWN % name)
     return pieces
 
 
-def _split(name: str) -> tuple[str, list[tuple[bool, str]]]:
+def split(name: str) -> tuple[str, list[tuple[bool, str]]]:
     """Return the root of a field and its steps: attribute or not, name."""
     match = _NAME.fullmatch(name)
     if match is None or not match['root'] or match['root'].isdecimal():
@@ -267,7 +222,7 @@ def _steps(name: str) -> tuple[str | int, ...]:
 
     :raises: :class:`StaysText` where stock Ironic never finds one.
     """
-    root, steps = _split(name)
+    root, steps = split(name)
     if root == 'node':
         if not steps or steps[0][1] == 'traits':
             raise field.Inconvertible(
@@ -293,21 +248,7 @@ def _steps(name: str) -> tuple[str | int, ...]:
                     for _dotted, step in steps))
 
 
-def _suffix(name: str, spec: str, conversion: str | None) -> str:
-    if conversion == 'a':
-        raise field.Inconvertible(
-            _('the format of {%s} is not known here') % name)
+def suffix(spec: str, conversion: str | None) -> str:
+    """Return what stands behind the name of a field: ``!r:>5``."""
     return (f'!{conversion}' if conversion else '') + (
         f':{spec}' if spec else '')
-
-
-def _step_into(value: typing.Any, steps: list[tuple[bool, str]]
-               ) -> typing.Any:
-    for dotted, step in steps:
-        if dotted:
-            raise StaysText
-        try:
-            value = value[int(step) if step.isdecimal() else step]
-        except (LookupError, TypeError) as exc:
-            raise StaysText(isinstance(exc, KeyError)) from exc
-    return value
