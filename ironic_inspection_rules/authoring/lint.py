@@ -52,7 +52,7 @@ class Finding:
 
     @property
     def is_problem(self) -> bool:
-        """Whether something should be mended."""
+        """Return whether something should be mended."""
         return self.level != NOTE
 
     def as_dict(self) -> dict[str, typing.Any]:
@@ -133,7 +133,7 @@ DESCRIPTIONS = {
 
 @dataclasses.dataclass(frozen=True)
 class Site:
-    """What is known of where the rules are to run.
+    """Site where the rules are to run, as far as it is known.
 
     ``target`` are the inspections that count, ``inventories`` the files of
     machines; ``advance`` is called with the number of those that were tried.

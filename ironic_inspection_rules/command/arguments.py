@@ -25,7 +25,7 @@ class _Option:
     place: int
 
     def takes(self, word: str) -> bool:
-        """Whether a word that follows is of this option."""
+        """Return whether a word that follows is of this option."""
         if self.action is None or '=' in self.words[0] or (
                 self.action.nargs not in (None, '+')):
             return False

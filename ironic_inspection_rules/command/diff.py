@@ -30,7 +30,7 @@ _STYLES = {'+': 'green', '-': 'red', '~': 'yellow', '>': 'cyan', '@': 'cyan'}
 
 
 class Diff(command.Command):
-    """Tell what a change of rules changes, on paper and on machines.
+    """Show what a change of rules changes, on paper and on machines.
 
     Needs neither Ironic nor a database. Returns 0 when nothing changes, 2
     when something does, and 1 where a file cannot be read. Rules that are
@@ -111,7 +111,7 @@ class Diff(command.Command):
 
 
 class _Found:
-    """What changes; machines that are treated alike are kept together."""
+    """Differences; machines that are treated alike are kept together."""
 
     def __init__(self, changes: list[rule_diff.RuleChange]) -> None:
         self.changes = changes

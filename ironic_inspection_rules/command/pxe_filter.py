@@ -146,6 +146,6 @@ def _elect(on_gained: election.Callback,
 
 
 def _has_message_bus() -> bool:
-    """Whether Ironic's configuration names one, or means the default one."""
+    """Return whether Ironic's configuration names or means one."""
     return (CONF.rpc_transport == 'oslo'
             or CONF.transport_url != _DEFAULT_BUS)

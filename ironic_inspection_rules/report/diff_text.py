@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a change of rules changes, for people to read."""
+"""Differences between sets of rules, for people to read."""
 
 from collections.abc import Iterator
 from collections.abc import Mapping

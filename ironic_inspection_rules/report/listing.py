@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What became of machines, printed as it comes.
+"""Results of machines, printed as they come.
 
 Nothing of a machine is kept longer than it takes to print it, but for what
 machines have in common.
@@ -26,7 +26,7 @@ class Listing(typing.Protocol):
 
     @property
     def tell(self) -> machine_test.Tell:
-        """What is wanted of each machine."""
+        """Return the function that makes of each machine what is printed."""
 
     def add(self, told: typing.Any) -> None:
         """Print one more, sooner or later."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What became of machines on paper, for people to read."""
+"""Results of machines on paper, for people to read."""
 
 import collections
 import json
@@ -70,7 +70,7 @@ def details(each: machine_test.MachineTest) -> tuple[str, str, str]:
 
 
 def _audited(each: machine_test.MachineTest) -> typing.Iterator[str]:
-    """Tell what rules of mode audit would do, if they were enforced."""
+    """Yield what rules of mode audit would do, if they were enforced."""
     for shown in each.outcome.audited:
         yield _('audit: %s') % machine_test.title(shown.rule)
         if shown.error:
@@ -104,7 +104,7 @@ def rows_table(rows: typing.Iterable[Row]) -> str:
 
 
 def total(results: collections.Counter[str]) -> str:
-    """Say how many machines there were of each result."""
+    """Return how many machines there were of each result."""
     return _P('%(all)d inventory: %(ok)d ok, %(failed)d failed, %(error)d '
               'with an error',
               '%(all)d inventories: %(ok)d ok, %(failed)d failed, %(error)d '

@@ -55,7 +55,7 @@ class _Extent:
 
 @dataclasses.dataclass(frozen=True)
 class Document:
-    """What one file holds.
+    """Content of one file.
 
     ``entries`` are its rules as plain data, which may be anything yet.
     ``places`` has line and column, counted from one, of each value by the
@@ -171,7 +171,7 @@ def parse(path: str, text: str) -> Document:
 
 
 def _is_inventory(entry: typing.Any) -> bool:
-    """Whether it is one of the forms in which people keep machines."""
+    """Return whether it is a form in which people keep machines."""
     return isinstance(entry, dict) and 'actions' not in entry and (
         isinstance(entry.get('inventory'), dict)
         or isinstance(entry.get('interfaces'), list))

@@ -28,17 +28,17 @@ class WrittenRule:
 
     @property
     def entry(self) -> typing.Any:
-        """What the author wrote."""
+        """Return what the author wrote."""
         return self.source.entries[self.index]
 
     @property
     def is_old(self) -> bool:
-        """Whether it is in the language of ironic-inspector."""
+        """Return whether it is in the language of ironic-inspector."""
         return validation.is_old(self.entry)
 
     @property
     def label(self) -> str:
-        """What names the rule to its author."""
+        """Return what names the rule to its author."""
         return builtin.label(self.entry, self.index)
 
     def place(self, pointer: str = '') -> document.Place:
@@ -101,7 +101,7 @@ class Operation:
             yield from each.all
 
     def pointer_to(self, argument: str) -> str:
-        """Say where an argument is."""
+        """Return the pointer to an argument."""
         args = self.written.get('args')
         if isinstance(args, dict):
             return self.pointer + data_path.pointer(['args', argument])
@@ -128,7 +128,7 @@ class Operation:
 
     @property
     def is_constant(self) -> bool:
-        """Whether it is the same for all machines."""
+        """Return whether it is the same for all machines."""
         if self.inner or self.op.plugin.NEEDS_VIEW:
             return False
         return not interpolation.fields(

@@ -20,7 +20,7 @@ _BETWEEN = re.compile(r'; (?=/)')
 
 @dataclasses.dataclass(frozen=True)
 class RuleFiles:
-    """What some files hold.
+    """Rules of some files.
 
     """
 
@@ -38,7 +38,7 @@ class RuleFiles:
         return [source.entries[index] for source, index in self.origins]
 
     def explain(self, message: str) -> str:
-        """Say where the rule is that Ironic refused.
+        """Return where the rule is that Ironic refused.
 
         :param message: Ironic's, about ``/rules/<number>``.
         :returns: a line for each problem, or the message itself where it

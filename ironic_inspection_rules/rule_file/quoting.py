@@ -25,7 +25,7 @@ _NULL = 'tag:yaml.org,2002:null'
 
 
 def reads_otherwise(node: yaml.Node) -> bool:
-    """Tell whether YAML 1.1 reads something else than people who write it.
+    """Return whether YAML 1.1 reads something else than people who write it.
 
     Such as 52:54:00:12:34:56 as a number to the base of 60, 0123456 as one
     to the base of 8, 2.10 as 2.1 and OFF as false.
@@ -41,7 +41,7 @@ def reads_otherwise(node: yaml.Node) -> bool:
 
 
 def problem(node: yaml.Node, text: str) -> str | None:
-    """Say that a value should be in quotes, if so.
+    """Return that a value should be in quotes, None where it need not.
 
     :param text: of the whole file.
     """
@@ -58,7 +58,7 @@ def problem(node: yaml.Node, text: str) -> str | None:
 
 
 def syntax_hint(text: str, line: int) -> str | None:
-    """Say what is probably wrong in a line that is no YAML.
+    """Return what is probably wrong in a line that is no YAML.
 
     :param text: of the whole file.
     :param line: number of the line, from zero.

@@ -79,6 +79,12 @@ def find(entry: typing.Any) -> Problem | None:
         '"ironic-inspection-rules convert --from ironic"') % told.message)
 
 
+def by_name(args: typing.Any, names: tuple[str, ...]) -> dict[str, typing.Any]:
+    """Return the arguments of an op by name, in whichever form they are."""
+    return dict(args) if isinstance(args, dict) else dict(
+        zip(names, args, strict=False))
+
+
 def warnings(rules: Iterable[file_rule.WrittenRule]) -> Iterator[str]:
     """Yield a line for each rule of stock Ironic."""
     for rule in rules:

@@ -13,10 +13,10 @@ from ironic_inspection_rules import exceptions
 
 
 class Plain:
-    """What is in two places is written twice, without ``&id001``."""
+    """Write twice what is in two places, without ``&id001``."""
 
     def ignore_aliases(self, _data: typing.Any) -> bool:
-        """Tell a dumper not to look for what it has written before."""
+        """Keep a dumper from looking for what it has written before."""
         return True
 
     def represent_text(self, text: str) -> yaml.ScalarNode:

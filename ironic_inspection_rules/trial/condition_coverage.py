@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What machines reached of conditions, and of those inside of groups."""
+"""Coverage of conditions, and of those inside of groups."""
 
 from collections.abc import Iterator
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ class ConditionCoverage:
 
     def missed(self, number: str, written: typing.Mapping[str, typing.Any],
                of: str = '') -> Iterator[str]:
-        """Say what no machine reached.
+        """Yield what no machine reached.
 
         :param number: of the condition, from one; 2.1 is the first one of
             the group that is the second.
@@ -74,7 +74,7 @@ class ConditionCoverage:
 
     @property
     def reached(self) -> Iterator[bool]:
-        """Whether it was true, and false, and so for those of a group."""
+        """Yield whether it was true, then false; so for those of a group."""
         yield self.true > 0
         yield self.false > 0
         for part in self.conditions:
@@ -114,7 +114,7 @@ class Seen(condition.Condition):
 
 
 def _watch(watched: condition.Condition) -> list[Seen]:
-    """Have the conditions of a group note how they are decided."""
+    """Make the conditions of a group note how they are decided."""
     if isinstance(watched, condition.Looped):
         return _watch(watched.condition)
     if not isinstance(watched, condition.Group):

@@ -73,7 +73,7 @@ class RuleCoverage:
             self.actions, other.actions, strict=True)]
 
     def missed(self, rule: model.Rule) -> Iterator[str]:
-        """Say what no machine reached."""
+        """Yield what no machine reached."""
         for number, (part, written) in enumerate(
                 zip(self.conditions, rule.conditions, strict=True), 1):
             yield from part.missed(str(number), written)
@@ -90,7 +90,7 @@ class RuleCoverage:
 
     @property
     def reached(self) -> Iterator[bool]:
-        """Whether each part was: a condition has two, true and false."""
+        """Yield whether each part was: a condition has two, true and false."""
         for part in self._all_conditions:
             yield from part.reached
         for ran in self.actions:
@@ -98,7 +98,7 @@ class RuleCoverage:
 
 
 class Coverage:
-    """What machines reached of some rules.
+    """Coverage of some rules by machines.
 
     Rules that are off are no part of it. ``problems`` say why files cannot be
     read.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What trials are expected to give, for tests of rules.
+"""Expectations of trials, for tests of rules.
 
 A file has one mapping for each inventory, by its path from the directory of
 the file. What a mapping does not mention is not compared::
@@ -73,7 +73,7 @@ def _check_part(path: str, name: str, part: Expectation) -> None:
 
 
 def _holds(part: Expectation, value: typing.Any) -> bool:
-    """Whether a part of a value is as expected."""
+    """Return whether a part of a value is as expected."""
     text = value if isinstance(value, str) else ''
     return all(
         isinstance(value, list) and all(each in value for each in wanted)

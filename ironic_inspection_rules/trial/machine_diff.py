@@ -40,7 +40,7 @@ class Treatment:
 
     @property
     def differs(self) -> bool:
-        """Whether anything is different afterwards."""
+        """Return whether anything is different afterwards."""
         return bool(self.lines)
 
 

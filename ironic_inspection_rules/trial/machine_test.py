@@ -78,7 +78,7 @@ def _stem(path: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class MachineTest:
-    """What rules would do to one machine.
+    """Trial of rules on one machine.
 
     ``problem`` says why its files cannot be read, None where they can.
     """
@@ -104,7 +104,7 @@ class MachineTest:
 
     @property
     def matched(self) -> list[str]:
-        """What names the rules that matched."""
+        """Return what names the rules that matched."""
         return [title(each.rule) for each in self.outcome.traces
                 if each.matched and each.rule.mode == model.ENFORCE]
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What changes from one set of rules in files to another, rule by rule.
+"""Differences from one set of rules in files to another, rule by rule.
 
 A rule that has another description only, or is written otherwise and means
 the same, is told and makes no difference.
@@ -73,7 +73,7 @@ class RuleSet:
 
 @dataclasses.dataclass(frozen=True)
 class RuleChange:
-    """What becomes of one rule.
+    """Change of one rule.
 
     :param change: one of the names above.
     :param lines: the hunks of a unified diff.
@@ -85,7 +85,7 @@ class RuleChange:
 
     @property
     def differs(self) -> bool:
-        """Whether the rules are others than before."""
+        """Return whether the rules are others than before."""
         return self.change not in ALIKE
 
     def as_dict(self) -> dict[str, typing.Any]:
@@ -96,7 +96,7 @@ class RuleChange:
 
 def compare(old: RuleSet, new: RuleSet
             ) -> tuple[list[RuleChange], list[model.Rule]]:
-    """Tell what changes, in the order of the new rules.
+    """Return what changes, in the order of the new rules.
 
     A rule is the same one by its UUID; without one, by its description where
     that is unique in both; else by what it means, unless its author has given

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a rule means, however it is written.
+"""Meaning of a rule, however it is written.
 
 Two rules mean the same where these data are the same: arguments have their
 names, those that are left out their defaults; paths are tokens, and fields

@@ -31,7 +31,7 @@ _ROOTS = {'node': ('node',), 'port': ('ports', 'port'),
 
 
 class Write(typing.NamedTuple):
-    """What an action leaves at a place; ``value`` may be ABSENT.
+    """Value that an action leaves at a place; ``value`` may be ABSENT.
 
     With ``extends`` it is one item of the list that is there.
     """
@@ -98,7 +98,7 @@ class _Writer:
         return [*self._claims, *self._asked.get(write.pointer, ())]
 
     def excludes(self, other: '_Writer') -> bool:
-        """Tell whether no machine is met by both rules."""
+        """Return whether no machine is met by both rules."""
         scopes = (self.rule.rule.scope, other.rule.rule.scope)
         return (all(scopes) and scopes[0] != scopes[1]
                 or exclusion.exclude(self._claims, other._claims))
@@ -159,7 +159,7 @@ def _writes(action: file_rule.Operation) -> Iterator[Write]:
 
 
 def _differ(one: Write, other: Write) -> bool:
-    """Tell whether two writes leave different things at one place.
+    """Return whether two writes leave different things at one place.
 
     :param one: that of the rule which is written first.
     """
@@ -189,7 +189,7 @@ def _differ(one: Write, other: Write) -> bool:
 
 
 def _takes_back(extended: Write, other: Write) -> bool:
-    """Tell whether a later write drops the item that was appended.
+    """Return whether a later write drops the item that was appended.
 
     To begin a list in one rule and to extend it in a later one is usual.
     """
@@ -209,7 +209,7 @@ def _takes_back(extended: Write, other: Write) -> bool:
 
 
 def _has_no_list(written: Write, extended: Write) -> bool:
-    """Tell whether what was written cannot be extended."""
+    """Return whether what was written cannot be extended."""
     return (written.place == extended.place
             and written.value is not _REMOVED
             and written.value is not None

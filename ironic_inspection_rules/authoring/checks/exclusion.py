@@ -58,7 +58,7 @@ class Claim:
 
     @functools.cached_property
     def facts(self) -> list[facts.Fact]:
-        """What it says of fields."""
+        """Return what it states of fields."""
         return facts.of(self.condition)
 
 
@@ -68,13 +68,13 @@ def claims(conditions: Iterable[Operation]) -> list[Claim]:
 
 
 def exclude(some: Iterable[Claim], others: Iterable[Claim]) -> bool:
-    """Tell whether no machine meets all of the one and all of the others."""
+    """Return whether no machine meets all of the one and all of the others."""
     others = list(others)
     return any(_apart(one, other) for one in some for other in others)
 
 
 def contradicts_itself(condition: Operation) -> bool:
-    """Tell whether one condition states what excludes each other."""
+    """Return whether one condition states what excludes each other."""
     return any(one.field == other.field and facts.exclude(one, other)
                for one, other in itertools.combinations(
                    facts.of(condition), 2))
@@ -109,7 +109,7 @@ def _group_apart(this: Claim, that: Claim) -> bool:
 
 
 def _refutes(one: Claim, other: Claim) -> bool:
-    """Tell whether all values that one asks for do not meet the other."""
+    """Return whether all values that one asks for do not meet the other."""
     for said in one.facts:
         few = facts.values(said)
         # There are many ways to write a number, and none for what is missing.
@@ -124,7 +124,7 @@ def _refutes(one: Claim, other: Claim) -> bool:
 
 def _fails_with(condition: Operation, field: str,
                 value: typing.Any) -> bool:
-    """Tell whether a condition on a field is false where it has a value."""
+    """Return whether a condition on a field is false where it has a value."""
     if isinstance(value, str) and re.search('[{}]', value) or (
             condition.op.plugin.NEEDS_VIEW):
         return False

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What conditions state of fields, and what excludes what."""
+"""Facts that conditions state of fields, and those that exclude others."""
 
 import operator
 import typing
@@ -51,7 +51,7 @@ def _of_field(fact: Fact) -> typing.Iterator[Fact]:
 
 
 def is_field(value: typing.Any) -> typing.TypeGuard[str]:
-    """Tell whether a value is exactly one replacement field."""
+    """Return whether a value is exactly one replacement field."""
     if not isinstance(value, str):
         return False
     pieces = interpolation.parse(value)
@@ -74,7 +74,7 @@ def values(fact: Fact) -> list[typing.Any] | None:
 
 
 def exclude(one: Fact, other: Fact) -> bool:
-    """Tell whether no value of a field can be as both facts say."""
+    """Return whether no value of a field can be as both facts say."""
     if is_version(one) or is_version(other):
         return _versions_exclude(one, other)
     for this, that in ((one, other), (other, one)):
@@ -146,7 +146,7 @@ def _is_plain_text(value: typing.Any) -> bool:
 
 
 def _may_be(value: typing.Any, fact: Fact) -> bool:
-    """Tell whether a value that ``eq`` takes for this one is as a fact says.
+    """Return whether a value that ``eq`` takes for this one is as a fact says.
 
     5, "5" and "5.0" are the same to it, though not to one another.
     """

@@ -108,7 +108,7 @@ def _problem(text: str, steps: Steps) -> str | None:
 
 def _elsewhere(text: str, steps: Steps,
                target: inventory_fields.Target) -> str | None:
-    """Say that other inspections than those that count report a field."""
+    """Return that only other inspections report a field, if so."""
     sources = inventory_fields.sources(steps)
     if not sources or any(map(target.has, sources)):
         return None

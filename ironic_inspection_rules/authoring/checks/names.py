@@ -75,7 +75,7 @@ def check_vars(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 
 
 def _of_vars(use: reach.Use, rule: checked_rule.CheckedRule) -> str | None:
-    """Say why a value of a rule is not there, if so."""
+    """Return why a value of a rule is not there, None where it is."""
     known = list(rule.rule.vars)
     at = use.pointer.split('/')
     if at[1] == model.VARS:
@@ -107,7 +107,7 @@ def _no_field(text: str) -> str:
 
 
 def _problem(use: reach.Use) -> str | None:
-    """Say why a field can never exist, if so."""
+    """Return why a field can never exist, None where it can."""
     root, *steps = use.steps
     path = use.from_roots or ()
     if path[:1] == ('ports',) and path[2:] and path[2] not in PORT:

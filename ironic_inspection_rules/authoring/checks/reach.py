@@ -30,7 +30,7 @@ _ONE_ITEM = frozenset(('first', 'last', 'max', 'min'))
 
 @dataclasses.dataclass(frozen=True)
 class Item:
-    """What is known of the item of a loop.
+    """Item of a loop, as far as it is known.
 
     ``steps`` lead to it from the root names, where it comes out of the data;
     ``values`` are the items that are written out in the rule.
@@ -203,7 +203,7 @@ def _filtered(value: _Value, field: interpolation.Field) -> _Value:
 
 
 def lacking(use: Use) -> tuple[str, list[str]] | None:
-    """Tell a step that no item written out in the rule has.
+    """Return a step that no item written out in the rule has.
 
     :returns: the step, and the names that are there instead; None where the
         item has it, or nothing is known of it.

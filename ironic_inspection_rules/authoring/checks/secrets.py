@@ -59,7 +59,7 @@ def check_written(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 
 
 def is_secret(arguments: typing.Mapping[str, typing.Any]) -> bool:
-    """Tell whether arguments of an action have a secret among them."""
+    """Return whether arguments of an action have a secret among them."""
     return any(True for _name in _secrets(arguments))
 
 
@@ -85,7 +85,7 @@ def _secrets(arguments: typing.Mapping[str, typing.Any]
 
 
 def _written_out(value: typing.Any) -> bool:
-    """Tell whether a value is more than fields of the data."""
+    """Return whether a value is more than fields of the data."""
     if isinstance(value, str):
         return any(isinstance(piece, str)
                    for piece in interpolation.parse(value))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is written so that it does nothing, or is read as something else."""
+"""Parts of rules that do nothing, or are read as something else."""
 
 import re
 import typing
@@ -10,6 +10,7 @@ from ironic_inspection_rules.authoring.checks import exclusion
 from ironic_inspection_rules.authoring.checks import facts
 from ironic_inspection_rules.authoring.checks import values
 from ironic_inspection_rules.authoring.mending import change
+from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
@@ -31,8 +32,9 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
             yield operation.pointer, _(
                 '"multiple" says nothing without a loop')
         if _repeats(operation) and not any(
-                field.root == interpolation.ITEM
-                for each in operation.all for field in _fields(each)):
+                field.root == interpolation.ITEM for each in operation.all
+                for field in hiding.fields([*each.arguments.values(),
+                                            each.written.get('loop')])):
             yield f'{operation.pointer}/loop', _(
                 'nothing uses {item}: it is the same for each item of the '
                 'loop')
@@ -54,29 +56,13 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 
 
 def _repeats(operation: file_rule.Operation) -> bool:
-    """Tell whether a loop does one thing several times."""
+    """Return whether a loop does one thing several times."""
     loop = operation.written.get('loop')
     if isinstance(loop, list) and len(loop) < 2:
         return False
     # To fail where there are any items is a way to say so.
     return loop is not None and not getattr(operation.op.plugin, 'FAILS',
                                             False)
-
-
-def _fields(operation: file_rule.Operation
-            ) -> typing.Iterator[interpolation.Field]:
-    for each in interpolation.fields([
-            *operation.arguments.values(), operation.written.get('loop')]):
-        yield from _in_filters(each)
-        yield each
-
-
-def _in_filters(field: interpolation.Field
-                ) -> typing.Iterator[interpolation.Field]:
-    for call in field.filters:
-        for _name, argument in call.arguments:
-            if isinstance(argument, interpolation.Field):
-                yield argument
 
 
 def check_fields(rule: checked_rule.CheckedRule) -> checked_rule.Found:
@@ -181,7 +167,7 @@ def _surprises(rule: checked_rule.CheckedRule
 
 def _is_meant(operation: file_rule.Operation, pointer: str,
               raw: str) -> bool:
-    """Tell whether a number, or true and false, is what is wanted there."""
+    """Return whether a number, or true and false, is what is wanted there."""
     declared = operation.op.signature.by_name
     if any(declared[name].type in _TYPED
            for name in operation.arguments_given
@@ -221,7 +207,7 @@ def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 
 
 def _example(match: re.Match[str], field: str) -> str:
-    """Say which number, where the units are known."""
+    """Return which number to write, where the units are known."""
     unit: typing.Any = _KEPT_IN.get(field.rpartition('/')[2])
     given = _BYTES.get(match[2].lower())
     if unit is None or given is None:

@@ -79,7 +79,7 @@ Broken = tuple[str, tuple[int, int], str]
 
 
 class Tried(typing.NamedTuple):
-    """What trying rules on machines tells.
+    """Result of trying rules on machines.
 
     :param unmatched: rules that match none, each with a sentence.
     :param broken: files that cannot be read: path, place and reason.

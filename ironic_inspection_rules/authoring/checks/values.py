@@ -44,7 +44,7 @@ _SEQUENCES = frozenset(('list', 'mapping'))
 
 
 class Slip(typing.NamedTuple):
-    """What is wrong with a value, and what is meant if that is clear."""
+    """Mistake in a value, and the value that is meant if that is clear."""
 
     message: str
     meant: typing.Any = None
@@ -156,7 +156,7 @@ def type_of(field: str) -> str | None:
 
 def _slip(steps: tuple[str, ...], relation: str,
           value: typing.Any) -> Slip | None:
-    """Say what is wrong with a value beside a field, if anything."""
+    """Return what is wrong with a value beside a field, if anything."""
     if not steps or value is None:
         return None
     field, shown = _known(steps), '.'.join(steps)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What actions write, and where nothing can be written."""
+"""Places that actions write, and those that cannot be written."""
 
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -123,7 +123,7 @@ def check_traits(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 
 
 def _is_of_node(values: typing.Any) -> bool:
-    """Tell whether values are the traits of the node."""
+    """Return whether values are the traits of the node."""
     pieces = interpolation.parse(values) if isinstance(values, str) else []
     return len(pieces) == 1 and isinstance(
         pieces[0], interpolation.Field) and (
@@ -147,7 +147,7 @@ def _problems(write: plugin.Write) -> Iterator[tuple[str, str]]:
 
 
 def impossible(text: str) -> str | None:
-    """Say why text, whatever its fields are, is the name of no trait."""
+    """Return why text, whatever its fields are, is the name of no trait."""
     pieces = interpolation.parse(text)
     if not interpolation.fields(text):
         return trait_names.problem(''.join(map(str, pieces)))
@@ -165,7 +165,7 @@ def impossible(text: str) -> str | None:
 
 
 def _may_begin_filled(text: str) -> bool:
-    """Tell whether names of traits begin with text with its fields filled."""
+    """Return whether traits may begin with text, whatever its fields are."""
     pieces = interpolation.parse(text)
     literal = [piece for piece in pieces if isinstance(piece, str)]
     return all(map(_PART.fullmatch, literal)) and (
@@ -174,7 +174,7 @@ def _may_begin_filled(text: str) -> bool:
 
 
 def _may_begin(text: str) -> bool:
-    """Tell whether names of traits begin with a text."""
+    """Return whether names of traits begin with a text."""
     if text.startswith(_CUSTOM):
         return _PART.fullmatch(text) is not None
     return _CUSTOM.startswith(text) or any(

@@ -203,7 +203,7 @@ def _in_net(_op: str, where: str, subnet: str) -> Converted:
 
 
 def _has_alternatives(regex: str) -> bool:
-    """Tell whether there is a ``|`` outside of all parentheses."""
+    """Return whether there is a ``|`` outside of all parentheses."""
     plain = re.sub(r'\\.|\[\^?\]?(?:\\.|[^\]\\])*\]', '', regex,
                    flags=re.DOTALL)
     depth = 0

@@ -22,7 +22,7 @@ Operation = dict[str, typing.Any]
 
 @dataclasses.dataclass
 class Conversion:
-    """What became of one rule.
+    """Result of converting one rule.
 
     ``rule`` is None where nothing of it is left. ``lost`` is what cannot be
     carried over or comes out differently, by the place in the old rule;
@@ -35,7 +35,7 @@ class Conversion:
 
 
 class Notes:
-    """What gets lost on the way, and what somebody has to know."""
+    """Collect what gets lost on the way, and what somebody has to know."""
 
     def __init__(self) -> None:
         self.lost: list[Problem] = []

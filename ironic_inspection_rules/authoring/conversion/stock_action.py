@@ -24,14 +24,13 @@ def by_name(op: str, args: typing.Any) -> Operation:
 
     The data that stock Ironic puts among them are left out.
     """
-    named = dict(args) if isinstance(args, dict) else dict(
-        zip(stock_form.ACTIONS[op], args, strict=False))
+    named = stock_form.by_name(args, stock_form.ACTIONS[op])
     named.pop('plugin_data', None)
     return named
 
 
 def is_formatted(op: str, name: str) -> bool:
-    """Tell whether stock Ironic fills in an argument outside of loops."""
+    """Return whether stock Ironic fills in an argument outside of loops."""
     return name == {'log': 'msg', 'api-call': 'url'}.get(op, 'value')
 
 

@@ -166,7 +166,7 @@ def _check_kinds(op: str, args: Args) -> None:
 
 
 def _never(op: str, args: Args) -> bool:
-    """Tell whether text is only compared with what is no text."""
+    """Return whether text is only compared with what is no text."""
     if op == 'eq':
         return any(_is_text(one) != _is_text(other)
                    for one, other in itertools.pairwise(args['values']))

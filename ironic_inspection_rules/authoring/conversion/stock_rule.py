@@ -62,7 +62,7 @@ class _Converter(conversion.Notes):
 
     @property
     def runs(self) -> bool:
-        """Whether the rule ever did something."""
+        """Return whether the rule ever did something."""
         return not self.reasons
 
     def never(self, message: str) -> None:
@@ -93,7 +93,7 @@ class _Converter(conversion.Notes):
 
     def _condition(self, written: Operation) -> Operation | bool:
         op, inverted = model.split_op(written['op'])
-        args = _by_name(written['args'], stock_form.CONDITIONS[op])
+        args = stock_form.by_name(written['args'], stock_form.CONDITIONS[op])
         loop = written.get('loop')
         if not loop:
             return stock_condition.convert(op, inverted, {
@@ -176,8 +176,10 @@ def convert(fields: Fields, ops: registry.Registry,
                for name in _KEYS}
     try:
         conditions = list(converter.conditions(written['conditions']))
+        existing = {each for condition in conditions
+                    for each in stock_loop.needed(condition)}
         actions = list(converter.actions(written['actions'],
-                                         _existing(conditions)))
+                                         existing))
     except field.Inconvertible as exc:
         # Without one of its conditions it would meet other machines.
         converter.lose(str(exc))
@@ -248,11 +250,6 @@ def _without_unknown(operation: typing.Any, where: str,
     return kept
 
 
-def _by_name(args: typing.Any, names: tuple[str, ...]) -> Operation:
-    return dict(args) if isinstance(args, dict) else dict(
-        zip(names, args, strict=False))
-
-
 def _forced(op: str, args: Operation, always: bool = False) -> Operation:
     """Make text of the values where stock Ironic does."""
     if op not in _COMPARISONS:
@@ -269,9 +266,3 @@ def _forced(op: str, args: Operation, always: bool = False) -> Operation:
     return {**args, 'values': [
         value if isinstance(value, str | stock_text.Text) else str(value)
         for value in values]}
-
-
-def _existing(conditions: Iterable[Operation]) -> set[str]:
-    """Return the fields that exist where all conditions hold."""
-    return {each for condition in conditions
-            for each in stock_loop.needed(condition)}

@@ -98,7 +98,7 @@ class Text:
 
     @property
     def remarks(self) -> Iterator[str]:
-        """Say on which machines it may be other text than in stock Ironic."""
+        """Yield where it may be other text than in stock Ironic."""
         for name in self.fields:
             if _BMC_ADDRESS.match(name):
                 yield _('here plugin data have "bmc_address", the address '

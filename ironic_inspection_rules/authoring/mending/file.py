@@ -26,7 +26,7 @@ _MARK = '\ufeff'
 
 
 class Mended(typing.NamedTuple):
-    """What was mended where; ``line`` counts from one."""
+    """Mending of a file; ``line`` counts from one."""
 
     path: str
     line: int

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What has exactly one right mending in a rule.
+"""Changes of a rule, where there is exactly one right mending.
 
 A name is mended where it can be nothing but a slip: no rule, op, filter or
 machine has it, and one letter away is one name that is known.

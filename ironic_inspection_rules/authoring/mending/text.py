@@ -50,7 +50,7 @@ class Text:
         self._shared = {key for key, count in counts.items() if count > 1}
 
     def has_room(self, index: int, each: change.Change) -> bool:
-        """Whether a change has a place of its own in the text.
+        """Return whether a change has a place of its own in the text.
 
         :param index: the number of the entry.
         """
@@ -140,7 +140,7 @@ class Text:
         yield Edit(node.start_mark.index, node.end_mark.index, text)
 
     def _has_tag(self, key: yaml.ScalarNode, node: yaml.SequenceNode) -> bool:
-        """Whether it says of the list that it is one."""
+        """Return whether a tag says of the list that it is one."""
         end = min(item.start_mark.index for item in node.value)
         return any(key.end_mark.index <= place < end for place in self._tags)
 

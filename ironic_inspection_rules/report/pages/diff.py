@@ -5,7 +5,6 @@
 from collections.abc import Mapping
 import typing
 
-from ironic_inspection_rules.report.pages import interning
 from ironic_inspection_rules.report.pages import shell
 
 _ASSETS = ('finder.js', 'diff.js')
@@ -21,7 +20,7 @@ def render(difference: Mapping[str, typing.Any]) -> str:
         ``name``, ``differs``, ``lines`` and their results ``old`` and
         ``new``.
     """
-    lines = interning.Numbers()
+    lines = shell.Numbers()
     machines = [(each['name'], bool(each['differs']),
                  lines.of(tuple(each['lines'])), each['old'], each['new'])
                 for each in difference['machines']]

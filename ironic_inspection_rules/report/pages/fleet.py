@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 import typing
 
-from ironic_inspection_rules.report.pages import interning
 from ironic_inspection_rules.report.pages import shell
 
 _ASSETS = ('finder.js', 'fleet.css', 'fleet_model.js', 'fleet_tables.js',
@@ -35,12 +34,12 @@ class _Packed:
 
     def __init__(self, fleet: Plain) -> None:
         self._compared = bool(fleet.get('compared'))
-        self._texts = interning.Numbers()
-        self._changes = interning.Numbers()
-        self._outcomes = interning.Numbers()
-        self._matches = interning.Numbers()
-        self._traits = interning.Numbers()
-        self._rules = interning.Numbers()
+        self._texts = shell.Numbers()
+        self._changes = shell.Numbers()
+        self._outcomes = shell.Numbers()
+        self._matches = shell.Numbers()
+        self._traits = shell.Numbers()
+        self._rules = shell.Numbers()
         for rule in fleet['rules']:
             self._rules.of(rule['uuid'])
         nodes = [self._node(node) for node in fleet['nodes']]
@@ -114,7 +113,7 @@ class _Packed:
 
 
 def _result(node: Plain) -> str:
-    """Tell a rule that fails a machine from one that cannot be carried out.
+    """Return the result of a machine, an error of a rule apart from ``fail``.
 
     :returns: ``ok``, ``failed``, ``error``, or ``untried`` where nothing is
         known of the machine.

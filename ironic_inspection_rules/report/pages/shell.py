@@ -1,27 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What all pages have in common: one file that needs nothing but itself.
+"""Frame of all pages: one file that needs nothing but itself.
 
 A page is data and a script that draws it. The browser is told to run this
 script and no other, and to load nothing from anywhere.
 """
 
 import base64
+from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Sequence
 import datetime
 import hashlib
 import html
 import importlib.resources
+import json
+import math
 import os.path
+import re
 import typing
-
-from ironic_inspection_rules.report.pages import json_text
 
 _ASSETS = importlib.resources.files(
     'ironic_inspection_rules.report.pages').joinpath('assets')
 
 _MOST_NAMES = 3
+
+_LONE = re.compile('[\ud800-\udfff]')
+"""Halves of characters, which no file can be written with."""
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -77,8 +82,55 @@ def names(files: Sequence[str]) -> str:
 
 def as_script(data: typing.Any) -> str:
     """Return JSON that nothing inside can end the script element of."""
-    return json_text.dumps(data, separators=(',', ':')).replace(
+    return dumps(data, separators=(',', ':')).replace(
         '<', '\\u003c')
+
+
+def dumps(value: typing.Any, **options: typing.Any) -> str:
+    """Return a value as JSON text.
+
+    Numbers that JSON does not know, as Python reads them from a ramdisk, are
+    text there: ``"NaN"``, ``"Infinity"``, ``"-Infinity"``.
+
+    :param value: plain JSON data, as Python knows them.
+    :param options: of :func:`json.dumps`.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False,
+                          **options)
+    except ValueError:
+        text = json.dumps(_known(value), ensure_ascii=False, **options)
+    return _LONE.sub(lambda lone: f'\\u{ord(lone[0]):04x}', text)
+
+
+def _known(value: typing.Any) -> typing.Any:
+    if isinstance(value, dict):
+        return {key: _known(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_known(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return json.dumps(value)
+    return value
+
+
+class Numbers:
+    """Gives each value a number, equal ones the same."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Hashable, int] = {}
+
+    def of(self, value: Hashable) -> int:
+        """Return the number of a value."""
+        return self._numbers.setdefault(value, len(self._numbers))
+
+    def of_json(self, value: typing.Any) -> int:
+        """Return the number of the JSON text of a value."""
+        return self.of(dumps(value, sort_keys=True))
+
+    @property
+    def all(self) -> list[typing.Any]:
+        """All values; the index of each is its number."""
+        return list(self._numbers)
 
 
 def _hash(text: str) -> str:

@@ -13,7 +13,6 @@ from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.report import trial_text
-from ironic_inspection_rules.report.pages import interning
 from ironic_inspection_rules.report.pages import rule_text
 from ironic_inspection_rules.report.pages import shell
 from ironic_inspection_rules.rule_set import repository
@@ -43,15 +42,15 @@ class Matrix:
         in_order = repository.order(rules)
         self._rules = [rule for phase in model.PHASES for rule in in_order
                        if rule.phase == phase]
-        self._texts = interning.Numbers()
-        self._conditions = interning.Numbers()
-        self._actions = interning.Numbers()
-        self._cells = interning.Numbers()
+        self._texts = shell.Numbers()
+        self._conditions = shell.Numbers()
+        self._actions = shell.Numbers()
+        self._cells = shell.Numbers()
         self._cells_of_rule: list[set[str]] = [set() for _rule in self._rules]
-        self._diffs = interning.Numbers()
-        self._rows = interning.Numbers()
+        self._diffs = shell.Numbers()
+        self._rows = shell.Numbers()
         # Most machines of a fleet are like another one of it.
-        self._outcomes = interning.Numbers()
+        self._outcomes = shell.Numbers()
         self._machines: list[tuple[str, int]] = []
 
     @property
@@ -157,7 +156,7 @@ def _without_reasons(text: str) -> str:
 
 
 def _asked(when: trace.AskedTrace) -> str:
-    """Say how often a condition of an action held, and why not."""
+    """Return how often a condition of an action held, and why not."""
     told = f'when {when.op}: {when.true}/{when.true + when.false}'
     return f'{told}, {when.reason}' if when.reason else told
 

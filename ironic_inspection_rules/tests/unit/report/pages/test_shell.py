@@ -7,7 +7,6 @@ import hashlib
 import math
 import re
 
-from ironic_inspection_rules.report.pages import json_text
 from ironic_inspection_rules.report.pages import shell
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.report.pages import page_data
@@ -34,7 +33,7 @@ class ShellTestCase(base.TestCase):
         self.assertEqual(
             {'x': ['NaN', {'y': '-Infinity'}, 1.5], 'z': 'a\ud800<'},
             page_data.read(page))
-        self.assertEqual('["NaN","\\udfff"]', json_text.dumps(
+        self.assertEqual('["NaN","\\udfff"]', shell.dumps(
             (math.nan, '\udfff'), separators=(',', ':')))
 
     def test_nothing_is_loaded_from_anywhere(self):
