@@ -41,9 +41,3 @@ def reapply_inspection(baremetal, node: str, **data: Any) -> dict[str, Any]:
     """
     return http.call(baremetal, 'POST',
                      f'/nodes/{node}/inventory/reapply', json=data)
-
-
-def node_names(baremetal) -> dict[str, str | None]:
-    """Return the names of all nodes by their UUIDs."""
-    return {node['uuid']: node['name'] for node in http.items(
-        baremetal, '/nodes', 'nodes', {'fields': 'uuid,name'})}

@@ -27,6 +27,25 @@ class Guarded:
 
     app: Any
 
+    def get_parser(self, prog_name: str) -> Any:
+        """Return a parser that takes options between files and filters."""
+        parser = super().get_parser(prog_name)  # type: ignore[misc]
+        # Else argparse takes the first of these for all there are.
+        parser.parse_args = parser.parse_intermixed_args
+        return parser
+
+    @property
+    def baremetal(self) -> Any:
+        """The bare metal proxy of openstacksdk.
+
+        The ``openstack`` command asks for the newest microversion that
+        python-ironicclient knows, by default. That makes do with less, but
+        openstacksdk would refuse to talk to an older Ironic.
+        """
+        cloud = self.app.client_manager.sdk_connection
+        cloud.config.config['baremetal_api_version'] = '1'
+        return cloud.baremetal
+
     def run(self, parsed_args: Any) -> Any:
         """Run it, with streams that escape what is no text."""
         app, self.app = self.app, _Application(self.app)

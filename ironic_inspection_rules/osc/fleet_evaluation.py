@@ -22,7 +22,6 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.osc import capacity as capacity_options
-from ironic_inspection_rules.osc import cloud
 from ironic_inspection_rules.osc import fleet_tables
 from ironic_inspection_rules.osc import node_selection
 from ironic_inspection_rules.osc import parallel
@@ -128,7 +127,7 @@ def run(command: Any, parsed_args: Any) -> int:
     flavors = capacity_options.load(
         command, parsed_args.flavors) if parsed_args.flavors else []
     selection = node_selection.NodeSelection.parse(parsed_args.nodes)
-    baremetal = cloud.baremetal(command)
+    baremetal = command.baremetal
     with parallel.interruptible(command.app.stderr, _(
             'Interrupted; nothing was changed')):
         with problem.explained(baremetal, files):

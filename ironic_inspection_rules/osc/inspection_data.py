@@ -18,11 +18,9 @@ from ironic_inspection_rules.client import node
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.machine.anonymity import machine
-from ironic_inspection_rules.osc import cloud
 from ironic_inspection_rules.osc import command
 from ironic_inspection_rules.osc import node_selection
 from ironic_inspection_rules.osc import parallel
-from ironic_inspection_rules.osc import word_order
 
 _SUFFIX = '.json'
 _UNSAFE = re.compile(r'[^A-Za-z0-9._-]')
@@ -68,13 +66,13 @@ class ExportInspectionData(command.Command):
             help=_('Write to a directory that has files, over those of the '
                    'same names'))
         parallel.add_jobs(parser)
-        return word_order.any_order(parser)
+        return parser
 
     def take_action(self, parsed_args):
         selection = node_selection.NodeSelection.parse(parsed_args.filters)
         replace = _anonymizer(parsed_args)
         directory = _prepared(parsed_args.directory, parsed_args.force)
-        baremetal = cloud.baremetal(self)
+        baremetal = self.baremetal
         written = 0
         names: set[str] = set()
         with parallel.interruptible(self.app.stderr, _('Interrupted')):

@@ -8,9 +8,9 @@ from typing import Any
 from oslo_utils import timeutils
 
 from ironic_inspection_rules.client import inspection_request
+from ironic_inspection_rules.client import node
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.machine import machine_file
-from ironic_inspection_rules.osc import cloud
 from ironic_inspection_rules.osc import command
 
 _COLUMNS = ('UUID', 'Node', 'State', 'Attempts', 'Age', 'Error')
@@ -42,7 +42,7 @@ class ReapplyInspection(command.ShowOne):
             data = {'inventory': read.inventory,
                     'plugin_data': read.plugin_data}
         return _as_columns(inspection_request.reapply_inspection(
-            cloud.baremetal(self), parsed_args.node, **data))
+            self.baremetal, parsed_args.node, **data))
 
 
 class ListInspectionRequests(command.Lister):
@@ -59,13 +59,14 @@ class ListInspectionRequests(command.Lister):
         return parser
 
     def take_action(self, parsed_args):
-        baremetal = cloud.baremetal(self)
+        baremetal = self.baremetal
         found = list(inspection_request.inspection_requests(
             baremetal, node=parsed_args.node, state=parsed_args.state))
         if parsed_args.long:
             return _LONG, [tuple(each[name] for name in _LONG)
                            for each in found]
-        names = inspection_request.node_names(baremetal) if found else {}
+        names = {each['uuid']: each['name'] for each in node.nodes(
+            baremetal, {}, ('uuid', 'name'))} if found else {}
         now = timeutils.utcnow(with_timezone=True)
         return _COLUMNS, [
             (each['uuid'], names.get(each['node_uuid']) or each['node_uuid'],
@@ -81,7 +82,7 @@ class ShowInspectionRequest(command.ShowOne):
 
     def take_action(self, parsed_args):
         return _as_columns(inspection_request.get_inspection_request(
-            cloud.baremetal(self), parsed_args.request))
+            self.baremetal, parsed_args.request))
 
 
 class AbortInspectionRequest(command.Command):
@@ -91,7 +92,7 @@ class AbortInspectionRequest(command.Command):
         return _with_request(super().get_parser(prog_name))
 
     def take_action(self, parsed_args):
-        inspection_request.abort_inspection_request(cloud.baremetal(self),
+        inspection_request.abort_inspection_request(self.baremetal,
                                                     parsed_args.request)
 
 

@@ -13,13 +13,11 @@ from ironic_inspection_rules.client import rule_set
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.machine import machine_file
-from ironic_inspection_rules.osc import cloud
 from ironic_inspection_rules.osc import command
 from ironic_inspection_rules.osc import fleet_evaluation
 from ironic_inspection_rules.osc import problem
 from ironic_inspection_rules.osc import rule_files
 from ironic_inspection_rules.osc import rule_set as rule_set_commands
-from ironic_inspection_rules.osc import word_order
 from ironic_inspection_rules.rule_file import origin
 from ironic_inspection_rules.rule_file import yaml_text
 from ironic_inspection_rules.terminal import table
@@ -34,7 +32,7 @@ class GetInspectionRule(command.Guarded,
 
     def take_action(self, parsed_args):
         parsed_args.rule = inspection_rule.find_inspection_rule(
-            cloud.baremetal(self), parsed_args.rule)
+            self.baremetal, parsed_args.rule)
         return super().take_action(parsed_args)
 
 
@@ -52,10 +50,10 @@ class ImportInspectionRules(command.Command):
             help=_('Kept for scripts: a rule always takes the place of the '
                    'one with the same UUID or, where it has none, with the '
                    'same description'))
-        return word_order.any_order(parser)
+        return parser
 
     def take_action(self, parsed_args):
-        baremetal = cloud.baremetal(self)
+        baremetal = self.baremetal
         files = rule_files.load(parsed_args.files, self.app.stderr)
         with problem.explained(baremetal, files):
             plan = rule_set.plan(baremetal, files.rules, prune=False)
@@ -88,7 +86,7 @@ class ExportInspectionRules(command.Command):
         return parser
 
     def take_action(self, parsed_args):
-        baremetal = cloud.baremetal(self)
+        baremetal = self.baremetal
         if parsed_args.revision is None:
             rules = [rule for rule in inspection_rule.inspection_rules(
                 baremetal, details=True) if not rule['built_in']]
@@ -128,7 +126,7 @@ class PurgeInspectionRules(command.Command):
         if rule_set_commands.confirm(_('Remove all inspection rules?'),
                                      parsed_args.yes):
             inspection_rule.delete_all_inspection_rules(
-                cloud.baremetal(self))
+                self.baremetal)
 
 
 class EvaluateInspectionRules(command.Command):
@@ -169,7 +167,7 @@ class EvaluateInspectionRules(command.Command):
         request: dict[str, Any] = {'node': parsed_args.node,
                                    'phase': parsed_args.phase}
         files = origin.load([])
-        baremetal = cloud.baremetal(self)
+        baremetal = self.baremetal
         if parsed_args.rules:
             files = rule_files.load(parsed_args.rules, self.app.stderr)
             request['rules'] = files.rules

@@ -12,10 +12,8 @@ from osc_lib.cli import format_columns
 
 from ironic_inspection_rules.client import inspection_run
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.osc import cloud
 from ironic_inspection_rules.osc import command
 from ironic_inspection_rules.osc import story
-from ironic_inspection_rules.osc import word_order
 from ironic_inspection_rules.rule_file import yaml_text
 
 _COLUMNS = ('uuid', 'created_at', 'event', 'result', 'revision', 'error')
@@ -32,7 +30,7 @@ class ListInspectionRuns(command.Lister):
 
     def take_action(self, parsed_args):
         found = inspection_run.inspection_runs(
-            cloud.baremetal(self), parsed_args.node, limit=parsed_args.limit)
+            self.baremetal, parsed_args.node, limit=parsed_args.limit)
         rows = [tuple(each[name] for name in _COLUMNS) for each in found]
         return _COLUMNS, rows[:parsed_args.limit]
 
@@ -45,10 +43,10 @@ class ShowInspectionRun(command.ShowOne):
         parser.add_argument(
             'run', metavar='<run>', nargs='?',
             help=_('UUID of the run; the last one if not given'))
-        return word_order.any_order(parser)
+        return parser
 
     def take_action(self, parsed_args):
-        baremetal, uuid = cloud.baremetal(self), parsed_args.run
+        baremetal, uuid = self.baremetal, parsed_args.run
         if uuid is None:
             uuid = story.last_run(baremetal, parsed_args.node)['uuid']
         run = inspection_run.get_inspection_run(
@@ -95,7 +93,7 @@ class ExplainInspection(command.Command):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        baremetal, node = cloud.baremetal(self), parsed_args.node
+        baremetal, node = self.baremetal, parsed_args.node
         asked = {name: getattr(parsed_args, name)
                  for name in ('path', 'trait', 'port', 'rule')}
         if any(value is not None for value in asked.values()):
@@ -131,7 +129,7 @@ class ShowStatistics(command.Lister):
     def take_action(self, parsed_args):
         key, _colon, direction = (parsed_args.sort or '').partition(':')
         found = inspection_run.rule_statistics(
-            cloud.baremetal(self), sort_key=key or None,
+            self.baremetal, sort_key=key or None,
             sort_dir=direction or None)
         columns = story.ALL_COUNTS if parsed_args.long else story.COUNTS
         return columns, [tuple(_count(name, each[name]) for name in columns)

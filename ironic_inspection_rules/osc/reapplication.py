@@ -12,7 +12,6 @@ from osc_lib import exceptions as osc_exceptions
 
 from ironic_inspection_rules.client import inspection_request
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.osc import cloud
 from ironic_inspection_rules.osc import command
 from ironic_inspection_rules.osc import node_selection
 from ironic_inspection_rules.osc import parallel
@@ -67,7 +66,7 @@ class ReapplyInspectionRules(command.Command):
 
     def take_action(self, parsed_args):
         selection = node_selection.NodeSelection.parse(parsed_args.nodes)
-        baremetal = cloud.baremetal(self)
+        baremetal = self.baremetal
         done: list[Reapplication] = []
         try:
             _check_queue(baremetal)

@@ -9,7 +9,6 @@ from osc_lib import exceptions as osc_exceptions
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.osc import cloud
 from ironic_inspection_rules.osc import command
 from ironic_inspection_rules.osc import rule_files
 from ironic_inspection_rules.rule_file import document
@@ -48,7 +47,7 @@ class EditInspectionRule(command.ShowOne):
         return parser
 
     def take_action(self, parsed_args):
-        baremetal = cloud.baremetal(self)
+        baremetal = self.baremetal
         fields = _given(parsed_args)
         if parsed_args.rule is None:
             shown = inspection_rule.create_inspection_rule(baremetal, fields)

@@ -2,32 +2,37 @@
 
 """``openstack baremetal inspection rule``: the rule set as one thing."""
 
+from collections.abc import Iterator
 from collections.abc import Sequence
 import dataclasses
+import json
 import sys
 from typing import Any
 
 from osc_lib import exceptions as osc_exceptions
+from rich import console
+from rich import text
 
 from ironic_inspection_rules.client import fleet
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.client import rule_set
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.osc import capacity as capacity_options
-from ironic_inspection_rules.osc import cloud
 from ironic_inspection_rules.osc import command
 from ironic_inspection_rules.osc import fleet_evaluation
 from ironic_inspection_rules.osc import node_selection
 from ironic_inspection_rules.osc import parallel
 from ironic_inspection_rules.osc import problem
 from ironic_inspection_rules.osc import rule_files
-from ironic_inspection_rules.osc import rule_plan
-from ironic_inspection_rules.osc import word_order
+from ironic_inspection_rules.rule_set import rule_change
 from ironic_inspection_rules.trial.fleet import capacity
 from ironic_inspection_rules.trial.fleet import flavor
 
 EXIT_CHANGES = 2
-"""What ``plan`` returns when there is something to do."""
+"""``plan`` returns this when there is something to do."""
+
+_SIGNS = {'created': '+', 'updated': '~', 'moved': '>', 'deleted': '-'}
+_STYLES = {'+': 'green', '-': 'red', '~': 'yellow', '>': 'cyan', '@': 'cyan'}
 
 
 def confirm(question: str, yes: bool) -> bool:
@@ -98,11 +103,46 @@ def _capacity(baremetal: Any, plan: rule_set.Plan,
     return found
 
 
-def _show(planned: _Planned, output: Any) -> None:
-    rule_plan.print_diff(planned.plan, output)
+def as_json(plan: rule_set.Plan,
+            found: Sequence[dict[str, Any]] | None = None) -> str:
+    """Return a plan for programs.
+
+    :param found: the capacity of flavors, where that was asked for.
+    """
+    return json.dumps({'revision': plan.revision, 'rules': [
+        {**step, **{side: rule_change.shown(step, side)
+                    for side in ('before', 'after')}}
+        for step in plan.steps],
+        **({} if found is None else {'capacity': found})}, indent=2)
+
+
+def _show(planned: _Planned, stream: Any) -> None:
+    """Print a plan for people; in colour where that is a terminal."""
+    plan = planned.plan
+    out = console.Console(file=stream, highlight=False, soft_wrap=True)
+    for line in _lines(plan):
+        out.print(text.Text(line, style=_STYLES.get(line[:1], '')))
+    count = {outcome: sum(step['outcome'] == outcome for step in plan.steps)
+             for outcome in _SIGNS}
+    if any(count.values()):
+        out.print(_('%(created)d to create, %(updated)d to update, '
+                    '%(moved)d to move, %(deleted)d to delete') % count)
+    else:
+        out.print(_('Nothing to do: the rules are as they should be'))
     if planned.capacity is not None:
-        for line in capacity_options.lines(planned.capacity, {}, output):
-            output.write(f'{line}\n')
+        for line in capacity_options.lines(planned.capacity, {}, stream):
+            stream.write(f'{line}\n')
+
+
+def _lines(plan: rule_set.Plan) -> Iterator[str]:
+    for step in plan.changes:
+        name = step['description'] or _('(no description)')
+        by = _(', found by %s') % step['matched_by'] if (
+            step['matched_by']) else ''
+        yield f'{_SIGNS[step["outcome"]]} {name} ({step["uuid"]}{by})'
+        if step['outcome'] != 'moved':
+            yield from rule_change.lines(step)
+        yield ''
 
 
 class PlanInspectionRules(command.Command):
@@ -116,13 +156,13 @@ class PlanInspectionRules(command.Command):
         _add_arguments(parser)
         parser.add_argument('-f', '--format', choices=('diff', 'json'),
                             default='diff', help=_('How to print the plan'))
-        return word_order.any_order(parser)
+        return parser
 
     def take_action(self, parsed_args):
-        planned = _plan(self, cloud.baremetal(self), parsed_args)
+        planned = _plan(self, self.baremetal, parsed_args)
         if parsed_args.format == 'json':
-            self.app.stdout.write(rule_plan.as_json(
-                planned.plan, planned.capacity) + '\n')
+            self.app.stdout.write(as_json(planned.plan, planned.capacity)
+                                  + '\n')
         else:
             _show(planned, self.app.stdout)
         return EXIT_CHANGES if planned.plan.changes else 0
@@ -142,14 +182,14 @@ class ApplyInspectionRules(command.Command):
                             help=_('Text to keep with the new revision'))
         parser.add_argument('--yes', action='store_true',
                             help=_('Do not ask'))
-        return word_order.any_order(parser)
+        return parser
 
     def take_action(self, parsed_args):
         if parsed_args.max_capacity_loss is not None and (
                 not parsed_args.flavors):
             raise osc_exceptions.CommandError(
                 _('--max-capacity-loss needs --flavors'))
-        baremetal = cloud.baremetal(self)
+        baremetal = self.baremetal
         planned = _plan(self, baremetal, parsed_args)
         _show(planned, self.app.stdout)
         if not planned.plan.changes:
@@ -180,7 +220,7 @@ class ListRevisions(command.Lister):
 
     def take_action(self, parsed_args):
         found = rule_set.inspection_rule_revisions(
-            cloud.baremetal(self), limit=parsed_args.limit)
+            self.baremetal, limit=parsed_args.limit)
         rows = [row for row, _number in zip(
             found, range(parsed_args.limit), strict=False)]
         return (('Revision', 'Created At', 'User', 'Project', 'Changes',
@@ -206,7 +246,7 @@ class RestoreRevision(command.Command):
                        % parsed_args.revision, parsed_args.yes):
             return 1
         answer = rule_set.restore_inspection_rule_revision(
-            cloud.baremetal(self), parsed_args.revision)
+            self.baremetal, parsed_args.revision)
         self.app.stdout.write(
             _('The rule set is at revision %(revision)d now: %(changes)s\n')
             % {'revision': answer['revision'],

@@ -8,7 +8,6 @@ from osc_lib.cli import format_columns
 
 from ironic_inspection_rules.client import trait
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.osc import cloud
 from ironic_inspection_rules.osc import command
 
 _FIELDS = ('uuid', 'name', 'provision_state', 'traits')
@@ -47,7 +46,7 @@ class FindNodes(command.Lister):
         fields = parsed_args.fields or list(_FIELDS)
         view = ({'details': True} if _ONLY_IN_DETAIL.intersection(fields)
                 else {'fields': fields})
-        baremetal = cloud.baremetal(self)
+        baremetal = self.baremetal
         nodes = (node.to_dict(original_names=True)
                  for node in trait.nodes(baremetal, **filters, **view))
         return (resource_fields.Resource(fields).labels,
@@ -74,7 +73,7 @@ class ListTraits(command.Lister):
         return parser
 
     def take_action(self, parsed_args):
-        baremetal = cloud.baremetal(self)
+        baremetal = self.baremetal
         found = trait.traits(baremetal, name=parsed_args.name,
                              associated=parsed_args.associated)
         return ((_('Name'), _('Nodes')),

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import typing
 
 from ironic_inspection_rules.report.pages import shell
+from ironic_inspection_rules.trial.fleet import summary
 
 _ASSETS = ('finder.js', 'fleet.css', 'fleet_model.js', 'fleet_tables.js',
            'fleet_capacity.js', 'fleet_choices.js', 'fleet_matters.js',
@@ -80,21 +81,12 @@ class _Packed:
             self._rule_set([each['uuid'] for each in node.get('audit') or ()
                             if each.get('matched', True)]),
             self._outcomes.of(tuple(map(self._change, changes))),
-            int(bool(differs)), int(self._loses_its_instance(node)),
+            int(bool(differs)),
+            int(summary.loses_its_instance(node, self._compared)),
             in_force.get('result'), self._text(in_force.get('error')),
             self._traits.of(tuple(sorted(
                 map(self._texts.of, node.get('traits') or ())))),
             self._text(node.get('resource_class')))
-
-    def _loses_its_instance(self, node: Plain) -> bool:
-        before = node.get('validates_before')
-        if self._compared:
-            before = (node.get('in_force') or node).get('validates')
-            if 'differs' not in node:
-                before = None
-            elif not node['differs']:
-                return False
-        return node.get('validates') is False and before is not False
 
     def _rule_set(self, uuids: Iterable[str]) -> int:
         return self._matches.of(tuple(sorted(map(self._rules.of, uuids))))

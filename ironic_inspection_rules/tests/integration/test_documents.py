@@ -28,6 +28,8 @@ _MARK = '@@@ end of step'
 OVERRIDES: dict[str, dict[str, Any]] = {
     'doc/source/admin/durable-inspection.rst': {
         'inspection_queue': {'enabled': True}},
+    'doc/source/user/canary.rst': {
+        'inspection_queue': {'enabled': True}},
     'doc/source/user/change-a-running-cloud.rst': {
         'inspection_queue': {'enabled': True}},
 }

@@ -59,7 +59,7 @@ class Summary:
                 changes, node, self.compared).items():
             self.gained[kind].update(difference.gained)
             self.lost[kind].update(difference.lost)
-        if _loses_its_instance(entry, self.compared):
+        if loses_its_instance(entry, self.compared):
             self.invalid.append(_named(entry))
         if not entry.get('matched'):
             self.unmatched.append(_named(entry))
@@ -125,14 +125,17 @@ def _rule(rule: Plain) -> dict[str, Any]:
         'matched': 0, 'failed': 0, 'errors': 0, 'audited': 0}
 
 
-def _loses_its_instance(entry: Plain, compared: bool) -> bool:
-    """Whether deploy validation would fail, and does not do so anyway."""
+def loses_its_instance(entry: Plain, compared: bool) -> bool:
+    """Check whether deploy validation would fail, and only by the rules.
+
+    :param compared: whether the rules are compared with those in force,
+        which may have it fail anyway.
+    """
     before = entry.get('validates_before')
     if compared:
-        in_force = entry.get('in_force') or entry
-        before = in_force.get('validates')
-        if not entry.get('differs'):
+        if not entry.get('differs', True):
             return False
+        before = (entry.get('in_force') or {}).get('validates')
     return entry.get('validates') is False and before is not False
 
 

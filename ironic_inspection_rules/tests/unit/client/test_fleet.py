@@ -85,29 +85,10 @@ class FleetTestCase(base.TestCase):
         self.assertEqual(first['rules'], second['rules'])
         self.assertIn('uuid', first['rules'][0])
 
-    def test_pages_asked_for_together_come_in_the_order_of_the_nodes(self):
-        cloud = BareMetal(50)
-        self.assertEqual(cloud.uuids, self.evaluate(
-            cloud, {'maintenance': False, 'traits': ['A', 'B']}, limit=3,
-            jobs=4))
-        self.assertEqual(
-            ('/nodes', {'maintenance': 'false', 'traits': 'A,B',
-                        'fields': 'uuid'}), cloud.asked[0])
-        self.assertEqual(18, len(cloud.asked))
-
-    def test_nodes_are_tried_while_others_are_listed(self):
-        ironic = BareMetal(12, most=4)
-        found = list(fleet.evaluate(ironic, {}, [RULE], limit=2, jobs=2))
-        self.assertEqual(ironic.uuids, [each['uuid'] for each in found])
-        paths = [path for path, _asked in ironic.asked]
-        self.assertEqual(3, paths.count('/nodes'))
-        self.assertIn('/inspection_rules/evaluate',
-                      paths[:len(paths) - paths[::-1].index('/nodes')])
-
     def test_a_list_needs_no_look_at_the_nodes(self):
         cloud = BareMetal(3)
         self.assertEqual(['b', 'a'],
-                         self.evaluate(cloud, ['b', 'a'], limit=1, jobs=2))
+                         self.evaluate(cloud, ['b', 'a'], limit=1))
         self.assertEqual({URL}, {path for path, _asked in cloud.asked})
 
     def test_no_nodes_are_no_question(self):

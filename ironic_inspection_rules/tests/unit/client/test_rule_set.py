@@ -3,7 +3,7 @@
 """What applying rules would do, as it is found out."""
 
 from ironic_inspection_rules.client import rule_set
-from ironic_inspection_rules.osc import rule_plan
+from ironic_inspection_rules.osc import rule_set as commands
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.osc import fakes
 
@@ -36,6 +36,6 @@ class PlanTestCase(base.TestCase):
                              [step['uuid'] for step in plan.steps])
             self.assertEqual('(known after apply)',
                              plan.steps[1]['after']['uuid'])
-            told = rule_plan.as_json(plan)
+            told = commands.as_json(plan)
             self.assertNotIn(MADE, told)
             self.assertIn(GIVEN, told)
