@@ -79,6 +79,6 @@ def evaluate(baremetal, nodes: Nodes,
 
 
 def with_uuids(rules: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Give rules that have no UUID one, by which the answer names them."""
+    """Return rules with UUIDs, by which the answer names them."""
     return [{**rule, 'uuid': rule.get('uuid') or str(uuid.uuid4())}
             for rule in rules]

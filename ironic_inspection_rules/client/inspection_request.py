@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What openstacksdk lacks for inspection requests and for reapplying.
+"""Calls for inspection requests and reapplying that openstacksdk lacks.
 
 Each function takes ``baremetal``, the bare metal proxy of an openstacksdk
 connection.

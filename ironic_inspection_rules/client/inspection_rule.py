@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What openstacksdk lacks for inspection rules.
+"""Calls for inspection rules that openstacksdk lacks.
 
 Each function takes ``baremetal``, the bare metal proxy of an openstacksdk
 connection, and is named as its methods are (spec 003 "openstacksdk").
@@ -57,13 +57,13 @@ def find_inspection_rule(baremetal, name: str) -> str:
 
 
 def warnings(baremetal) -> list[str]:
-    """Tell what Ironic has not switched on that rules need."""
+    """Return what rules need and Ironic has not switched on."""
     answer = http.call(baremetal, 'GET', _RULES, params={'limit': 1})
     return answer.get('warnings', [])
 
 
 def is_served(baremetal) -> bool:
-    """Whether Ironic's API has this plugin, and not only its own rules."""
+    """Check whether Ironic's API has this plugin, not only its own rules."""
     try:
         http.call(baremetal, 'GET', '/traits',
                   params={'name': 'in:CUSTOM_ANY'})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What openstacksdk lacks for runs of rules, and for statistics.
+"""Calls for runs of rules and statistics that openstacksdk lacks.
 
 Each function takes ``baremetal``, the bare metal proxy of an openstacksdk
 connection.
@@ -47,7 +47,7 @@ def failed_data(baremetal, node: str) -> dict[str, Any] | None:
 
 
 def explain(baremetal, node: str, **query: Any) -> dict[str, Any]:
-    """Tell which rule last set a value, and why, or what became of a rule.
+    """Explain which rule last set a value, or why a rule did not match.
 
     :param query: ``path``, ``trait``, ``port``, ``rule``; None counts as not
         given.
@@ -57,7 +57,7 @@ def explain(baremetal, node: str, **query: Any) -> dict[str, Any]:
 
 
 def rule_statistics(baremetal, **query: Any) -> list[dict[str, Any]]:
-    """Tell how often each rule ran, matched and failed.
+    """Return how often each rule ran, matched and failed.
 
     :param query: ``fields``, ``sort_key``, ``sort_dir``; None counts as not
         given.

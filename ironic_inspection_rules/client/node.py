@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What openstacksdk lacks for finding nodes, and for their inventories.
+"""Calls for nodes and their inventories that openstacksdk lacks.
 
 Each function takes ``baremetal``, the bare metal proxy of an openstacksdk
 connection, of which several threads may ask.
@@ -19,7 +19,7 @@ def nodes(baremetal, filters: Mapping[str, str], fields: Sequence[str]
     """List nodes, page by page.
 
     :param filters: those of ``GET /v1/nodes``, with the ones by trait.
-    :param fields: what to tell of each node.
+    :param fields: names of the fields to show of each.
     """
     return http.items(baremetal, '/nodes', 'nodes',
                       {**filters, 'fields': ','.join(fields)})
@@ -29,14 +29,14 @@ def node(baremetal, name: str, fields: Sequence[str]) -> dict[str, Any]:
     """Show one node.
 
     :param name: its name or UUID.
-    :param fields: what to tell of it.
+    :param fields: names of the fields to show.
     """
     return http.call(baremetal, 'GET', f'/nodes/{name}',
                      params={'fields': ','.join(fields)})
 
 
 def inventory(baremetal, name: str) -> dict[str, Any]:
-    """Return what Ironic stores of a machine.
+    """Return the stored inventory of a machine.
 
     :param name: name or UUID of the node.
     :returns: ``inventory`` and ``plugin_data``.

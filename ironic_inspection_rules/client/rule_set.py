@@ -29,7 +29,7 @@ Rule = Mapping[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What applying some rules would do.
+    """The steps that applying some rules would take.
 
     :ivar revision: the revision that this was decided on.
     :ivar steps: the answer to a dry run, in the order in which the rules

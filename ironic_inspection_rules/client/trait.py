@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What openstacksdk lacks for traits.
+"""Calls for traits that openstacksdk lacks.
 
 Each function takes ``baremetal``, the bare metal proxy of an openstacksdk
 connection.

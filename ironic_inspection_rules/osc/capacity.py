@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What rules do to the flavors of a cloud, for commands with --flavors."""
+"""The option --flavors: the capacity of flavors before and after rules."""
 
 import argparse
 import collections
@@ -30,7 +30,7 @@ Plain = Mapping[str, Any]
 
 
 def add_argument(parser: Any) -> None:
-    """Give a command the option that names the flavors."""
+    """Add the option that names the flavors."""
     parser.add_argument(
         '--flavors', metavar='<file>',
         help=_('Show how many nodes can take each flavor, now and '
@@ -41,7 +41,7 @@ def add_argument(parser: Any) -> None:
 
 
 def add_limit(parser: Any) -> None:
-    """Give a command the option that refuses too great a loss."""
+    """Add the option that refuses too great a loss."""
     parser.add_argument(
         '--max-capacity-loss', metavar='<percent>', type=_percent,
         help=_('With --flavors, change nothing where a flavor would lose '

@@ -46,7 +46,7 @@ Plain = dict[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class FleetEvaluation:
-    """What rules would do to many machines.
+    """The result of trying rules on many machines.
 
     :ivar plain: all that is known, as plain JSON data: what the page shows.
     :ivar left_out: number of built-in rules that are compared with and that
@@ -59,7 +59,7 @@ class FleetEvaluation:
 
     @property
     def status(self) -> int:
-        """What the command ends with.
+        """The status that the command ends with.
 
         A machine of which nothing is known is no error, unless there is no
         other.
@@ -73,7 +73,7 @@ class FleetEvaluation:
 
 
 def add_arguments(parser: Any) -> None:
-    """Give ``evaluate`` the options that are for many machines."""
+    """Add the options for many machines to ``evaluate``."""
     parser.add_argument(
         '--nodes', metavar=node_selection.METAVAR, nargs='*',
         action='extend',
@@ -219,7 +219,7 @@ def _evaluate(baremetal: Any, selection: node_selection.NodeSelection,
 
 def _with_uuids(rules: Iterable[Any], in_force: Sequence[Plain]
                 ) -> list[Any]:
-    """Give each rule a UUID, the same one on each page.
+    """Return rules that have a UUID each, the same one on each page.
 
     It is that of the rule in force whose place ``apply`` would have it take.
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What rules would do to many machines, in tables that fit a terminal."""
+"""Tables of what rules would do to many machines, to fit a terminal."""
 
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -25,9 +25,9 @@ Plain = Mapping[str, Any]
 
 
 def show(fleet: Plain, output: TextIO) -> None:
-    """Print what it comes to.
+    """Print the tables.
 
-    :param fleet: what is known, as plain data.
+    :param fleet: ``plain`` of :class:`.FleetEvaluation`.
     :param output: is where the tables have to fit.
     """
     found = fleet['summary']
@@ -99,7 +99,7 @@ def _groups(fleet: Plain, output: TextIO) -> Iterator[str]:
 
 
 def _machines(fleet: Plain) -> Iterator[str]:
-    """Say in one line what becomes of each machine, of a few."""
+    """Return a line for each machine, where there are few."""
     nodes = fleet['nodes']
     if fleet['compared'] or len(nodes) > _NAMES:
         return
@@ -116,7 +116,7 @@ def _machines(fleet: Plain) -> Iterator[str]:
 
 
 def _had_afterwards(node: Plain) -> str:
-    """Name what servers are ordered by, as it would be."""
+    """Return the class and the traits that a node would have."""
     differences = change.differences(node['changes'], node, compared=False)
     before = {change.RESOURCE_CLASS: [node.get('resource_class')],
               change.TRAIT: node.get('traits') or ()}

@@ -27,7 +27,7 @@ _UNSAFE = re.compile(r'[^A-Za-z0-9._-]')
 _LONGEST_NAME = 200
 _SHORTEST_KEY = 16
 _OF_RULES = 'inspection_rules'
-"""What the last run of rules left in the plugin data."""
+"""The part of plugin data in which a run of rules leaves its trace."""
 
 
 class ExportInspectionData(command.Command):

@@ -97,7 +97,7 @@ class AbortInspectionRequest(command.Command):
 
 
 def _age(created_at: str, now: datetime.datetime) -> str:
-    """Tell roughly how long ago something was."""
+    """Return roughly how long ago something was."""
     created = timeutils.parse_isotime(created_at)
     if created.tzinfo is None:
         created = created.replace(tzinfo=datetime.UTC)

@@ -23,7 +23,7 @@ from ironic_inspection_rules.rule_file import yaml_text
 from ironic_inspection_rules.terminal import table
 
 EXIT_FAILED = 2
-"""What ``evaluate`` returns when the inspection would fail."""
+"""``evaluate`` returns this when the inspection would fail."""
 
 
 class GetInspectionRule(command.Guarded,

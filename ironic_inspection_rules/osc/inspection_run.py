@@ -59,19 +59,19 @@ class ShowInspectionRun(command.ShowOne):
 
 
 class Phase(format_columns.DictColumn):
-    """What the rules of a phase did, as lines for people."""
+    """A phase of a run, as lines for people."""
 
     def human_readable(self):
-        """Tell it in lines."""
+        """Return the lines."""
         return '\n'.join(story.of_phase(self._value)) or _('nothing')
 
 
 class ExplainInspection(command.Command):
-    """Tell which rule last set a value of a node, and why.
+    """Show which rule last set a value of a node, and why.
 
     Ask for an attribute (--path /extra/size), for a trait, for an attribute
     of a port, or why a rule matched or did not (--rule); without any of them,
-    tell all that rules did in the last inspection.
+    show all that rules did in the last inspection.
     """
 
     def get_parser(self, prog_name):
@@ -115,7 +115,7 @@ class ExplainInspection(command.Command):
 
 
 class ShowStatistics(command.Lister):
-    """Tell how often each inspection rule ran, matched and failed."""
+    """Show how often each inspection rule ran, matched and failed."""
 
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)

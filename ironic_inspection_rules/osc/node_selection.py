@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which nodes a command is for, as words of its command line."""
+"""The nodes that a command is for, as words of its command line."""
 
 from collections.abc import Iterator
 from collections.abc import Sequence

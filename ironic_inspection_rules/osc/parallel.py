@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Threads that ask Ironic for many things, and a bar that tells how far."""
+"""Threads that send many requests, with a progress bar."""
 
 import argparse
 from collections import deque
@@ -36,10 +36,9 @@ Result = TypeVar('Result')
 
 
 class Requests:
-    """Asks one thing for many, some at a time, and does not give up at once.
+    """Sends requests, some at a time, and again after a passing error.
 
-    A context: whoever leaves it by an exception waits only for what is being
-    asked just then.
+    A context, which is left as soon as the requests that are under way end.
 
     :param jobs: number of threads.
     """
@@ -105,7 +104,7 @@ class Requests:
 
 
 def is_transient(failure: BaseException) -> bool:
-    """Whether the same request may succeed in a while."""
+    """Check whether the same request may succeed in a while."""
     if isinstance(failure, sdk_exceptions.HttpException):
         return failure.status_code in _TRANSIENT
     if isinstance(failure, auth_exceptions.SSLError):
@@ -115,7 +114,7 @@ def is_transient(failure: BaseException) -> bool:
 
 
 def add_jobs(parser: Any) -> None:
-    """Give a command the option that says how many threads ask."""
+    """Add the option for the number of threads."""
     parser.add_argument(
         '--jobs', metavar='<number>', type=_jobs, default=_JOBS,
         help=_('How many requests to make at a time (default: %d)') % _JOBS)
@@ -123,7 +122,7 @@ def add_jobs(parser: Any) -> None:
 
 @contextlib.contextmanager
 def interruptible(stderr: Any, message: str) -> Iterator[None]:
-    """Say what an interrupted command has done.
+    """End an interrupted command with a message.
 
     :raises: SystemExit with the status of what a signal ended.
     """

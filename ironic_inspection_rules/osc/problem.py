@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What Ironic refuses, in the words of whoever wrote the rules."""
+"""Errors of Ironic with the places of rules in their files."""
 
 from collections.abc import Iterator
 import contextlib

@@ -18,7 +18,7 @@ from ironic_inspection_rules.osc import parallel
 from ironic_inspection_rules.terminal import table
 
 EXIT_INCOMPLETE = 1
-"""What ``reapply`` returns when not all went well."""
+"""``reapply`` returns this when not all went well."""
 
 ACCEPTED = 'accepted'
 REFUSED = 'refused'
@@ -31,7 +31,7 @@ _ROWS = 50
 
 
 class Reapplication(NamedTuple):
-    """What became of reapplying for one node.
+    """The state of reapplying for one node.
 
     :ivar state: ``accepted``, ``refused``, or that of its request at the end.
     """
@@ -103,7 +103,7 @@ class ReapplyInspectionRules(command.Command):
 
 
 def _check_queue(baremetal: Any) -> None:
-    """Refuse to ask each node for what is switched off.
+    """Check that durable inspection is switched on.
 
     :raises: CommandError.
     """
@@ -136,7 +136,7 @@ def _ask(baremetal: Any, node: dict[str, Any]) -> Reapplication:
 
 def _wait(threads: parallel.Requests, baremetal: Any,
           done: list[Reapplication]) -> None:
-    """Wait for all that was accepted, and note what became of it."""
+    """Wait for all that was accepted, and note how it ended."""
     look = functools.partial(_look, baremetal)
     while True:
         places = [place for place, each in enumerate(done)

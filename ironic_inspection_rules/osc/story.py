@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What rules did, told in lines for people."""
+"""Runs of rules as lines for people."""
 
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ ALL_COUNTS = ('uuid', 'description', 'phase', 'mode', 'runs', 'matched',
               'last_matched_node', 'since')
 
 _MASK = '******'
-"""What the API shows in place of a secret."""
+"""The API shows this in place of a secret."""
 
 _LONGEST = 60
 """Characters of a value that a line shows."""
@@ -40,7 +40,7 @@ def last_run(baremetal, node: str) -> dict[str, Any]:
 
 
 def of_phase(phase: dict[str, Any]) -> Iterator[str]:
-    """Tell what the rules of a phase did."""
+    """Return what the rules of a phase did."""
     for title, rules in ((_('undone: %s'), phase['reverted']),
                          ('%s', phase['rules']),
                          (_('audit: %s'), phase['audit'])):
@@ -57,7 +57,7 @@ def of_phase(phase: dict[str, Any]) -> Iterator[str]:
 
 
 def _of_rule(rule: dict[str, Any]) -> Iterator[str]:
-    """Tell why a rule was carried out, and what it did."""
+    """Return why a rule was carried out, and what it did."""
     if 'changes' not in rule:
         # It is sensitive.
         return
@@ -78,7 +78,7 @@ def _because(conditions: Iterable[dict[str, Any]]) -> Iterator[str]:
 
 
 def of_run(run: dict[str, Any]) -> Iterator[str]:
-    """Tell all that rules did in a run."""
+    """Return all that rules did in a run."""
     yield _in_run(run)
     for phase in PHASES:
         if phase in run['phases']:
@@ -96,7 +96,7 @@ def _in_run(run: dict[str, Any]) -> str:
 
 
 def of_answer(answer: dict[str, Any]) -> Iterator[str]:
-    """Tell who set a value, and why."""
+    """Return who set a value, and why."""
     rule = answer['rule']
     if answer['action'] is None:
         yield _('set by the sensitive rule %s; what it does is not told') % (
@@ -122,7 +122,7 @@ def of_answer(answer: dict[str, Any]) -> Iterator[str]:
 
 
 def of_rule(answer: dict[str, Any]) -> Iterator[str]:
-    """Tell what became of a rule in a run."""
+    """Return what became of a rule in a run."""
     yield (_('rule %s matched') if answer['matched']
            else _('rule %s did not match')) % name(answer['rule'])
     yield _in_run(answer['run'])
@@ -143,7 +143,7 @@ def of_rule(answer: dict[str, Any]) -> Iterator[str]:
 
 
 def of_change(change: dict[str, Any]) -> str:
-    """Tell one change."""
+    """Return one change."""
     where = change['object'] + change['path']
     if change['object'] == 'node':
         where = change['path']
@@ -168,7 +168,7 @@ _VERBS = {'add': _('added'), 'remove': _('removed')}
 
 
 def name(rule: dict[str, Any]) -> str:
-    """Name a rule: by its UUID, and its description if that is shown."""
+    """Return the UUID of a rule, with its description if that is shown."""
     if rule.get('description'):
         return f'{rule["uuid"]} ({rule["description"]})'
     return rule['uuid']

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How many nodes can take each flavor, now and after rules have run.
+"""The numbers of nodes that can take flavors, before and after rules.
 
 What a node offers is what ``update_provider_tree`` of ``nova.virt.ironic``
 reports of it to Placement: one unit of its resource class, and its traits.
@@ -29,7 +29,7 @@ Plain = Mapping[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class _Offer:
-    """What a node offers to Placement.
+    """The resource that a node offers to Placement.
 
     :ivar use: ``free``, ``in_use``, or None where the node is out of service
         and its resource reserved.
@@ -46,7 +46,7 @@ class _Offer:
 
 @dataclasses.dataclass
 class _Numbers:
-    """What is counted of one flavor."""
+    """The numbers and nodes of one flavor."""
 
     before: dict[str, int]
     after: dict[str, int]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the changes of one machine gain and lose it."""
+"""Traits, classes and capabilities that a machine gains and loses."""
 
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ Change = Mapping[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """What a machine has afterwards and not before, and the other way."""
+    """The names that a machine has only afterwards, and only before."""
 
     gained: frozenset[str]
     lost: frozenset[str]
@@ -32,7 +32,7 @@ class Difference:
 
 def differences(changes: Iterable[Change], node: Mapping[str, Any],
                 compared: bool) -> dict[str, Difference]:
-    """Tell what changes come to, by kind.
+    """Sum up changes, by kind.
 
     :param changes: in the order in which they are made.
     :param node: ``traits``, ``resource_class`` and ``properties`` as they

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What flavors ask bare metal for, as Nova and Placement read them."""
+"""Flavors of bare metal, as Nova and Placement read them."""
 
 import collections
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ _NOT_ALPHANUMERIC = re.compile('[^0-9A-Za-z]+')
 
 @dataclasses.dataclass(frozen=True)
 class Flavor:
-    """What a flavor asks of a node.
+    """The resource class and traits that a flavor asks for.
 
     :ivar resource_class: the custom class that it asks for, None where no
         node can take it.
@@ -51,7 +51,7 @@ class Flavor:
 
 @dataclasses.dataclass
 class _Group:
-    """What one group of extra specs asks one provider for."""
+    """One group of extra specs, which one provider has to serve."""
 
     resources: dict[str, int] = dataclasses.field(default_factory=dict)
     traits: dict[str, str] = dataclasses.field(default_factory=dict)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What trying rules on many machines comes to."""
+"""A summary of trying rules on many machines."""
 
 import collections
 from collections.abc import Iterable
@@ -71,17 +71,17 @@ class Summary:
 
     @property
     def machines(self) -> int:
-        """How many machines were asked about."""
+        """The number of machines that were asked about."""
         return sum(self.results.values())
 
     @property
     def tried(self) -> int:
-        """How many machines the rules were tried on."""
+        """The number of machines that the rules were tried on."""
         return self.machines - self.results[NOT_TRIED]
 
     @property
     def errors(self) -> int:
-        """How often a rule could not be carried out."""
+        """The number of times that a rule could not be carried out."""
         return sum(rule['errors'] for rule in self.rules.values())
 
     def as_dict(self) -> dict[str, Any]:
