@@ -25,7 +25,6 @@ from ironic_inspection_rules.osc import capacity as capacity_options
 from ironic_inspection_rules.osc import fleet_tables
 from ironic_inspection_rules.osc import node_selection
 from ironic_inspection_rules.osc import parallel
-from ironic_inspection_rules.osc import problem
 from ironic_inspection_rules.osc import rule_files
 from ironic_inspection_rules.report.pages import fleet as page
 from ironic_inspection_rules.rule_file import origin
@@ -130,7 +129,7 @@ def run(command: Any, parsed_args: Any) -> int:
     baremetal = command.baremetal
     with parallel.interruptible(command.app.stderr, _(
             'Interrupted; nothing was changed')):
-        with problem.explained(baremetal, files):
+        with rule_files.explained(baremetal, files):
             found = _evaluate(baremetal, selection, files, flavors,
                               parsed_args)
     if found.left_out:

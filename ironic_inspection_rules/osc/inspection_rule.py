@@ -15,7 +15,6 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.machine import machine_file
 from ironic_inspection_rules.osc import command
 from ironic_inspection_rules.osc import fleet_evaluation
-from ironic_inspection_rules.osc import problem
 from ironic_inspection_rules.osc import rule_files
 from ironic_inspection_rules.osc import rule_set as rule_set_commands
 from ironic_inspection_rules.rule_file import origin
@@ -55,7 +54,7 @@ class ImportInspectionRules(command.Command):
     def take_action(self, parsed_args):
         baremetal = self.baremetal
         files = rule_files.load(parsed_args.files, self.app.stderr)
-        with problem.explained(baremetal, files):
+        with rule_files.explained(baremetal, files):
             plan = rule_set.plan(baremetal, files.rules, prune=False)
             if plan.changes:
                 rule_set.replace_inspection_rules(
@@ -175,7 +174,7 @@ class EvaluateInspectionRules(command.Command):
             read = machine_file.load(parsed_args.inventory)
             request['inventory'] = read.inventory
             request['plugin_data'] = read.plugin_data
-        with problem.explained(baremetal, files):
+        with rule_files.explained(baremetal, files):
             result = inspection_rule.evaluate_inspection_rules(
                 baremetal, **request)
         self.app.stdout.write(_PRINTERS[parsed_args.format](result) + '\n')

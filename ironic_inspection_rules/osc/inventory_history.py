@@ -15,11 +15,9 @@ from oslo_utils import timeutils
 
 from ironic_inspection_rules.client import inventory_history
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.osc import cloud
 from ironic_inspection_rules.osc import command
 from ironic_inspection_rules.osc import node_selection
 from ironic_inspection_rules.osc import parallel
-from ironic_inspection_rules.osc import word_order
 
 _COLUMNS = ('uuid', 'created_at', 'interface', 'run', 'changed')
 _PARTS = ('id', 'kind', 'node', 'from', 'to')
@@ -41,7 +39,7 @@ class ListInventories(command.Lister):
 
     def take_action(self, parsed_args):
         found = inventory_history.inventories(
-            cloud.baremetal(self), parsed_args.node, limit=parsed_args.limit,
+            self.baremetal, parsed_args.node, limit=parsed_args.limit,
             since=since(parsed_args.since))
         rows = []
         for each in found:
@@ -63,7 +61,7 @@ class ShowInventory(command.Command):
         return parser
 
     def take_action(self, parsed_args):
-        baremetal, uuid = cloud.baremetal(self), parsed_args.inventory
+        baremetal, uuid = self.baremetal, parsed_args.inventory
         if uuid is None:
             last = next(inventory_history.inventories(
                 baremetal, parsed_args.node, limit=1), None)
@@ -95,11 +93,11 @@ class DiffInventories(command.Lister):
                             help=_('UUID of the later inventory'))
         add_since(parser)
         parallel.add_jobs(parser)
-        return word_order.any_order(parser)
+        return parser
 
     def take_action(self, parsed_args):
         selection = node_selection.NodeSelection.parse(parsed_args.nodes)
-        baremetal = cloud.baremetal(self)
+        baremetal = self.baremetal
         named = parsed_args.from_ or parsed_args.to
         if named and (len(selection.names) != 1 or parsed_args.since):
             raise osc_exceptions.CommandError(
@@ -132,7 +130,7 @@ class FindInspectionPart(command.Lister):
 
     def take_action(self, parsed_args):
         return _PARTS, [tuple(each[name] for name in _PARTS) for each
-                        in inventory_history.parts(cloud.baremetal(self),
+                        in inventory_history.parts(self.baremetal,
                                                    parsed_args.id)]
 
 

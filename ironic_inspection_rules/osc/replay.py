@@ -13,13 +13,11 @@ from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.client import inventory_history as client
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
-from ironic_inspection_rules.osc import cloud
 from ironic_inspection_rules.osc import command
 from ironic_inspection_rules.osc import inventory_history
 from ironic_inspection_rules.osc import node_selection
 from ironic_inspection_rules.osc import parallel
-from ironic_inspection_rules.osc import problem
-from ironic_inspection_rules.osc import word_order
+from ironic_inspection_rules.osc import rule_files
 from ironic_inspection_rules.rule_file import origin
 from ironic_inspection_rules.terminal import table
 
@@ -57,17 +55,17 @@ class ReplayInspectionRules(command.Command):
             '-f', '--format', choices=('table', 'json'), default='table',
             help=_('How to print the result'))
         parallel.add_jobs(parser)
-        return word_order.any_order(parser)
+        return parser
 
     def take_action(self, parsed_args):
         paths = [word for word in parsed_args.words if _is_file(word)]
         selection = node_selection.NodeSelection.parse(
             [word for word in parsed_args.words if word not in paths])
         files = origin.load(paths)
-        baremetal = cloud.baremetal(self)
+        baremetal = self.baremetal
         with parallel.interruptible(
                 self.app.stderr, _('Interrupted; nothing was changed')), (
-                    problem.explained(baremetal, files)):
+                    rule_files.explained(baremetal, files)):
             if paths:
                 self._warn(baremetal, files.rules)
             ask = functools.partial(

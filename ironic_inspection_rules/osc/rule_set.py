@@ -22,7 +22,6 @@ from ironic_inspection_rules.osc import command
 from ironic_inspection_rules.osc import fleet_evaluation
 from ironic_inspection_rules.osc import node_selection
 from ironic_inspection_rules.osc import parallel
-from ironic_inspection_rules.osc import problem
 from ironic_inspection_rules.osc import rule_files
 from ironic_inspection_rules.rule_set import rule_change
 from ironic_inspection_rules.trial.fleet import capacity
@@ -70,7 +69,7 @@ def _plan(command_: Any, baremetal: Any, parsed_args: Any) -> _Planned:
     flavors = parsed_args.flavors and capacity_options.load(
         command_, parsed_args.flavors)
     files = rule_files.load(parsed_args.files, command_.app.stderr)
-    with problem.explained(baremetal, files):
+    with rule_files.explained(baremetal, files):
         plan = rule_set.plan(baremetal, files.rules, parsed_args.prune)
     return _Planned(files.rules, plan, _capacity(baremetal, plan, flavors)
                     if flavors else None)

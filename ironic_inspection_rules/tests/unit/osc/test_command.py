@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Words of the commands, in whatever order they are written."""
+"""What all commands have from their base."""
 
 import itertools
 
+from ironic_inspection_rules.osc import command
 from ironic_inspection_rules.osc import inspection_rule
 from ironic_inspection_rules.osc import inspection_run
 from ironic_inspection_rules.osc import rule_set
@@ -13,8 +14,8 @@ from ironic_inspection_rules.tests.unit.osc import fakes
 
 class AnyOrderTestCase(base.TestCase):
 
-    def check(self, command, *parts):
-        parser = command(fakes.App(), None).get_parser('openstack')
+    def check(self, kind, *parts):
+        parser = kind(fakes.App(), None).get_parser('openstack')
         orders = [vars(parser.parse_args(' '.join(order).split()))
                   for order in itertools.permutations(parts)
                   if order.index('a') < order.index('b')]
@@ -28,3 +29,12 @@ class AnyOrderTestCase(base.TestCase):
         self.check(inspection_rule.ImportInspectionRules, 'a', 'b',
                    '--replace')
         self.check(inspection_run.ShowInspectionRun, 'a', 'b', '-f json')
+
+
+class BaremetalTestCase(base.TestCase):
+
+    def test_any_microversion_of_ironic_will_do(self):
+        app = fakes.App()
+        app.cloud.config.config['baremetal_api_version'] = '1.115'
+        self.assertEqual('baremetal', command.Command(app, None).baremetal)
+        self.assertEqual('1', app.cloud.config.config['baremetal_api_version'])
