@@ -4,7 +4,6 @@
 
 import itertools
 
-from ironic_inspection_rules.osc import command
 from ironic_inspection_rules.osc import inspection_rule
 from ironic_inspection_rules.osc import inspection_run
 from ironic_inspection_rules.osc import rule_set
@@ -36,5 +35,6 @@ class BaremetalTestCase(base.TestCase):
     def test_any_microversion_of_ironic_will_do(self):
         app = fakes.App()
         app.cloud.config.config['baremetal_api_version'] = '1.115'
-        self.assertEqual('baremetal', command.Command(app, None).baremetal)
+        command = rule_set.PlanInspectionRules(app, None)
+        self.assertEqual('baremetal', command.baremetal)
         self.assertEqual('1', app.cloud.config.config['baremetal_api_version'])
