@@ -63,6 +63,10 @@ lint: $(TOX) ## Check style, types, imports, and build all documents
 docs: $(TOX) ## Build the documents: doc/, api-ref/, releasenotes/ build/html
 	$(TOX) -q -e docs,api-ref,releasenotes
 
+.PHONY: dist
+dist: $(TOX) ## Build and check what is published: dist/
+	$(TOX) -q -e dist
+
 clean: ## Remove all that was built or installed here
 	rm -rf .venv .tox .stestr .mypy_cache .ruff_cache .coverage* .hypothesis cover \
 	    build dist *.egg-info doc/build api-ref/build releasenotes/build

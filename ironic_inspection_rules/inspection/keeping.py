@@ -17,8 +17,9 @@ from oslo_log import log
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.inspection import attempt
 from ironic_inspection_rules.objects import rule_statistics
-from ironic_inspection_rules.patches import conductor
 from ironic_inspection_rules.patches import inspection
+from ironic_inspection_rules.patches import node_removal
+from ironic_inspection_rules.patches import stopping
 from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.runs import metrics
 from ironic_inspection_rules.runs import recorder
@@ -32,13 +33,14 @@ def counter() -> statistics.RuleCounter:
     """Return what counts in this process; written when the process stops."""
     made = statistics.RuleCounter(_write,
                                   CONF.inspection_rules.statistics_period)
-    conductor.before_stop(made.flush)
+    stopping.before_stop(made.flush)
     return made
 
 
 def _write(rows: list[statistics.Row]) -> None:
-    rule_statistics.RuleStatistics.add(ironic_context.get_admin_context(),
-                                       rows)
+    rule_statistics.RuleStatistics.add(ironic_context.get_admin_context(), [
+        {name: value for name, value in row.items() if name != 'label'}
+        for row in rows])
     metrics.send_rules(rows)
 
 
@@ -58,7 +60,7 @@ def phase_ended(phase: str, outcome: runner.Outcome, seconds: float,
 def install() -> None:
     """Keep what rules do in each inspection of this process."""
     inspection.around_inspection(run_of)
-    inspection.after_removal(lambda uuid: recorder.forget([uuid]))
+    node_removal.after_removal(lambda uuid: recorder.forget([uuid]))
 
 
 @contextlib.contextmanager

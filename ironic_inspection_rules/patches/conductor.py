@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The conductor in the same process, and the end of a service."""
+"""The conductor in the same process."""
 
-import atexit
 from collections.abc import Callable
-import functools
 import threading
 from typing import Any
 
@@ -20,23 +18,17 @@ HAS_RESERVED = name.Name(
     'ironic.conductor.base_manager', 'BaseConductorManager.has_reserved',
     'an all-in-one Ironic has no inspection worker',
     parameters=('self',), required=False)
-STOPS = tuple(
-    name.Name(module, path, 'the last records before a stop are lost',
-              required=False)
-    for module, path in (
-        ('ironic.conductor.base_manager', 'BaseConductorManager.del_host'),
-        ('ironic.common.wsgi_service', 'BaseWSGIService.stop')))
 
-NAMES = (MANAGER, SHUTDOWN, HAS_RESERVED, *STOPS)
+NAMES = (MANAGER, SHUTDOWN, HAS_RESERVED)
 
 
 def is_in_this_process() -> bool:
-    """Return whether this process is that of a conductor."""
+    """Whether this process is that of a conductor."""
     return _manager() is not None
 
 
 def stop_event() -> threading.Event:
-    """Return what a conductor in this process sets when it begins to stop.
+    """What a conductor in this process sets when it begins to stop.
 
     :returns: an event that is never set where there is no conductor.
     """
@@ -45,7 +37,7 @@ def stop_event() -> threading.Event:
 
 
 def keep_running_while(busy: Callable[[], bool]) -> None:
-    """Let the conductor in this process wait for something before it ends.
+    """Have the conductor in this process wait for something before it ends.
 
     It waits as it does for the nodes that it has locked.
 
@@ -56,32 +48,6 @@ def keep_running_while(busy: Callable[[], bool]) -> None:
     manager.has_reserved = lambda: busy() or has_reserved()
 
 
-def before_stop(finish: Callable[[], None]) -> None:
-    """Call a function when all work of a service is done.
-
-    Its process ends without the functions that ``atexit`` knows.
-
-    :param finish: must not raise.
-    """
-    atexit.register(finish)
-    for place in STOPS:
-        if stop := place.find():
-            place.put(_followed(stop, finish))
-
-
-def _followed(stop: Callable[..., Any],
-              finish: Callable[[], None]) -> Callable[..., Any]:
-    @functools.wraps(stop)
-    def stop_and_finish(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return stop(*args, **kwargs)
-        finally:
-            finish()
-
-    return stop_and_finish
-
-
 def _manager() -> Any:
-    """Return the conductor's manager; None too where it is not as needed."""
-    is_as_needed = name.are_here([MANAGER, SHUTDOWN, HAS_RESERVED])
-    return MANAGER.find() if is_as_needed else None
+    """The conductor's manager; None too where it is not as needed."""
+    return MANAGER.find() if name.are_here(NAMES) else None

@@ -3,6 +3,7 @@
 """What rules do, in Ironic's metrics: statsd or the Prometheus exporter."""
 
 import collections.abc
+import re
 import typing
 
 from ironic.common import metrics_utils
@@ -12,6 +13,9 @@ PREFIX = 'InspectionRules'
 
 _FOR_EXPORTER = 'ironic.conductor.manager.'
 """What the Prometheus exporter wants the names of metrics to begin with."""
+
+_LONGEST = 80
+"""How much of a description is in the name of a metric."""
 
 
 class Group:
@@ -28,7 +32,12 @@ class Group:
 
     def count(self, name: str, number: int = 1) -> None:
         """Add to a counter."""
-        self._logger.send_counter(self._full(name), number)
+        if self._is_exported:
+            # Ironic's collector adds one, whatever the number.
+            for _each in range(number):
+                self._logger.send_counter(self._full(name), 1)
+        else:
+            self._logger.send_counter(self._full(name), number)
 
     def time(self, name: str, seconds: float) -> None:
         """Tell how long something took."""
@@ -59,12 +68,20 @@ def send_rules(rows: collections.abc.Iterable[
         collections.abc.Mapping[str, typing.Any]]) -> None:
     """Count matches and failures of rules.
 
-    ``InspectionRules.rule.<uuid>.matched`` and ``….failed``.
+    ``InspectionRules.rule.<description>.<uuid>.matched`` and ``….failed``;
+    of a sensitive rule, and one without a description, only the UUID.
 
-    :param rows: what was counted of each rule.
+    :param rows: what was counted of each rule, with its ``label``.
     """
     metrics = Group(PREFIX)
     for row in rows:
         for name in ('matched', 'failed'):
             if row[name]:
-                metrics.count(f'rule.{row["rule_uuid"]}.{name}', row[name])
+                metrics.count(f'rule.{_name(row)}.{name}', row[name])
+
+
+def _name(row: collections.abc.Mapping[str, typing.Any]) -> str:
+    """Return what names a rule to people, in letters that metrics have."""
+    uuid = row['rule_uuid']
+    words = re.findall('[a-z0-9]+', row['label'].removeprefix(uuid).lower())
+    return f'{"_".join(words)[:_LONGEST]}.{uuid}' if words else uuid

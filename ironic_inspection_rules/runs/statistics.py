@@ -27,7 +27,8 @@ class RuleCounter:
     """The numbers of all rules since they were last written.
 
     :param write: takes one row for each rule, as
-        ``objects.rule_statistics`` describes them.
+        ``objects.rule_statistics`` describes them, and the rule's ``label``:
+        that of the model, or only its UUID while it did nothing.
     :param period: seconds after which what was counted is written.
     """
 
@@ -47,7 +48,8 @@ class RuleCounter:
         :param error: what the phase failed with.
         """
         now = timeutils.utcnow().isoformat()
-        matched = {each.rule.uuid for each in outcome.traces if each.matched}
+        matched = {each.rule.uuid: each for each in outcome.traces
+                   if each.matched}
         audited = {each.rule.uuid: each for each in outcome.audited}
         with self._lock:
             for uuid, seconds in outcome.timings.items():
@@ -56,6 +58,8 @@ class RuleCounter:
                 row['runs'] += 1
                 row['seconds'] += seconds
                 if uuid in matched or uuid in audited:
+                    row['label'] = (matched.get(uuid)
+                                    or audited[uuid]).rule.label
                     row['matched'] += 1
                     row['audited'] += uuid in audited
                     row['last_matched_at'] = now
@@ -65,6 +69,7 @@ class RuleCounter:
             if isinstance(error, exceptions.RuleError) and (
                     error.rule_uuid in self._rows):
                 self._rows[error.rule_uuid]['failed'] += 1
+                self._rows[error.rule_uuid]['label'] = error.rule
             self._plan_to_write()
 
     def flush(self) -> None:
@@ -91,6 +96,7 @@ class RuleCounter:
                 row = rows.setdefault(uuid, _empty(uuid, later['since']))
                 for name in _SUMMED:
                     row[name] += later[name]
+                row['label'] = later['label']
                 if later['last_matched_at']:
                     row['last_matched_at'] = later['last_matched_at']
                     row['last_matched_node'] = later['last_matched_node']
@@ -108,6 +114,6 @@ _SUMMED = ('runs', 'matched', 'failed', 'audited', 'seconds')
 
 
 def _empty(uuid: str, since: str) -> Row:
-    return {'rule_uuid': uuid, 'since': since, 'runs': 0, 'matched': 0,
-            'failed': 0, 'audited': 0, 'seconds': 0.0,
+    return {'rule_uuid': uuid, 'label': uuid, 'since': since, 'runs': 0,
+            'matched': 0, 'failed': 0, 'audited': 0, 'seconds': 0.0,
             'last_matched_at': None, 'last_matched_node': None}

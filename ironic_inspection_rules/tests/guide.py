@@ -122,6 +122,7 @@ class Page:
 def pages() -> list[str]:
     """Return the paths of all pages; none where there is no checkout."""
     found = [ROOT / 'README.rst', *ROOT.glob('doc/source/**/*.rst'),
+             *ROOT.glob('deploy/*/README.rst'),
              *ROOT.glob('api-ref/source/*.inc'),
              *ROOT.glob('api-ref/source/*.rst')]
     return sorted(str(path.relative_to(ROOT)) for path in found

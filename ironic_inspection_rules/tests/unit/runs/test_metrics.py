@@ -28,13 +28,16 @@ class MetricsTestCase(base.StatsdTestCase):
 
     def test_matches_and_failures_of_rules_are_counted(self):
         metrics.send_rules([
-            {'rule_uuid': RULE, 'matched': 3, 'failed': 1},
-            {'rule_uuid': 'quiet', 'matched': 0, 'failed': 0},
-            {'rule_uuid': 'last', 'matched': 1, 'failed': 0}])
+            {'rule_uuid': RULE, 'label': f'{RULE} (Tag: "Größe" ≥ 64 GB)',
+             'matched': 3, 'failed': 1},
+            {'rule_uuid': 'quiet', 'label': 'quiet', 'matched': 0,
+             'failed': 0},
+            {'rule_uuid': 'last', 'label': 'last', 'matched': 1,
+             'failed': 0}])
 
+        name = f'ironic.InspectionRules.rule.tag_gr_e_64_gb.{RULE}'
         self.assertEqual(
-            [f'ironic.InspectionRules.rule.{RULE}.matched:3|c',
-             f'ironic.InspectionRules.rule.{RULE}.failed:1|c',
+            [f'{name}.matched:3|c', f'{name}.failed:1|c',
              'ironic.InspectionRules.rule.last.matched:1|c'],
             self.received(3))
 
@@ -60,7 +63,9 @@ class ExporterTestCase(base.IronicTestCase):
             self.collected)
 
     def test_the_names_of_rules_are_ones_for_prometheus(self):
-        metrics.send_rules([{'rule_uuid': RULE, 'matched': 1, 'failed': 0}])
-        name, = self.collected
-        self.assertRegex(name, r'^ironic\.conductor\.manager\.[\w.]+$')
-        self.assertIn(RULE.replace('-', '_'), name)
+        metrics.send_rules([{'rule_uuid': RULE, 'label': f'{RULE} (Tag it)',
+                             'matched': 3, 'failed': 0}])
+        self.assertEqual(
+            {'ironic.conductor.manager.InspectionRules.rule.tag_it.'
+             f'{RULE.replace("-", "_")}.matched': {
+                 'count': 3, 'type': 'counter'}}, self.collected)

@@ -5,6 +5,7 @@
 import threading
 import types
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.runs import statistics
@@ -17,8 +18,8 @@ PATIENCE = 20
 def outcome(*matched, audited=(), **seconds):
     """The outcome of a phase: rules by their UUID."""
     def traces(uuids):
-        return tuple(trace.RuleTrace(types.SimpleNamespace(uuid=uuid), True)
-                     for uuid in uuids)
+        return tuple(trace.RuleTrace(types.SimpleNamespace(
+            uuid=uuid, label=f'{uuid} (the rule)'), True) for uuid in uuids)
     return runner.Outcome(traces(matched), audited=traces(audited),
                           timings=seconds)
 
@@ -50,6 +51,16 @@ class RuleCounterTestCase(base.TestCase):
             {'a': (2, 1, 2.0, 'one'), 'b': (2, 1, 1.0, 'two')},
             {uuid: (row['runs'], row['matched'], row['seconds'],
                     row['last_matched_node']) for uuid, row in rows.items()})
+
+    def test_a_rule_that_did_something_has_its_name(self):
+        self.counter.count(outcome('a', a=1.0, b=0.5), 'one')
+        self.counter.flush()
+        self.counter.count(outcome(c=1.0), 'one', exceptions.RuleError(
+            'c (Fails)', 'fail', None))
+        self.counter.flush()
+        first, second = self.written
+        self.assertEqual(('a (the rule)', 'b', 'c (Fails)'), tuple(
+            row['label'] for row in (*first.values(), *second.values())))
 
     def test_nothing_is_written_twice_or_without_need(self):
         self.counter.flush()

@@ -1,0 +1,171 @@
+#!/usr/bin/python
+# SPDX-License-Identifier: Apache-2.0
+
+DOCUMENTATION = r"""
+module: rule_set
+short_description: Make the inspection rules of an Ironic those of files
+description:
+  - Puts all rules in one transaction, or none of them, as C(openstack
+    baremetal inspection rule apply) does.
+  - With C(--check) Ironic itself says what would be done, and does nothing;
+    with C(--diff) the plan is shown.
+  - What C(ironic-inspection-rules lint) warns of in the rules is a warning
+    of the module.
+version_added: 1.0.0
+author: ironic-inspection-rules developers
+extends_documentation_fragment: ironic.inspection_rules.cloud
+options:
+  src:
+    description: Files of rules, YAML or JSON, or folders with such files, on
+      the host that the module runs on. Rules of equal priority run in this
+      order.
+    type: list
+    elements: path
+    aliases: [path]
+  rules:
+    description: The rules themselves. Write C(!unsafe) before a value with
+      two braces in a row, which are Ansible's else.
+    type: list
+    elements: dict
+  prune:
+    description: Whether stored rules that are not named are removed.
+    type: bool
+    default: false
+  message:
+    description: What the new revision of the rule set says of the change.
+    type: str
+attributes:
+  check_mode:
+    description: Ironic plans the change and does not carry it out.
+    support: full
+  diff_mode:
+    description: Shows the plan, in which sensitive rules stay hidden.
+    support: full
+seealso:
+  - module: ironic.inspection_rules.rule_set_info
+"""
+
+EXAMPLES = r"""
+- name: Keep the rules of this repository in force, and no others
+  ironic.inspection_rules.rule_set:
+    cloud: production
+    src: "{{ playbook_dir }}/rules"
+    prune: true
+    message: "{{ lookup('pipe', 'git rev-parse HEAD') }}"
+  delegate_to: localhost
+  run_once: true
+
+- name: Tag big machines
+  ironic.inspection_rules.rule_set:
+    cloud: production
+    rules:
+      - description: Tag big machines
+        conditions:
+          - op: ge
+            args: {values: ['{inventory[cpu][count]}', 64]}
+        actions:
+          - op: add-trait
+            args: {name: CUSTOM_BIG}
+"""
+
+RETURN = r"""
+revision:
+  description: The revision that the rule set has now. In check mode the one
+    that the change was planned on.
+  returned: success
+  type: int
+rules:
+  description: What was done to each rule, or would be.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    uuid:
+      description: UUID of the rule; not known before a new rule is made.
+      type: str
+    description:
+      description: Description of the rule.
+      type: str
+    outcome:
+      description: V(created), V(updated), V(moved), V(deleted) or
+        V(unchanged).
+      type: str
+    fields:
+      description: Names of the fields that differ.
+      type: list
+      elements: str
+"""
+
+import io
+import json
+
+from ansible_collections.ironic.inspection_rules.plugins.module_utils import cloud
+
+if not cloud.MISSING:
+    from ironic_inspection_rules.authoring import finding
+    from ironic_inspection_rules.authoring import lint
+    from ironic_inspection_rules.client import inspection_rule
+    from ironic_inspection_rules.client import rule_set
+    from ironic_inspection_rules.engine import registry
+    from ironic_inspection_rules.osc import rule_plan
+    from ironic_inspection_rules.rule_file import document
+    from ironic_inspection_rules.rule_file import origin
+
+_SHOWN = ('uuid', 'description', 'outcome', 'fields')
+
+
+def _read(module):
+    """Return the rules that are given, with their places."""
+    if module.params['rules'] is None:
+        return origin.load(module.params['src'])
+    return origin.RuleFiles((
+        document.parse('rules', json.dumps(module.params['rules'])),))
+
+
+def _warn(module, files):
+    for each in lint.in_order(lint.of_documents(files.documents,
+                                                registry.installed())):
+        if each.level == finding.WARNING:
+            module.warn(f'{each.path}:{each.line}:{each.column}: '
+                        f'{each.rule}: {each.message}')
+
+
+def _diff(plan):
+    """Return a plan in the form that Ansible shows with --diff."""
+    if not plan.changes:
+        return {}
+    text = io.StringIO()
+    rule_plan.print_diff(plan, text)
+    return {'prepared': text.getvalue()}
+
+
+def main():
+    module = cloud.module({
+        'src': {'type': 'list', 'elements': 'path', 'aliases': ['path']},
+        'rules': {'type': 'list', 'elements': 'dict'},
+        'prune': {'type': 'bool', 'default': False},
+        'message': {},
+    }, mutually_exclusive=[('src', 'rules')],
+        required_one_of=[('src', 'rules')])
+    baremetal = cloud.connect(module)
+    with cloud.explained(module, baremetal):
+        files = _read(module)
+        _warn(module, files)
+    with cloud.explained(module, baremetal, files):
+        plan = rule_set.plan(baremetal, files.rules, module.params['prune'])
+        done = {'revision': plan.revision, 'rules': plan.steps}
+        if plan.changes and not module.check_mode:
+            done = rule_set.replace_inspection_rules(
+                baremetal, plan.rules, plan.revision,
+                module.params['message'])
+        for warning in inspection_rule.warnings(baremetal):
+            module.warn(warning)
+    module.exit_json(
+        changed=bool(plan.changes), revision=done['revision'],
+        rules=[{name: rule[name] for name in _SHOWN}
+               for rule in done['rules']],
+        diff=_diff(plan))
+
+
+if __name__ == '__main__':
+    main()

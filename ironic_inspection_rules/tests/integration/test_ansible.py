@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The Ansible collection of ``deploy/ansible``, with a real Ironic."""
+
+import configparser
+import functools
+import getpass
+import grp
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+from typing import Any
+import venv
+
+import fixtures
+import yaml
+
+from ironic_inspection_rules.tests import guide
+from ironic_inspection_rules.tests.integration import base
+from ironic_inspection_rules.tests.integration import distribution
+from ironic_inspection_rules.tests.integration import fixtures as ironics
+from ironic_inspection_rules.tests.integration import playbook
+from ironic_inspection_rules.tests.live import launcher
+
+SOURCE = guide.ROOT / 'deploy' / 'ansible'
+MODULE = 'ironic.inspection_rules.rule_set'
+TAG = """\
+description: Tag big machines
+conditions:
+  - op: ge
+    args: {values: ["{inventory[cpu][count]}", 64]}
+actions:
+  - op: add-trait
+    args: {name: CUSTOM_BIG}
+"""
+
+
+@functools.cache
+def _collections() -> tempfile.TemporaryDirectory[str]:
+    """Install the collection as its page says, once for a process."""
+    directory = tempfile.TemporaryDirectory(dir=ironics.TEMP)
+    playbook.run(directory.name, 'ansible-galaxy', 'collection', 'install',
+                 str(SOURCE), '-p', directory.name)
+    return directory
+
+
+class AnsibleMixin:
+    """Runs plays on this machine."""
+
+    def setUp(self) -> None:
+        if not SOURCE.is_dir():
+            self.skipTest('not a checkout: no collection')
+        super().setUp()
+        self.scratch = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+
+    def play(self, tasks: list[dict[str, Any]], *arguments: str,
+             ends_with: int = 0, **play: Any) -> str:
+        """Run tasks and return what is printed.
+
+        :param play: further keys of the play.
+        """
+        path = self.scratch / 'play.yml'
+        path.write_text(yaml.safe_dump([{
+            'hosts': 'localhost', 'connection': 'local', 'tasks': tasks,
+            'gather_facts': False, **play}]))
+        installed = _collections().name
+        done = playbook.run(installed, 'ansible-playbook', str(path),
+                            *arguments)
+        self.assertEqual(ends_with, done.returncode, done.stdout)
+        return done.stdout
+
+    def assert_changed(self, count: int, output: str) -> None:
+        recap = re.findall(r'changed=(\d+)', output)
+        self.assertEqual([str(count)], recap, output)
+
+
+class RuleSetTestCase(AnsibleMixin, base.TestCase):
+
+    def rule_sets(self, *runs: dict[str, Any], check: bool = False,
+                  ends_with: int = 0) -> tuple[str, list[dict[str, Any]]]:
+        """Run the module several times in one play.
+
+        :param runs: options of each; ``module`` is another module.
+        :returns: what is printed, and what the modules returned.
+        """
+        results = self.scratch / 'results.json'
+        tasks: list[dict[str, Any]] = [{
+            run.pop('module', MODULE): {
+                'auth_type': 'none', 'auth': {'endpoint': self.ironic.url},
+                **run},
+            'register': f'result{number}'}
+            for number, run in enumerate(runs)]
+        names = ', '.join(f'result{number}' for number in range(len(runs)))
+        tasks.append({
+            'ansible.builtin.copy': {'content': f'{{{{ [{names}] }}}}',
+                                     'dest': str(results)},
+            'check_mode': False, 'changed_when': False, 'diff': False})
+        output = self.play(tasks, '--diff', *(['--check'] if check else []),
+                           ends_with=ends_with)
+        return output, json.loads(
+            '[]' if ends_with else results.read_text())
+
+    def write(self, text: str, name: str = 'rules.yaml') -> str:
+        path = self.scratch / name
+        path.write_text(text)
+        return str(path)
+
+    def stored(self) -> list[str]:
+        return [rule['description'] for rule in self.client.call(
+            'GET', '/v1/inspection_rules')['inspection_rules']]
+
+    def test_rules_are_planned_then_put_then_left_as_they_are(self) -> None:
+        run = {'src': self.write(TAG), 'message': 'From Ansible'}
+        output, _planned = self.rule_sets(dict(run), check=True)
+        self.assert_changed(1, output)
+        self.assertIn('+ Tag big machines ((known after apply))', output)
+        self.assertIn('+    name: CUSTOM_BIG', output)
+        self.assertIn('1 to create, 0 to update', output)
+        self.assertEqual([], self.stored())
+
+        output, (first,) = self.rule_sets(dict(run))
+        self.assert_changed(1, output)
+        rule, = first['rules']
+        self.assertEqual(('Tag big machines', 'created'),
+                         (rule['description'], rule['outcome']))
+        self.assertEqual(self.client.call(
+            'GET', f'/v1/inspection_rules/{rule["uuid"]}')['revision'],
+            first['revision'])
+        revision = self.client.call(
+            'GET', '/v1/inspection_rules/revisions')['revisions'][0]
+        self.assertEqual('From Ansible', revision['message'])
+
+        output, (second,) = self.rule_sets(dict(run))
+        self.assert_changed(0, output)
+        self.assertNotIn('CUSTOM_BIG', output)
+        self.assertEqual(
+            (first['revision'], 'unchanged'),
+            (second['revision'], second['rules'][0]['outcome']))
+
+    def test_rules_are_changed_pruned_and_shown(self) -> None:
+        self.create_rule(base.action('log', msg='x'), description='Other')
+        rule = yaml.safe_load(TAG)
+        changed = yaml.safe_load(TAG.replace('64', '32'))
+        info = f'{MODULE}_info'
+        output, (put, update, prune, now, then) = self.rule_sets(
+            {'rules': [rule]}, {'rules': [changed]},
+            {'rules': [changed], 'prune': True}, {'module': info},
+            {'module': info, 'revision': 1})
+        self.assertEqual({'Other': 'unchanged',
+                          'Tag big machines': 'created'}, _outcomes(put))
+        self.assertEqual([['conditions']], [
+            each['fields'] for each in update['rules']
+            if each['outcome'] == 'updated'])
+        self.assertIn('-    - 64\n+    - 32', output)
+        self.assertEqual({'Other': 'deleted',
+                          'Tag big machines': 'unchanged'}, _outcomes(prune))
+        self.assertEqual(['Tag big machines'], self.stored())
+        self.assertEqual(prune['revision'], now['revision'])
+        self.assertEqual([changed['conditions']], [
+            each['conditions'] for each in now['rules']])
+        self.assertEqual(1, then['revision'])
+
+    def test_problems_are_named_by_their_place(self) -> None:
+        self.write(TAG.replace('[cpu][count]', '[cpu][cuont]'), 'a.yaml')
+        self.write(TAG.replace('add-trait', 'add-trate'), 'b.yaml')
+        output, _none = self.rule_sets({
+            'src': [str(self.scratch / name)
+                    for name in ('a.yaml', 'b.yaml')]}, ends_with=2)
+        self.assertRegex(output, r'WARNING[^\n]*/a.yaml:4:')
+        self.assertIn('b.yaml:6:', output)
+        self.assertIn('add-trate', output)
+        self.assertEqual([], self.stored())
+
+    def test_an_ironic_without_the_plugin_is_said_to_be_one(self) -> None:
+        self.ironic = ironics.AllInOne.shared({
+            'api': {'middleware': None}, 'inspector': {'hooks': None}}).ironic
+        output, _none = self.rule_sets({'rules': []}, ends_with=2)
+        self.assertIn("Ironic's API runs without the plugin", output)
+
+
+def _outcomes(result: dict[str, Any]) -> dict[str, str]:
+    return {rule['description']: rule['outcome'] for rule in result['rules']}
+
+
+class DocumentationTestCase(AnsibleMixin, base.IntegrationTestCase):
+
+    def test_options_are_described_as_they_are(self) -> None:
+        installed = _collections().name
+        for name in (MODULE, f'{MODULE}_info'):
+            shown = playbook.run(installed, 'ansible-doc', '--json', name)
+            described = json.loads(shown.stdout)[name]['doc']['options']
+            read = subprocess.run(
+                [sys.executable, '-c', _SPECIFICATION, name], text=True,
+                capture_output=True, cwd=installed, check=True)
+            taken = json.loads(read.stdout)
+            self.assertEqual(set(taken), set(described))
+            for option, kind in taken.items():
+                for key in ('type', 'default', 'choices', 'aliases',
+                            'elements'):
+                    default = 'str' if key == 'type' else None
+                    self.assertEqual(
+                        kind.get(key, default) or None,
+                        described[option].get(key, default) or None,
+                        f'{name} {option} {key}')
+
+
+_SPECIFICATION = """\
+import importlib, json, sys
+sys.path.insert(0, '.')
+from ansible.module_utils import basic
+def show(argument_spec, **kwargs):
+    print(json.dumps(argument_spec))
+    sys.exit()
+basic.AnsibleModule = show
+collection, _dot, module = sys.argv[1].rpartition('.')
+importlib.import_module(
+    f'ansible_collections.{collection}.plugins.modules.{module}').main()
+"""
+
+
+class InstallRoleTestCase(AnsibleMixin, base.IntegrationTestCase):
+    """The role, on directories that stand for those of a host."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.ironic = launcher.Ironic(self.scratch, {
+            'api': {'middleware': None}, 'inspector': {'hooks': None}})
+        self.ironic.write_config()
+        self.units = self.scratch / 'units'
+        self.units.mkdir()
+        self.drop_in = self.scratch / 'ironic.conf.d/inspection-rules.conf'
+
+    def environment(self) -> pathlib.Path:
+        """Make an environment that has all of this one but the package."""
+        path = self.scratch / 'venv'
+        venv.create(path, with_pip=True)
+        site, = path.glob('lib/python*/site-packages')
+        # Not as site directories: that would bring the editable package.
+        site.joinpath('base.pth').write_text('\n'.join(
+            entry for entry in sys.path if entry.endswith('-packages')))
+        return path
+
+    def install(self, *arguments: str, **variables: Any) -> str:
+        prefix = 'ironic_inspection_rules_'
+        return self.play([], *arguments, gather_facts=True, roles=[{
+            'role': 'ironic.inspection_rules.install',
+            'vars': {prefix + name: value for name, value in variables.items()
+                     }}])
+
+    def test_a_host_is_set_up_once(self) -> None:
+        rules = self.scratch / 'built-in.yaml'
+        rules.write_text(f'[{json.dumps(yaml.safe_load(TAG))}]')
+        virtualenv = self.environment()
+        source = distribution.checkout(self.scratch)
+        variables = {
+            'package': str(distribution.wheel(source)),
+            'virtualenv': str(virtualenv),
+            'pip_arguments': '--no-deps --no-index --ignore-installed',
+            'config_file': str(self.ironic.config),
+            'config_directory': str(self.drop_in.parent),
+            'built_in': str(rules), 'worker': True,
+            'options': {'inspection_rules': {'keep_runs': 7},
+                        'inspection_queue': {'enabled': True}},
+            'owner': getpass.getuser(),
+            'group': grp.getgrgid(os.getgid()).gr_name,
+            'unit_directory': str(self.units), 'manage_services': False}
+        output = self.install(**variables)
+        self.assertIn('RUNNING HANDLER', output)
+        variables['pip_arguments'] = '--no-deps --no-index'
+        output = self.install(**variables)
+        self.assert_changed(0, output)
+        self.assertNotIn('RUNNING HANDLER', output)
+
+        options = configparser.RawConfigParser(strict=False)
+        options.read(self.drop_in)
+        self.assertEqual('7', options['inspection_rules']['keep_runs'])
+        self.assert_the_plugin_is_on(virtualenv)
+        override = self.units.joinpath(
+            'ironic-inspection-worker.service.d', 'ironic.conf').read_text()
+        self.assertIn(
+            f'ExecStart={virtualenv}/bin/ironic-inspection-worker '
+            f'--config-file {self.ironic.config} ', override)
+
+    def assert_the_plugin_is_on(self, virtualenv: pathlib.Path) -> None:
+        """Read the configuration, and have Ironic check it at its start."""
+        done = subprocess.run(
+            [virtualenv / 'bin/python', '-c', _ON, self.ironic.config,
+             self.drop_in.parent], capture_output=True, text=True,
+            cwd=self.units)
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertEqual(
+            f'inspection-rules {virtualenv} Tag big machines\n', done.stdout)
+
+
+_ON = """\
+import sys
+from ironic.common import service
+from ironic.conf import CONF
+import ironic_inspection_rules
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.rule_file import builtin
+config, directory = sys.argv[1:]
+service.prepare_command(['x', '--config-file', config,
+                         '--config-dir', directory])
+assert CONF.inspector.hooks.endswith(',inspection-rules')
+from ironic_inspection_rules import conf
+conf.register_opts(CONF)
+where = ironic_inspection_rules.__file__.partition('/lib/')[0]
+print(*CONF.api.middleware, where, *(
+    rule.description for rule in builtin.load(
+        CONF.inspection_rules.built_in, registry.installed())))
+"""

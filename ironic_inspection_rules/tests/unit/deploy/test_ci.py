@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The pipelines of ``deploy/ci``, by what they say, and pre-commit's hooks."""
+
+import importlib.util
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+import fixtures
+import yaml
+
+from ironic_inspection_rules.command import shell
+from ironic_inspection_rules.tests import guide
+from ironic_inspection_rules.tests.unit import base
+
+SOURCE = guide.ROOT / 'deploy' / 'ci'
+WORKFLOW = SOURCE / 'github' / 'workflow.yml'
+ACTION = SOURCE / 'github' / 'action.yml'
+GITLAB = SOURCE / 'gitlab' / 'inspection-rules.yml'
+ZUUL = SOURCE / 'zuul' / 'zuul.d' / 'inspection-rules.yaml'
+HOOKS = guide.ROOT / '.pre-commit-hooks.yaml'
+
+
+class CheckoutTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        if not SOURCE.is_dir():
+            self.skipTest('not a checkout: no pipelines')
+
+    def read(self, path):
+        return yaml.safe_load(path.read_text())
+
+
+class PipelineTestCase(CheckoutTestCase):
+
+    def test_forges_know_all_keys(self):
+        if not importlib.util.find_spec('check_jsonschema'):
+            self.skipTest('no check-jsonschema')
+        for schema, path, *further in (
+                ('github-actions', ACTION), ('github-workflows', WORKFLOW),
+                ('gitlab-ci', GITLAB, '--data-transform', 'gitlab-ci')):
+            done = subprocess.run(
+                [sys.executable, '-m', 'check_jsonschema', '--builtin-schema',
+                 f'vendor.{schema}', str(path), *further],
+                capture_output=True, text=True)
+            self.assertEqual(0, done.returncode, done.stdout)
+
+    def test_github_applies_what_was_checked_on_the_main_branch(self):
+        jobs = self.read(WORKFLOW)['jobs']
+        for name in ('plan', 'apply'):
+            self.assertEqual('check', jobs[name]['needs'])
+        self.assertIn("github.ref == 'refs/heads/main'", jobs['apply']['if'])
+        self.assertIn("event_name == 'push'", jobs['apply']['if'])
+        self.assertNotIn('secrets', str(jobs['check']))
+        inputs = self.read(ACTION)['inputs']
+        for name, job in jobs.items():
+            given = job['steps'][-1]['with']
+            self.assertEqual(name, given['command'])
+            self.assertLessEqual(given.keys(), inputs.keys())
+
+    def test_the_shell_of_the_action_gets_values_by_its_environment(self):
+        for step in self.read(ACTION)['runs']['steps']:
+            self.assertNotIn('${{', step['run'], step['name'])
+
+    def test_gitlab_applies_what_was_checked_on_the_main_branch(self):
+        jobs = self.read(GITLAB)
+        for name in ('plan', 'apply'):
+            self.assertEqual(['inspection-rules-check'],
+                             jobs[f'inspection-rules-{name}']['needs'])
+        check, = jobs['inspection-rules-apply']['rules']
+        self.assertEqual('$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH',
+                         check['if'])
+        self.assertIn(check, jobs['inspection-rules-check']['rules'])
+
+    def test_the_playbooks_of_zuul_are_there(self):
+        jobs = {}
+        for each in self.read(ZUUL):
+            if 'job' in each:
+                jobs[each['job']['name']] = each['job']
+            project = each.get('project', {})
+        for job in jobs.values():
+            for phase in ('pre-run', 'run'):
+                if phase in job:
+                    path = SOURCE / 'zuul' / job[phase]
+                    self.assertEqual('all', self.read(path)[0]['hosts'])
+        self.assertNotIn('secrets', jobs['inspection-rules-check'])
+        for name in ('plan', 'apply'):
+            self.assertTrue(jobs[f'inspection-rules-{name}']['post-review'])
+        self.assertIn('inspection-rules-check', project['gate']['jobs'])
+        self.assertEqual({'jobs': ['inspection-rules-apply']},
+                         project['promote'])
+
+    def test_the_page_names_what_is_to_be_set(self):
+        page = SOURCE.joinpath('README.rst').read_text()
+        for path in (WORKFLOW, GITLAB):
+            for name in re.findall(r'secrets\.(\w+)|\$(OS_CLIENT_\w+|'
+                                   r'INSPECTION_RULES_(?:TOKEN|EXPECT))',
+                                   path.read_text()):
+                self.assertIn(f'``{name[0] or name[1]}``', page)
+
+
+class HooksTestCase(CheckoutTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.directory)
+        for name, text in (
+                ('rules/tag.yaml', 'description: Tag\nactions:\n'
+                 '- {op: add-trait, args: [CUSTOM_BIG]}\n'),
+                ('machines/one.yaml', 'inventory: {cpu: {count: 1}}\n')):
+            path = self.directory / name
+            path.parent.mkdir()
+            path.write_text(text)
+
+    def run_hook(self, name):
+        """Run a hook as pre-commit does on all files."""
+        hook, = (hook for hook in self.read(HOOKS) if hook['id'] == name)
+        program, *arguments = shlex.split(hook['entry'])
+        self.assertEqual('ironic-inspection-rules', program)
+        if hook.get('pass_filenames', True):
+            files = [path.relative_to(self.directory).as_posix()
+                     for path in self.directory.rglob('*.yaml')]
+            arguments += [path for path in files
+                          if re.search(hook['files'], path)]
+        return shell.main(arguments)
+
+    def test_pre_commit_understands_them(self):
+        if not importlib.util.find_spec('pre_commit'):
+            self.skipTest('no pre-commit')
+        subprocess.run([sys.executable, '-m', 'pre_commit',
+                        'validate-manifest', str(HOOKS)], check=True)
+
+    def test_hooks_lint_mend_and_test(self):
+        self.assertEqual(0, self.run_hook('inspection-rules-test'))
+        self.assertEqual(1, self.run_hook('inspection-rules-lint'))
+        self.assertEqual(0, self.run_hook('inspection-rules-fix'))
+        self.assertIn('name: CUSTOM_BIG',
+                      self.directory.joinpath('rules/tag.yaml').read_text())
+        self.assertEqual(0, self.run_hook('inspection-rules-lint'))
+        self.directory.joinpath('rules/tag.yaml').write_text(
+            'actions: [{op: fail, args: {msg: no}}]\n')
+        self.assertEqual(2, self.run_hook('inspection-rules-test'))

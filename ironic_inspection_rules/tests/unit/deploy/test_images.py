@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The layers on images of Kolla and Metal3, as far as no image is needed."""
+
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+
+import fixtures
+from ironic.conf import CONF
+import jinja2
+import yaml
+
+from ironic_inspection_rules import conf
+from ironic_inspection_rules.conf import validation
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.rule_file import builtin
+from ironic_inspection_rules.tests import guide
+from ironic_inspection_rules.tests.unit import base
+
+SOURCE = guide.ROOT / 'deploy'
+DBSYNC = 'ironic-inspection-rules-dbsync'
+
+
+class ImageMixin:
+    """Directories that stand for an image."""
+
+    def setUp(self):
+        if not SOURCE.is_dir():
+            self.skipTest('not a checkout: no deploy')
+        super().setUp()
+        self.root = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.log = self.root / 'asked'
+
+    def write(self, path, text, mode=0o644):
+        target = self.root / path.lstrip('/')
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+        target.chmod(mode)
+
+    def record(self, *programs):
+        """Have programs write down what they are asked."""
+        for name in programs:
+            self.write(f'usr/bin/{name}', '#!/bin/bash\n'
+                       f'echo {name} "$@" >> {self.log}\n', 0o755)
+
+    def run_in(self, text, ends_with=0, **variables):
+        """Run a line, with the paths of an image below our root."""
+        done = subprocess.run(
+            ['bash', '-ec', re.sub(r'(?<![\w.}])/(bin|usr|tmp)/',
+                                   rf'{self.root}/\1/', text)],
+            text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env={'PATH': f'{self.root}/usr/bin:{os.environ["PATH"]}',
+                 **variables})
+        self.assertEqual(ends_with, done.returncode, done.stdout)
+
+    def asked(self):
+        lines = self.log.read_text().splitlines()
+        self.log.unlink()
+        return lines
+
+    def read_config(self, *files):
+        conf.register_opts(CONF)
+        CONF([], project='ironic', default_config_dirs=[],
+             default_config_files=[str(file) for file in files])
+        validation.check(CONF)
+
+
+class KollaTestCase(ImageMixin, base.IronicTestCase):
+
+    def lines(self):
+        """Render the override as kolla-build does.
+
+        :returns: what is run in ``ironic-base``, and in ``ironic-api``.
+        """
+        blocks = ('ironic_base_footer', 'ironic_api_footer')
+        override = SOURCE.joinpath('kolla', 'template-override.j2')
+        template = jinja2.Environment(loader=jinja2.DictLoader({
+            'parent': '@'.join(f'{{% block {name} %}}{{% endblock %}}'
+                               for name in blocks),
+            'override': override.read_text()})).get_template('override')
+        rendered = template.render(parent_template='parent')
+        return [part.strip().removeprefix('RUN ')
+                for part in rendered.split('@')]
+
+    def test_the_package_is_installed_under_constraints(self):
+        self.record('pip')
+        self.run_in(self.lines()[0])
+        asked, = self.asked()
+        self.assertIn('-c /requirements/upper-constraints.txt git+https://',
+                      asked)
+
+    def test_the_bootstrap_container_makes_the_tables(self):
+        script = '/usr/local/bin/kolla_ironic_extend_start'
+        self.write(script, 'if [[ "${!KOLLA_BOOTSTRAP[@]}" ]]; then\n'
+                   '    ironic-dbsync upgrade\n'
+                   '    ironic-dbsync online_data_migrations\n    exit 0\nfi\n'
+                   'if [[ "${!KOLLA_UPGRADE[@]}" ]]; then\n'
+                   '    ironic-dbsync upgrade\n    exit 0\nfi\n')
+        self.run_in(self.lines()[1])
+        self.record('ironic-dbsync', DBSYNC)
+        self.run_in(f'. {script}', KOLLA_BOOTSTRAP='')
+        self.assertEqual(
+            ['ironic-dbsync upgrade', f'{DBSYNC} upgrade',
+             'ironic-dbsync online_data_migrations'], self.asked())
+        self.run_in(f'. {script}', KOLLA_UPGRADE='')
+        self.assertEqual(['ironic-dbsync upgrade', f'{DBSYNC} upgrade'],
+                         self.asked())
+
+    def test_the_build_fails_where_the_script_is_another(self):
+        self.write('/usr/local/bin/kolla_ironic_extend_start', 'exit 0\n')
+        self.run_in(self.lines()[1], ends_with=1)
+
+    def test_ironic_understands_the_configuration(self):
+        path = SOURCE / 'kolla' / 'config' / 'ironic.conf'
+        with_queue = self.root / 'ironic.conf'
+        with_queue.write_text(re.sub('^#', '', path.read_text(),
+                                     flags=re.MULTILINE).replace(
+            ' Durable inspection; needs worker.yml and a coordination '
+            'service.\n', ''))
+        for file in (path, with_queue):
+            self.read_config(file)
+            self.assertEqual(['inspection-rules'], CONF.api.middleware)
+            self.assertTrue(CONF.inspector.hooks.endswith(
+                ',inspection-rules'))
+            self.assertIn('ramdisk-error', CONF.inspector.hooks)
+        self.assertTrue(CONF.inspection_queue.enabled)
+
+
+class Metal3TestCase(ImageMixin, base.IronicTestCase):
+
+    def instructions(self, name):
+        """Return what follows an instruction, for each of the last image."""
+        text = SOURCE.joinpath('metal3', 'Dockerfile').read_text()
+        joined = re.sub(r'\\\n', '', text.rpartition('\nFROM ')[2])
+        return re.findall(rf'^{name} (.*)$', joined, re.MULTILINE)
+
+    def test_the_python_of_ironic_gets_the_package(self):
+        self.write('usr/bin/ironic', f'#!{self.root}/usr/bin/python3.99\n')
+        self.write('tmp/wheels/one.whl', '')
+        self.record('python3.99')
+        self.run_in(self.instructions('RUN')[0])
+        self.assertEqual(
+            [f'python3.99 -m pip install --no-cache-dir --prefix /usr '
+             f'{self.root}/tmp/wheels/one.whl'], self.asked())
+
+    def test_tables_are_made_at_start(self):
+        for guard in ('', 'if [[ "${IRONIC_SKIP_DBSYNC:-false}" != true ]]; '
+                          'then\n    '):
+            self.write('bin/runironic', '#!/usr/bin/bash\n'
+                       'run_ironic_dbsync() { ironic-dbsync upgrade; }\n'
+                       f'{guard}run_ironic_dbsync\n'
+                       f'{guard and "fi"}\n'
+                       'exec ironic --config-dir "${IRONIC_CONF_DIR}"\n')
+            self.write('bin/rundatabase-upgrade', 'exec ironic-dbsync '
+                       '--config-file /etc/ironic/ironic.conf upgrade\n')
+            self.run_in(self.instructions('RUN')[1])
+            self.record('ironic-dbsync', DBSYNC, 'ironic')
+            self.run_in('. /bin/runironic', IRONIC_CONF_DIR='/conf/ironic')
+            made = f'{DBSYNC} --config-file /conf/ironic/ironic.conf upgrade'
+            self.assertEqual(['ironic-dbsync upgrade', made,
+                              'ironic --config-dir /conf/ironic'],
+                             self.asked())
+            self.run_in('. /bin/rundatabase-upgrade')
+            self.assertEqual(
+                [f'{name} --config-file /etc/ironic/ironic.conf upgrade'
+                 for name in ('ironic-dbsync', DBSYNC)], self.asked())
+        self.run_in('. /bin/runironic', IRONIC_CONF_DIR='/conf/ironic',
+                    IRONIC_SKIP_DBSYNC='true')
+        self.assertEqual(['ironic --config-dir /conf/ironic'], self.asked())
+
+    def test_the_build_fails_where_a_script_is_another(self):
+        for name in ('runironic', 'rundatabase-upgrade'):
+            self.write(f'bin/{name}', 'exec ironic\n')
+        self.run_in(self.instructions('RUN')[1], ends_with=1)
+
+    def test_the_environment_goes_before_what_the_image_renders(self):
+        rendered = self.root / 'ironic.conf'
+        rendered.write_text('[DEFAULT]\nrpc_transport = none\n'
+                            '[inspector]\nhooks = $default_hooks,parse-lldp\n')
+        for line in self.instructions('ENV'):
+            # As a build reads it: quotes and backslashes go.
+            name, _equals, value = shlex.split(line)[0].partition('=')
+            self.useFixture(fixtures.EnvironmentVariable(name, value))
+        self.read_config(rendered)
+        self.assertEqual(['inspection-rules'], CONF.api.middleware)
+        self.assertTrue(CONF.inspector.hooks.endswith(
+            ',parse-lldp,inspection-rules'))
+        self.assertIn('ramdisk-error', CONF.inspector.hooks)
+        source, target = self.instructions('COPY')[-1].split()
+        self.assertEqual(CONF.inspection_rules.built_in, target)
+        rule, = builtin.load(str(SOURCE / 'metal3' / source),
+                             registry.installed())
+        self.assertEqual('audit', rule.mode)
+
+
+class WorkerTestCase(base.TestCase):
+    """The play of Kolla's worker, by what it says."""
+
+    def test_the_container_gets_the_directory_that_is_written(self):
+        path = SOURCE / 'kolla' / 'worker.yml'
+        if not path.exists():
+            self.skipTest('not a checkout: no deploy')
+        play, = yaml.safe_load(path.read_text())
+        run = play['handlers'][-1]['ansible.builtin.command']['argv']
+        self.assertIn('--volume={{ directory }}/:'
+                      '/var/lib/kolla/config_files/:ro', run)
+        container, = (task['vars']['container'] for task in play['tasks']
+                      if 'vars' in task)
+        self.assertEqual('ironic-inspection-worker', container['command'])
+        self.assertEqual(
+            '/var/lib/kolla/config_files/ironic.conf',
+            json.loads(json.dumps(container))['config_files'][0]['source'])
