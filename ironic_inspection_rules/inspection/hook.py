@@ -12,10 +12,10 @@ from ironic_inspection_rules.inspection import phase
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.objects import remote
 from ironic_inspection_rules.patches import deploy as deploy_patch
+from ironic_inspection_rules.patches import inspection
 from ironic_inspection_rules.patches import name
 from ironic_inspection_rules.patches import names
 from ironic_inspection_rules.patches import redfish
-from ironic_inspection_rules.patches import rule_engine
 from ironic_inspection_rules.traits import deploy
 
 LOG = log.getLogger(__name__)
@@ -31,7 +31,7 @@ def prepare_conductor() -> phase.PhaseRunner:
         name.check(names.OF_CONDUCTOR)
     LOG.debug('Answers for %s', [each.obj_name() for each in remote.CLASSES])
     runner = phase.PhaseRunner(start.rules())
-    rule_engine.replace(runner.apply)
+    inspection.replace_rules(runner.apply)
     redfish.install()
     keeping.install()
     deploy_patch.check(deploy.node_problem)

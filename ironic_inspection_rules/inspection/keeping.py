@@ -17,9 +17,8 @@ from oslo_log import log
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.inspection import attempt
 from ironic_inspection_rules.objects import rule_statistics
+from ironic_inspection_rules.patches import conductor
 from ironic_inspection_rules.patches import inspection
-from ironic_inspection_rules.patches import node_removal
-from ironic_inspection_rules.patches import stopping
 from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.runs import metrics
 from ironic_inspection_rules.runs import recorder
@@ -33,7 +32,7 @@ def counter() -> statistics.RuleCounter:
     """Return what counts in this process; written when the process stops."""
     made = statistics.RuleCounter(_write,
                                   CONF.inspection_rules.statistics_period)
-    stopping.before_stop(made.flush)
+    conductor.before_stop(made.flush)
     return made
 
 
@@ -60,7 +59,7 @@ def phase_ended(phase: str, outcome: runner.Outcome, seconds: float,
 def install() -> None:
     """Keep what rules do in each inspection of this process."""
     inspection.around_inspection(run_of)
-    node_removal.after_removal(lambda uuid: recorder.forget([uuid]))
+    inspection.after_removal(lambda uuid: recorder.forget([uuid]))
 
 
 @contextlib.contextmanager

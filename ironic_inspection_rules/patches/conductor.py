@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The conductor in the same process."""
+"""The conductor in the same process, and the end of a service."""
 
+import atexit
 from collections.abc import Callable
+import functools
 import threading
 from typing import Any
 
@@ -18,17 +20,23 @@ HAS_RESERVED = name.Name(
     'ironic.conductor.base_manager', 'BaseConductorManager.has_reserved',
     'an all-in-one Ironic has no inspection worker',
     parameters=('self',), required=False)
+STOPS = tuple(
+    name.Name(module, path, 'the last records before a stop are lost',
+              required=False)
+    for module, path in (
+        ('ironic.conductor.base_manager', 'BaseConductorManager.del_host'),
+        ('ironic.common.wsgi_service', 'BaseWSGIService.stop')))
 
-NAMES = (MANAGER, SHUTDOWN, HAS_RESERVED)
+NAMES = (MANAGER, SHUTDOWN, HAS_RESERVED, *STOPS)
 
 
 def is_in_this_process() -> bool:
-    """Whether this process is that of a conductor."""
+    """Return whether this process is that of a conductor."""
     return _manager() is not None
 
 
 def stop_event() -> threading.Event:
-    """What a conductor in this process sets when it begins to stop.
+    """Return what a conductor in this process sets when it begins to stop.
 
     :returns: an event that is never set where there is no conductor.
     """
@@ -37,7 +45,7 @@ def stop_event() -> threading.Event:
 
 
 def keep_running_while(busy: Callable[[], bool]) -> None:
-    """Have the conductor in this process wait for something before it ends.
+    """Let the conductor in this process wait for something before it ends.
 
     It waits as it does for the nodes that it has locked.
 
@@ -48,6 +56,32 @@ def keep_running_while(busy: Callable[[], bool]) -> None:
     manager.has_reserved = lambda: busy() or has_reserved()
 
 
+def before_stop(finish: Callable[[], None]) -> None:
+    """Call a function when all work of a service is done.
+
+    Its process ends without the functions that ``atexit`` knows.
+
+    :param finish: must not raise.
+    """
+    atexit.register(finish)
+    for place in STOPS:
+        if stop := place.find():
+            place.put(_followed(stop, finish))
+
+
+def _followed(stop: Callable[..., Any],
+              finish: Callable[[], None]) -> Callable[..., Any]:
+    @functools.wraps(stop)
+    def stop_and_finish(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return stop(*args, **kwargs)
+        finally:
+            finish()
+
+    return stop_and_finish
+
+
 def _manager() -> Any:
-    """The conductor's manager; None too where it is not as needed."""
-    return MANAGER.find() if name.are_here(NAMES) else None
+    """Return the conductor's manager; None too where it is not as needed."""
+    is_as_needed = name.are_here([MANAGER, SHUTDOWN, HAS_RESERVED])
+    return MANAGER.find() if is_as_needed else None

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where an inspection of the conductor begins and ends."""
+"""Where a conductor inspects a node, applies rules to it, and removes it."""
 
 from collections.abc import Callable
 import contextlib
 import functools
 import typing
 
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.patches import name
 
 Around = Callable[..., contextlib.AbstractContextManager[typing.Any]]
+
+Apply = Callable[[typing.Any, dict, dict, str], None]
+"""Called with a task, inventory, plugin data and the name of a phase."""
 
 CONTINUE = name.Name(
     'ironic.conductor.inspection', 'continue_inspection',
@@ -19,15 +24,29 @@ INSPECT = name.Name(
     'ironic.conductor.inspection', 'inspect_hardware',
     'what sensitive rules wrote is not hidden',
     parameters=('task',))
+APPLY_RULES = name.Name(
+    'ironic.common.inspection_rules.engine', 'apply_rules',
+    'rules of the main phase do not run',
+    parameters=('task', 'inventory', 'plugin_data', 'inspection_phase'))
+POWER_ON = name.Name(
+    'ironic.drivers.modules.inspector.interface',
+    'Common._power_on_or_reboot',
+    '[inspection_queue]reboot_throttle is refused',
+    parameters=('self', 'task'), required=False)
+DESTROY = name.Name(
+    'ironic.objects.node', 'Node.destroy',
+    'what is recorded of a node stays when it is removed', required=False)
 
-NAMES = (CONTINUE, INSPECT)
+NAMES = (CONTINUE, INSPECT, APPLY_RULES, POWER_ON, DESTROY)
 
 _stock_continue = CONTINUE.find()
 _stock_inspect = INSPECT.find()
+_stock_power_on_or_reboot = POWER_ON.find()
+_stock_destroy = DESTROY.find()
 
 
 def around_inspection(context: Around) -> None:
-    """Have every inspection take place inside a context.
+    """Enter a context around every inspection.
 
     :param context: makes it, given the task and, where the machine has sent
         them already, ``inventory`` and ``plugin_data``. What makes the
@@ -51,6 +70,8 @@ def around_inspection(context: Around) -> None:
 def before_inspection(prepare: Callable[[typing.Any], None]) -> None:
     """Call a function when a conductor begins an inspection.
 
+    To be installed after :func:`around_inspection`, which begins anew.
+
     :param prepare: takes the task; what it raises fails the inspection.
     """
     inspect = INSPECT.find()
@@ -61,3 +82,51 @@ def before_inspection(prepare: Callable[[typing.Any], None]) -> None:
         inspect(task)
 
     INSPECT.put(inspect_hardware)
+
+
+def replace_rules(apply: Apply) -> None:
+    """Apply other rules wherever Ironic would apply its own."""
+    def apply_rules(task: typing.Any, inventory: dict, plugin_data: dict,
+                    inspection_phase: str) -> None:
+        apply(task, inventory, plugin_data, inspection_phase)
+
+    APPLY_RULES.put(apply_rules)
+
+
+def power_on(task: typing.Any) -> None:
+    """Power a machine on, or reboot it, as its inspection begins."""
+    _stock_power_on_or_reboot(None, task)
+
+
+def replace_power_on(put: Callable[[str], object]) -> None:
+    """Leave it to others to power machines on when it is their turn.
+
+    :param put: called with the UUID of the node.
+    :raises: Invalid where this Ironic powers machines on in another way.
+    """
+    if not name.are_here([POWER_ON]):
+        raise exceptions.Invalid(
+            _('[inspection_queue]reboot_throttle cannot be kept with '
+              'Ironic %s') % name.release())
+
+    def power_on_or_reboot(self: typing.Any, task: typing.Any) -> None:
+        put(task.node.uuid)
+
+    POWER_ON.put(power_on_or_reboot)
+
+
+def after_removal(forget: Callable[[str], None]) -> None:
+    """Call a function for each node that was removed.
+
+    :param forget: takes the UUID of the node.
+    """
+    if not name.are_here([DESTROY]):
+        return
+
+    @functools.wraps(_stock_destroy)
+    def destroy(node: typing.Any, *args: typing.Any) -> None:
+        uuid = node.uuid
+        _stock_destroy(node, *args)
+        forget(uuid)
+
+    DESTROY.put(destroy)

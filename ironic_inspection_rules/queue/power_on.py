@@ -19,7 +19,6 @@ from ironic_inspection_rules.coordination import throttle
 from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.patches import inspection
-from ironic_inspection_rules.patches import power
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
 
@@ -44,7 +43,7 @@ def install() -> None:
         lambda task: requests.supersede(task.node.uuid))
     if options.reboot_throttle:
         coordinator.check(CONF)
-        power.replace_power_on(functools.partial(
+        inspection.replace_power_on(functools.partial(
             requests.put, event=queue_request.POWER_ON))
 
 

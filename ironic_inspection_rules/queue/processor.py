@@ -24,7 +24,7 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import attempt
 from ironic_inspection_rules.inspection import keeping
-from ironic_inspection_rules.patches import power
+from ironic_inspection_rules.patches import inspection as patch
 from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import node_lock
 from ironic_inspection_rules.queue import request as queue_request
@@ -163,7 +163,7 @@ class RequestProcessor:
         return reason
 
     def _power_on(self, task, request: queue_request.Request) -> str | None:
-        power.power_on(task)
+        patch.power_on(task)
         # The machine did not wait for its data before.
         task.node.inspection_started_at = timeutils.utcnow()
         task.node.save()

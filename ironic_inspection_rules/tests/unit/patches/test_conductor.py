@@ -6,6 +6,7 @@ import types
 
 import fixtures
 from ironic.common import rpc
+from ironic.common import wsgi_service
 from ironic.conductor import base_manager
 from ironic.conductor import rpc_service
 
@@ -62,3 +63,39 @@ class ConductorTestCase(base.IronicTestCase):
             'ironic.conductor.base_manager.BaseConductorManager.has_reserved',
             None))
         self.assertFalse(conductor.is_in_this_process())
+
+
+class StoppingTestCase(base.IronicTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.seen = []
+        for name in ('ironic.conductor.base_manager.BaseConductorManager.'
+                     'del_host',
+                     'ironic.common.wsgi_service.BaseWSGIService.stop'):
+            self.useFixture(fixtures.MonkeyPatch(name, self.stop))
+        self.useFixture(fixtures.MonkeyPatch(
+            'atexit.register', lambda finish: self.seen.append(finish)))
+
+    def stop(self, *args, **kwargs):
+        self.seen.append(kwargs)
+
+    def finish(self):
+        self.seen.append('finished')
+
+    def test_a_service_that_stops_calls_when_its_work_is_done(self):
+        conductor.before_stop(self.finish)
+        base_manager.BaseConductorManager.del_host(None, deregister=False)
+        wsgi_service.BaseWSGIService.stop(None)
+        self.assertEqual([self.finish, {'deregister': False}, 'finished', {},
+                          'finished'], self.seen)
+
+    def test_it_calls_when_stopping_fails_too(self):
+        def fail(self):
+            raise ValueError()
+
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.common.wsgi_service.BaseWSGIService.stop', fail))
+        conductor.before_stop(self.finish)
+        self.assertRaises(ValueError, wsgi_service.BaseWSGIService.stop, None)
+        self.assertEqual('finished', self.seen[-1])

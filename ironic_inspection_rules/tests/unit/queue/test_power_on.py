@@ -8,12 +8,12 @@ import types
 
 import fixtures
 from ironic.common import states
-from ironic.conductor import inspection
+from ironic.conductor import inspection as conductor_inspection
 from oslo_utils import timeutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import node_reservation
-from ironic_inspection_rules.patches import power
+from ironic_inspection_rules.patches import inspection
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import power_on
@@ -36,7 +36,7 @@ class PowerOnTestCase(base.GlueTestCase):
         self.paced = power_on.PacedQueue(self.queue, self.turn)
         self.powered = []
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.patches.power.power_on',
+            'ironic_inspection_rules.patches.inspection.power_on',
             lambda task: self.powered.append(task.node.uuid)))
         self.useFixture(fixtures.MonkeyPatch(
             'ironic.common.driver_factory.build_driver_for_task',
@@ -71,10 +71,10 @@ class PowerOnTestCase(base.GlueTestCase):
             backend_url=f'file://{self.useFixture(fixtures.TempDir()).path}')
         self.useFixture(fixtures.MonkeyPatch(
             'ironic.drivers.modules.inspector.interface.Common.'
-            '_power_on_or_reboot', power.POWER_ON.find()))
+            '_power_on_or_reboot', inspection.POWER_ON.find()))
         power_on.install()
 
-        power.POWER_ON.find()(None, self.task)
+        inspection.POWER_ON.find()(None, self.task)
 
         waiting = self.queue.find_open(self.node.uuid)
         self.assertEqual((queue_request.POWER_ON, state.STARTING),
@@ -158,7 +158,7 @@ class PowerOnTestCase(base.GlueTestCase):
         self.queue.put(self.node.uuid, queue_request.CONTINUE, {'cpu': 1})
         begun = self.queue.begin(self.queue.get('w1'), state.PROCESSING)
 
-        inspection.inspect_hardware(self.task)
+        conductor_inspection.inspect_hardware(self.task)
 
         self.assertEqual([self.task], self.powered)
         ended = self.queue.find(begun.uuid)
