@@ -11,6 +11,7 @@ from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.legacy import field as legacy_field
 from ironic_inspection_rules.legacy import text
 from ironic_inspection_rules.machine import node_fields
 from ironic_inspection_rules.rule_file import file_rule
@@ -56,7 +57,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
         for field in interpolation.fields(operation.written.get('loop')):
             if field.root is None:
                 yield f'{operation.pointer}/loop', _no_field(field.text)
-        yield from _check_formats(operation)
+        yield from _check_old(operation)
     for use in reach.uses(rule):
         problem = _of_vars(use, rule) if use.steps[0] == model.VARS else (
             _problem(use))
@@ -120,11 +121,15 @@ def _problem(use: reach.Use) -> str | None:
         return _('{%(field)s} is over an unknown name; %(hint)s') % {
             'field': use.text, 'hint': _hint(root)}
     if root == 'node' and steps and steps[0] not in NODE:
-        known = suggestion.hint(steps[0], NODE) or _(
-            "see the attributes of nodes in Ironic's API")
-        return _('{%(field)s}: a node has no "%(name)s"; %(hint)s') % {
-            'field': use.text, 'name': steps[0], 'hint': known}
+        return _no_attribute(f'{{{use.text}}}', steps[0])
     return None
+
+
+def _no_attribute(shown: str, name: str) -> str:
+    hint = suggestion.hint(name, NODE) or _(
+        "see the attributes of nodes in Ironic's API")
+    return _('%(shown)s: a node has no "%(name)s"; %(hint)s') % {
+        'shown': shown, 'name': name, 'hint': hint}
 
 
 def _item_problem(use: reach.Use) -> str | None:
@@ -149,11 +154,18 @@ def _hint(name: str) -> str:
     return _('did you mean {plugin_data[%s]}?') % name
 
 
-def _check_formats(operation: file_rule.Operation) -> checked_rule.Found:
-    """Check the ``{data[…]}`` of ironic-inspector."""
+def _check_old(operation: file_rule.Operation) -> checked_rule.Found:
+    """Check the ``{data[…]}`` and ``node://…`` of ironic-inspector."""
     for name in getattr(operation.op.plugin, 'FORMATTED', ()):
         for problem in text.problems(operation.arguments.get(name)):
             yield operation.pointer_to(name), problem
+    path = operation.arguments.get('field')
+    if isinstance(path, str) and 'field' in operation.op.plugin.LITERAL and (
+            legacy_field.split(path)[0] == 'node'):
+        for step in legacy_field.steps(path)[:1]:
+            if str(step) not in NODE:
+                yield operation.pointer_to('field'), _no_attribute(
+                    path, str(step))
 
 
 _SHORTEST = 5
