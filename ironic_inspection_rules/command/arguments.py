@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
 import os
+import typing
 
 from ironic_inspection_rules.i18n import _
 
@@ -77,6 +78,40 @@ def arranged(actions: Iterable[argparse.Action],
     if any(word.startswith('-') and word != '-' for word in files):
         return [*written, _END, *files]
     return [*files, *written]
+
+
+def add_files(parser: argparse.ArgumentParser) -> None:
+    """Add the files of rules."""
+    parser.add_argument(
+        'files', metavar='<file>', nargs='+',
+        help=_('YAML or JSON file with rules, of this language or that of '
+               'ironic-inspector; a folder with such files, or - for what '
+               'is piped in'))
+
+
+def add_node(parser: argparse.ArgumentParser) -> None:
+    """Add the node that machines are taken for."""
+    parser.add_argument(
+        '--node', metavar='<path>',
+        help=_('File with the node that the machines are taken for, as '
+               "Ironic's API gives it; or a directory with one for each, "
+               'called as its inventory is; a new node if not given'))
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Add the file that takes the place of standard output."""
+    parser.add_argument(
+        '-o', '--output', metavar='<file>', type=new_file,
+        help=_('File to write; standard output if not given'))
+
+
+def write(path: str | None, text: str, output: typing.TextIO) -> None:
+    """Write a text to a file, or where there is none to an output."""
+    if path is None:
+        output.write(text)
+        return
+    with open(path, 'w', encoding='utf-8') as stream:
+        stream.write(text)
 
 
 def new_file(path: str) -> str:

@@ -23,29 +23,21 @@ class Convert(command.Command):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument(
-            'files', metavar='<file>', nargs='+',
-            help=_('YAML or JSON file with rules'))
+        arguments.add_files(parser)
         parser.add_argument(
             '--from', dest='language', choices=('inspector', 'ironic'),
             default='inspector',
             help=_('whose rules they are; those of ironic-inspector are '
                    'known by their form'))
-        parser.add_argument(
-            '-o', '--output', metavar='<file>', type=arguments.new_file,
-            help=_('File to write; standard output if not given'))
+        arguments.add_output(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         files = [converted_file.convert(path, registry.installed(),
                                         parsed_args.language == 'ironic')
                  for path in document.files(parsed_args.files)]
-        text = '\n'.join(each.text for each in files)
-        if parsed_args.output:
-            with open(parsed_args.output, 'w', encoding='utf-8') as stream:
-                stream.write(text)
-        else:
-            self.app.stdout.write(text)
+        arguments.write(parsed_args.output, '\n'.join(
+            each.text for each in files), self.app.stdout)
         lost = [found for each in files for found in each.lost]
         for found in lost:
             self.app.stderr.write(

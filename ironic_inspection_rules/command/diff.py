@@ -51,11 +51,7 @@ class Diff(command.Command):
             default=[],
             help=_('File with the inventory of a machine that both are tried '
                    'on, or a directory with such files'))
-        parser.add_argument(
-            '--node', metavar='<path>',
-            help=_('File with the node that the machines are taken for, or a '
-                   'directory with one for each, called as its inventory is; '
-                   'a new node if not given'))
+        arguments.add_node(parser)
         parser.add_argument(
             '--html', metavar='<file>', type=arguments.new_file,
             help=_('Write a page for a browser'))
@@ -78,11 +74,10 @@ class Diff(command.Command):
                 advance)
             noted = found.note(treated)
             if parsed_args.html:
-                with open(parsed_args.html, 'w', encoding='utf-8') as stream:
-                    stream.write(diff_page.render({
-                        'old': old.paths, 'new': new.paths,
-                        'rules': [each.as_dict() for each in changes],
-                        'machines': map(_machine, noted)}))
+                arguments.write(parsed_args.html, diff_page.render({
+                    'old': old.paths, 'new': new.paths,
+                    'rules': [each.as_dict() for each in changes],
+                    'machines': map(_machine, noted)}), self.app.stdout)
             for _each in noted:
                 pass
         self._print(found, parsed_args.format)

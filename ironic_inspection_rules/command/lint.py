@@ -12,6 +12,7 @@ from cliff import command
 
 from ironic_inspection_rules.authoring import lint
 from ironic_inspection_rules.authoring.mending import file
+from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
@@ -32,11 +33,7 @@ class Lint(command.Command):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument(
-            'files', metavar='<file>', nargs='+',
-            help=_('YAML or JSON file with rules, of this language or that '
-                   'of ironic-inspector; a folder with such files, or - for '
-                   'what is piped in'))
+        arguments.add_files(parser)
         parser.add_argument(
             '-f', '--format', choices=sorted(_PRINTERS), default='table',
             help=_('How to print what was found'))

@@ -50,9 +50,7 @@ class Profile(command.Command):
             '--on-mismatch', choices=rules.ON_MISMATCH, default=rules.FAIL,
             help=_('Fail inspection, set a trait, or only record what would '
                    'have failed'))
-        parser.add_argument(
-            '-o', '--output', metavar='<file>', type=arguments.new_file,
-            help=_('File to write; standard output if not given'))
+        arguments.add_output(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
@@ -63,11 +61,7 @@ class Profile(command.Command):
         text = _header(name, len(machines)) + yaml_text.dump(
             rules.Profile(name, parsed_args.on_mismatch, tolerated
                           ).rules(machines), width=math.inf)
-        if parsed_args.output:
-            with open(parsed_args.output, 'w', encoding='utf-8') as stream:
-                stream.write(text)
-        else:
-            self.app.stdout.write(text)
+        arguments.write(parsed_args.output, text, self.app.stdout)
         return 0
 
 

@@ -15,7 +15,6 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
-from ironic_inspection_rules.report import junit
 from ironic_inspection_rules.report import listing
 from ironic_inspection_rules.report import trial_text
 from ironic_inspection_rules.report.pages import coverage as coverage_page
@@ -44,22 +43,14 @@ class Test(command.Command):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument(
-            'files', metavar='<file>', nargs='+',
-            help=_('YAML or JSON file with rules, of this language or that '
-                   'of ironic-inspector; a folder with such files, or - for '
-                   'what is piped in'))
+        arguments.add_files(parser)
         parser.add_argument(
             '--inventory', metavar='<path>', nargs='+', action='extend',
             required=True,
             help=_('File with an inventory, as the ramdisk sends it, or as '
                    'Ironic or ironic-inspector gives it; or a directory '
                    'with such files'))
-        parser.add_argument(
-            '--node', metavar='<path>',
-            help=_('File with the node that the machines are taken for, as '
-                   "Ironic's API gives it; or a directory with one for each, "
-                   'called as its inventory is; a new node if not given'))
+        arguments.add_node(parser)
         parser.add_argument(
             '--expect', metavar='<file>',
             help=_('File with what is expected of each inventory'))
@@ -113,9 +104,8 @@ class Test(command.Command):
         with progress.steps(len(paths)) as advance:
             covered = coverage.measure(rules, nodes, paths, advance)
         if parsed_args.html:
-            _write(parsed_args.html,
-                   coverage_page.render(covered, len(paths),
-                                        parsed_args.files))
+            arguments.write(parsed_args.html, coverage_page.render(
+                covered, len(paths), parsed_args.files), self.app.stdout)
         self.app.stdout.write(_print_coverage(
             covered, parsed_args.format) + '\n')
         for problem in covered.problems:
@@ -153,7 +143,7 @@ class Test(command.Command):
                 code = (EXIT_ERROR if results['error'] else
                         EXIT_FAILED if results['failed'] else 0)
         if parsed_args.html:
-            _write(parsed_args.html, matrix.render())
+            arguments.write(parsed_args.html, matrix.render(), self.app.stdout)
         return code
 
     def _compare(self, parsed_args: argparse.Namespace,
@@ -167,7 +157,7 @@ class Test(command.Command):
                                                 actual))
         different = [text for _name, text in compared if text]
         if parsed_args.format == 'junit':
-            self.app.stdout.write(junit.render([
+            self.app.stdout.write(listing.junit([
                 (name, 'failed' if text else 'ok', text)
                 for name, text in compared]))
             return EXIT_ERROR if different else 0
@@ -191,11 +181,6 @@ def _percent(text: str) -> float:
         raise argparse.ArgumentTypeError(_('"%s" is not from 0 to 100')
                                          % text)
     return percent
-
-
-def _write(path: str, page: str) -> None:
-    with open(path, 'w', encoding='utf-8') as stream:
-        stream.write(page)
 
 
 def _noted(told: typing.Iterable[tuple[typing.Any, ...]],

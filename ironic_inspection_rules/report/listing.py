@@ -8,10 +8,11 @@ machines have in common.
 
 import collections
 import functools
+import re
 import typing
+from xml.etree import ElementTree
 
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.report import junit
 from ironic_inspection_rules.report import trial_text
 from ironic_inspection_rules.trial import machine_test
 
@@ -19,6 +20,11 @@ _ONE_BY_ONE = 20
 """Of more machines a table shows what they have in common."""
 
 _NAMES = 3
+
+_NOT_XML = re.compile('[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]')
+
+Case = tuple[str, str, str]
+"""A machine: its name, ``ok``, ``failed`` or ``error``, and why."""
 
 
 class Listing(typing.Protocol):
@@ -117,19 +123,22 @@ class Table:
 class Junit:
     """A test case for each machine, as JUnit XML."""
 
-    tell = staticmethod(junit.tell)
+    @staticmethod
+    def tell(each: machine_test.MachineTest) -> Case:
+        """Return what is told of a machine."""
+        return each.path, each.result, each.error or ''
 
     def __init__(self, output: typing.TextIO) -> None:
         self._output = output
-        self._cases: list[junit.Case] = []
+        self._cases: list[Case] = []
 
-    def add(self, told: junit.Case) -> None:
+    def add(self, told: Case) -> None:
         """Take note of one machine."""
         self._cases.append(told)
 
     def end(self, results: collections.Counter[str]) -> None:
         """Print the suite."""
-        self._output.write(junit.render(self._cases))
+        self._output.write(junit(self._cases))
 
 
 class Details:
@@ -151,3 +160,28 @@ class Details:
         self._output.write('\n\n'.join(
             '\n'.join([*paths[:-1], f'{paths[-1]}: {verdict}', body]).rstrip()
             for (verdict, body), paths in self._groups.items()) + '\n')
+
+
+def junit(cases: list[Case]) -> str:
+    """Return JUnit XML with a test case for each machine."""
+    suite = ElementTree.Element('testsuite', {
+        'name': 'ironic-inspection-rules', 'tests': str(len(cases)),
+        **{attribute: str(sum(result == kind for _name, result, _why
+                              in cases))
+           for attribute, kind in (('failures', 'failed'),
+                                   ('errors', 'error'))}})
+    for name, result, why in cases:
+        case = ElementTree.SubElement(suite, 'testcase', {
+            'classname': 'inventory', 'name': _xml(name)})
+        if result != 'ok':
+            told = ElementTree.SubElement(
+                case, 'failure' if result == 'failed' else 'error',
+                {'message': _xml(why.partition('\n')[0])})
+            told.text = _xml(why)
+    ElementTree.indent(suite)
+    return ('<?xml version="1.0" encoding="utf-8"?>\n'
+            f'{ElementTree.tostring(suite, "unicode")}\n')
+
+
+def _xml(value: str) -> str:
+    return _NOT_XML.sub('�', value)
