@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether the configuration can be used, told when a service starts."""
+"""Checking the configuration when a service starts."""
 
 from collections.abc import Iterator
 
@@ -33,7 +33,7 @@ def check(config: cfg.ConfigOpts) -> None:
 
 
 def unknown(config: cfg.ConfigOpts) -> Iterator[str]:
-    """Tell about options in this project's groups that nothing reads.
+    """Return warnings of options in this project's groups that nothing reads.
 
     :returns: one message for each, with the file and the name that was
         perhaps meant.

@@ -91,7 +91,7 @@ class Candidacy:
         self.leadership: Leadership | None = None
 
     def leave(self) -> None:
-        """Have the lock freed, as soon as the coordinator answers."""
+        """Free the lock, as soon as the coordinator answers."""
         self._leave.set()
 
     def run(self) -> None:
@@ -218,7 +218,7 @@ class Election:
 
     @property
     def is_leader(self) -> bool:
-        """Whether this member leads right now."""
+        """True if this member leads right now."""
         return self.remaining() > 0
 
     def run(self, stop: threading.Event) -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the log tells about something that fails, and works again."""
+"""Logging what fails, and works again, by its changes."""
 
 import threading
 
@@ -32,7 +32,7 @@ class Outage:
 
     @property
     def lasts(self) -> bool:
-        """Whether the last thing told was a failure."""
+        """True if the last thing noted was a failure."""
         return bool(self._failures)
 
     def failed(self, failure: BaseException,
@@ -66,7 +66,7 @@ class Outage:
 
 
 def reason(failure: BaseException) -> str:
-    """Say in one line why something failed.
+    """Return in one line why something failed.
 
     What a library made an error of says more than that error; our own errors
     say enough.

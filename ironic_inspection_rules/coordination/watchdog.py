@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Loops that go on although one of their rounds hangs."""
+"""Loops that go on although one of their rounds hangs.
+
+A thread cannot be ended from outside, and what it waits for may never answer:
+a connection that swallows answers, a BMC, a lock in a library. So it is left
+to itself, and another thread goes on with the next round. What the first one
+does when it comes back must not count: it sees that there is another
+``generation`` by then, or the fence refuses its writes.
+"""
 
 from collections.abc import Callable
 import sys
@@ -46,7 +53,7 @@ class Loop:
         self._thread.start()
 
     def note_life(self) -> None:
-        """Tell that a round takes its time, and does not hang."""
+        """Note that a round takes its time, and does not hang."""
         self._since = time.monotonic()
 
     def join(self) -> None:
@@ -93,7 +100,7 @@ def watch(loops: Callable[[], None], period: float,
 
 
 def place(thread: threading.Thread) -> str:
-    """Tell in one line where a thread is, outermost call first."""
+    """Return in one line where a thread is, outermost call first."""
     frame = sys._current_frames().get(getattr(thread, 'ident', 0))
     return ' > '.join(
         f'{each.filename.rpartition("site-packages/")[2]}:{each.lineno} '

@@ -3,7 +3,12 @@
 """Transactions that commit only while a delivery is the last one.
 
 A worker that was stalled for longer than its lease does not know that another
-one has taken over. So it is the database that refuses what it writes.
+one has taken over, and a look at the clock before each write does not help:
+it may stall between the look and the write. So it is the database that
+refuses what it writes, in the same transaction. The check comes last, at the
+commit, and locks the two rows that it reads, so that nobody takes over before
+the commit is done. It is an event of the engine, for what is to be refused are
+above all the transactions of Ironic's own objects.
 """
 
 from collections.abc import Callable

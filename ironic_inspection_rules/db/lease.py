@@ -122,7 +122,15 @@ def _limited(columns: list[typing.Any],
 @transaction.retried
 def _claim(candidate: _Candidate, worker: str, lease: float
            ) -> Claimed | None:
-    """Claim a request and read it, before anybody else can claim it."""
+    """Claim a request and read it, before anybody else can claim it.
+
+    One transaction locks, changes and reads the row. Were it read after the
+    commit, a worker that stalls in between would get the token of whoever
+    claims the request after it, and both would pass the fence. The lock is
+    asked for with SKIP LOCKED and by primary key: who stalls with it keeps
+    nobody waiting, and MySQL locks no gap. SQLite has no row locks; there a
+    transaction whose snapshot is old is refused when it writes.
+    """
     row = models.Request
     with transaction.writer() as session:
         if not lock(session, candidate.id, row.token == candidate.token,
@@ -160,8 +168,9 @@ def prolong_requests(held: Iterable[tuple[str, int]],
                      lease: float) -> set[tuple[str, int]]:
     """Prolong the leases of open requests.
 
-    One that is locked keeps the lease that it has: somebody is about to
-    change it, and nobody can take it meanwhile.
+    Each in a transaction of its own: a heartbeat for many must not fail, or
+    wait, for one of them. One that is locked keeps the lease that it has:
+    somebody is about to change it, and nobody can take it meanwhile.
 
     :param held: pairs of UUID and token.
     :param lease: seconds from now to their new end.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is switched on, said in one line when a service starts.
+"""Logging what is switched on, in one line when a service starts.
 
 A service also warns about what the same configuration leaves out: rules that
 can be made and never run, or run and cannot be made.
@@ -65,14 +65,14 @@ def announce(service: str, rules: repository.Repository) -> None:
 
 
 def _left_out() -> Iterator[str]:
-    """Tell which rules a conductor does not run."""
+    """Return warnings of rules that a conductor does not run."""
     for message in (gaps(PLUGIN), left_behind()):
         if message:
             yield message
 
 
 def missing() -> Iterator[str]:
-    """Tell what this service's configuration does not switch on."""
+    """Return warnings of what this service's configuration leaves off."""
     if (not start.is_all_in_one()
             and 'agent' not in CONF.enabled_inspect_interfaces
             and PLUGIN not in _names(CONF.redfish.inspection_hooks)):
@@ -105,7 +105,7 @@ def unknown_hooks() -> Iterator[str]:
 
 
 def out_of_reach() -> Iterator[str]:
-    """Tell what a process cannot do for which a conductor reads the tables."""
+    """Return warnings of what needs a process that reads the tables itself."""
     if not tables.are_here():
         yield _('[DEFAULT]use_rpc_for_database: this API answers 400 to lists '
                 'of nodes by trait and to /v1/traits, for which it would have '
@@ -128,7 +128,7 @@ _INTERFACES = 'ironic.hardware.interfaces.inspect'
 
 
 def gaps(hook: str) -> str | None:
-    """Tell which phases do not run, or run too early, on which interfaces.
+    """Return which phases do not run, or run too early, by interface.
 
     :param hook: name of the hook that runs the preprocess phase.
     :returns: all of it in one message, None where there is nothing to say.
@@ -178,7 +178,7 @@ def _gap(interface: type, hook: str) -> str | None:
 
 
 def left_behind() -> str | None:
-    """Tell which rules of stock Ironic nobody has taken over.
+    """Return which rules of stock Ironic nobody has taken over.
 
     :returns: a message with the command that does, None where there are none.
     """

@@ -23,7 +23,7 @@ from ironic_inspection_rules.queue import surroundings
 from ironic_inspection_rules.runs import recorder
 
 Difference = Mapping[str, Any]
-"""What makes one plugin data of another: ``set`` and ``unset`` names."""
+"""A difference of plugin data: names to ``set`` and to ``unset``."""
 
 
 class Abandoned(BaseException):
@@ -43,7 +43,7 @@ class NullAttempt:
         self.run = run
 
     def has_checkpoint(self, phase: str) -> bool:
-        """Whether an earlier attempt saved the outcome of a phase."""
+        """Return whether an earlier attempt saved the outcome of a phase."""
         return False
 
     def replay(self, phase: str, task, target: working_copy.WorkingCopy,
@@ -188,7 +188,7 @@ def request_scope(attempt: Attempt, task: Any) -> Iterator[None]:
 
 def difference(before: Mapping[str, Any],
                after: Mapping[str, Any]) -> Difference:
-    """Tell what makes one plugin data of another, name by name."""
+    """Return what makes one plugin data of another, name by name."""
     return {'set': {name: value for name, value in after.items()
                     if name not in before
                     or not data_path.same(before[name], value)},

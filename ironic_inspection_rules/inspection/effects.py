@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What actions do beyond the data of the machine."""
+"""Effects of actions beyond the data of the machine."""
 
 import logging
 import math
@@ -73,7 +73,7 @@ class _Deadline:
         return max(min(seconds, self._time - time.monotonic()), 0.001)
 
     def is_over(self) -> bool:
-        """Tell whether nobody waits for the answer any more."""
+        """Return whether nobody waits for the answer any more."""
         return time.monotonic() >= self._time
 
 

@@ -49,7 +49,7 @@ def of_node(node, ports, portgroups, inventory: dict,
 
 
 def is_auto_discovered(node, plugin_data: dict) -> bool:
-    """Tell whether auto-discovery has just enrolled this node."""
+    """Return whether auto-discovery has just enrolled this node."""
     return (node.provision_state == states.ENROLL
             and bool(plugin_data.get(inspect_utils.AUTO_DISCOVERED_FLAG)))
 

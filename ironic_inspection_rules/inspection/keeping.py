@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is kept of the rules' work: runs, statistics, metrics."""
+"""Keeping runs, statistics and metrics of the rules' work."""
 
 from collections.abc import Iterator
 import contextlib
@@ -140,6 +140,6 @@ def _prepare(run: recorder.Run, task: typing.Any, error: str | None
 
 
 def is_supported(node: typing.Any) -> bool:
-    """Whether rules run for nodes with the node's inspect interface."""
+    """Return whether rules run for nodes with the node's inspect interface."""
     return re.search(CONF.inspection_rules.supported_interfaces,
                      node.inspect_interface or '') is not None

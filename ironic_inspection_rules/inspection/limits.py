@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the rules of a phase may take, as the options say."""
+"""Limits of the rules of a phase, from the options."""
 
 from ironic.conf import CONF
 

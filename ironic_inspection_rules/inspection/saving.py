@@ -32,7 +32,7 @@ Traces = tuple[trace.RuleTrace, ...]
 _INTERFACES = tuple(f'{name}_interface'
                     for name in sorted(driver_base.ALL_INTERFACES))
 _UNIQUE = ('address', 'instance_uuid', 'name')
-"""What no two objects of a kind have in common: the database may refuse."""
+"""Attributes that are unique in the database, which may refuse them."""
 
 
 @transaction.retried
@@ -178,7 +178,7 @@ def _update(saved, values: Mapping[str, Any],
 
 
 def _fit_interfaces(node, chosen: Mapping[str, Any]) -> None:
-    """Let interfaces that the driver lacks fall back to its defaults.
+    """Reset interfaces that the driver lacks to its defaults.
 
     Those that a rule chose itself have to be right.
     """

@@ -66,7 +66,7 @@ def required() -> Iterator[None]:
 
 
 def is_all_in_one() -> bool:
-    """Whether API and conductor are one process."""
+    """Return whether API and conductor are one process."""
     return CONF.rpc_transport in ('none', 'local')
 
 

@@ -57,7 +57,7 @@ class Pair:
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """What a rule does otherwise to a machine, in words."""
+    """A difference of what a rule does to a machine, in words."""
 
     rule: str
     machine: str

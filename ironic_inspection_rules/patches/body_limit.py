@@ -43,7 +43,7 @@ def as_inspection_data(ending: str) -> None:
 
 
 def is_of_ironic() -> bool:
-    """Tell whether Ironic itself looks at what claims to be JSON."""
+    """Return whether Ironic itself looks at what claims to be JSON."""
     return json_depth is not None
 
 

@@ -45,7 +45,7 @@ def stop_event() -> threading.Event:
 
 
 def keep_running_while(busy: Callable[[], bool]) -> None:
-    """Let the conductor in this process wait for something before it ends.
+    """Make the conductor in this process wait for something before it ends.
 
     It waits as it does for the nodes that it has locked.
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What Ironic's API does with inspection data from the ramdisk."""
+"""Ironic's API, where it takes inspection data from the ramdisk."""
 
 from collections.abc import Callable
 import inspect
@@ -45,7 +45,7 @@ def post(controller: Any, data: dict[str, Any],
 
 
 def hand_over_by(wrap: Callable[[Any], Any]) -> None:
-    """Have the present request call something else than a conductor.
+    """Replace the conductor that the present request calls.
 
     :param wrap: makes it of the ``ConductorAPI`` of the request.
     """

@@ -49,7 +49,7 @@ NAMES = (MAP, ROOT, OF_CHASSIS, OF_NODE, *BENEATH, FIELDS, COLLECTION)
 
 
 def serve(path: str, controller: Controller) -> None:
-    """Have ``/v1/<path>`` answered by a controller.
+    """Route ``/v1/<path>`` to a controller.
 
     :param controller: one that takes the place of Ironic's, if it has one.
     """
@@ -57,13 +57,13 @@ def serve(path: str, controller: Controller) -> None:
 
 
 def serve_of_chassis(controller: Controller) -> None:
-    """Have ``/v1/chassis/<uuid>/nodes`` answered by a controller."""
+    """Route ``/v1/chassis/<uuid>/nodes`` to a controller."""
     controller.from_chassis = True
     OF_CHASSIS.put(controller)
 
 
 def serve_of_node(path: str, controller: Callable[..., Controller]) -> None:
-    """Have ``/v1/nodes/<ident>/<path>`` answered by a controller.
+    """Route ``/v1/nodes/<ident>/<path>`` to a controller.
 
     :param controller: its class, or whatever makes it with ``node_ident``.
     """
@@ -88,7 +88,7 @@ def check_fields(fields: list[str]) -> None:
 
 
 def undecorated(method: _Method) -> _Method:
-    """What a method of an Ironic controller does before it becomes JSON.
+    """Return a method of an Ironic controller without its JSON decorators.
 
     :param method: the method as its class has it.
     :returns: a function that converts its arguments, returns plain data and

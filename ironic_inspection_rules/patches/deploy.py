@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What Ironic checks before it deploys a node."""
+"""Checks of Ironic before it deploys a node."""
 
 from collections.abc import Callable
 import functools
@@ -66,7 +66,7 @@ def check(problem: _Problem) -> None:
 
 def _failed(validation: dict[str, typing.Any],
             problem: str) -> dict[str, typing.Any]:
-    """Have the result of a validation name a problem, once."""
+    """Return a failed validation that names a problem, once."""
     reason = validation.get('reason') or problem
     if problem not in reason:
         reason = f'{problem}; {reason}'

@@ -20,7 +20,7 @@ LOG = log.getLogger(__name__)
 
 @dataclasses.dataclass(frozen=True)
 class Name:
-    """What is needed of one name, and what happens without it.
+    """A name, with what is needed of it and what happens without it.
 
     :param module: where it is: ``'ironic.db.sqlalchemy.api'``.
     :param path: what it is called there:
@@ -58,7 +58,7 @@ class Name:
         return found
 
     def put(self, value: Any) -> None:
-        """Have the name mean something else."""
+        """Replace the attribute."""
         owner, _dot, attribute = self.path.rpartition('.')
         place = importlib.import_module(self.module)
         for part in owner.split('.') if owner else ():
@@ -66,7 +66,7 @@ class Name:
         setattr(place, attribute, value)
 
     def problem(self) -> str | None:
-        """Tell in which way this Ironic has the name not as needed.
+        """Check that this Ironic has the name as needed.
 
         :returns: a sentence without a full stop, None if all is well.
         """
@@ -87,7 +87,7 @@ class Name:
 
 
 def are_here(names: Iterable[Name]) -> bool:
-    """Tell whether this Ironic has all of some names as needed."""
+    """Return whether this Ironic has all of some names as needed."""
     return not any(name.problem() for name in names)
 
 
@@ -134,7 +134,7 @@ def _warn_of_untried(installed: str) -> None:
 
 
 def _gives_to_instances(owner: Any, attribute: str) -> bool:
-    """Whether a class, or one that it derives from, assigns an attribute."""
+    """Return whether a class, or a base of it, assigns an attribute."""
     return isinstance(owner, type) and any(
         attribute in parent.__dict__['__init__'].__code__.co_names
         for parent in owner.__mro__
@@ -142,7 +142,7 @@ def _gives_to_instances(owner: Any, attribute: str) -> bool:
 
 
 def _other_parameters(name: Name, function: Any) -> str | None:
-    """Tell in which way a function cannot be called as needed."""
+    """Check that a function can be called as needed."""
     if not callable(function):
         return f'{name} is not a function'
     found = list(

@@ -31,7 +31,7 @@ _stock = FILTERS.find()
 
 
 def install() -> None:
-    """Have lists of nodes heed :func:`narrowed`, where it can be done."""
+    """Patch the query of nodes to apply :func:`narrowed`, where possible."""
     if name.are_here(NAMES):
         FILTERS.put(_add_nodes_filters)
 

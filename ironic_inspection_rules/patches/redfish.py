@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What redfish inspection does with a node before and after rules.
+"""Redfish inspection, which changes a node before and after rules.
 
 It takes the mapping of the node's properties before its hooks run, adds what
 it finds to that same mapping, and puts it back as a whole in the end. Each

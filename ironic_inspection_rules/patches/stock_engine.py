@@ -100,7 +100,7 @@ def run(rules: Sequence[Mapping[str, Any]], task: Task,
 
 
 def is_meant(error: Exception) -> bool:
-    """Tell whether an error is that of the action ``fail``."""
+    """Return whether an error is that of the action ``fail``."""
     return type(error) is exception.HardwareInspectionFailure
 
 

@@ -39,7 +39,7 @@ class Admission:
 
 @dataclasses.dataclass(frozen=True)
 class Machines:
-    """What is known about the machines of a cloud.
+    """The known machines of a cloud.
 
     :param known: MAC addresses of all ports.
     :param inspected: those of nodes in inspection.

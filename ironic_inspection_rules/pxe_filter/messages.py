@@ -42,7 +42,7 @@ class Change(NamedTuple):
 
 
 class Sender:
-    """Tells all filters; messages are sent once or not at all.
+    """Sends changes to all filters, once or not at all.
 
     :param conf: configuration of oslo.messaging.
     """
@@ -54,7 +54,7 @@ class Sender:
             retry=1)
 
     def send(self, change: Change) -> None:
-        """Tell one change.
+        """Send one change.
 
         :raises: oslo_messaging.MessagingException when it cannot be sent.
         """
@@ -62,7 +62,7 @@ class Sender:
 
 
 class Endpoint:
-    """What receives the messages of a :class:`Sender`.
+    """Receiver of the messages of a :class:`Sender`.
 
     :param handle: called with each change, from any thread.
     """

@@ -87,7 +87,7 @@ class Table:
 
     def change(self, before: admission.Admission,
                after: admission.Admission) -> list[str]:
-        """Let others pass.
+        """Return the change from one admission to another.
 
         :param before: who passes on the leader's host now.
         :param after: who shall.
@@ -105,7 +105,7 @@ class Table:
         return script
 
     def block(self) -> list[str]:
-        """Let nobody pass.
+        """Return what blocks everybody.
 
         It is an error, and so a probe, when the table is gone.
         """
@@ -114,7 +114,7 @@ class Table:
 
     def pass_for(self, seconds: float, now: float,
                  until: float) -> list[str]:
-        """Let pass who is admitted; an error when the table is gone.
+        """Return what admits machines; an error when the table is gone.
 
         :param seconds: how long from the time that the kernel is told, to a
             tenth of one.
@@ -129,7 +129,7 @@ class Table:
                 f'{self._quoted} timeout {int(seconds * 10)}00ms'])]
 
     def is_foreign(self, listing: str) -> bool:
-        """Whether ``nft list table`` shows a table that is not ours."""
+        """Return whether ``nft list table`` shows a table that is not ours."""
         return f'"{MARK}"' not in listing
 
     def _define(self, table: str) -> Iterator[str]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tells the PXE filters of changes that Ironic notifies about.
+"""Sends the PXE filters the changes that Ironic notifies about.
 
 A notification driver of oslo.messaging, so it needs no change of Ironic: the
 operator names it in ``[oslo_messaging_notifications]driver`` of the API and
@@ -29,7 +29,7 @@ _PORT_EVENTS = {
 
 
 class PxeFilterDriver(notifier.Driver):
-    """Tells of ports that come and go, inspections that begin and end.
+    """Sends ports that come and go, inspections that begin and end.
 
     :param sender: how; made when it is needed first, for drivers are loaded
         while the configuration is still being read.
@@ -62,7 +62,7 @@ class PxeFilterDriver(notifier.Driver):
 
 def _changes(event: str, payload: dict[str, Any]
              ) -> Iterator[messages.Change]:
-    """What a notification means to a filter.
+    """Convert a notification to changes for a filter.
 
     :param event: such as ``baremetal.port.create.end``.
     :param payload: a versioned object as plain data.

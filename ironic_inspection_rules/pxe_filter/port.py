@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the PXE filter reads from Ironic's database.
+"""Reading for the PXE filter from Ironic's database.
 
 Plain columns, not objects: there may be tens of thousands of ports. Port
 groups count as ports, for a bond may have an address of its own.

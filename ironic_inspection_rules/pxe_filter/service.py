@@ -32,7 +32,7 @@ from ironic_inspection_rules.pxe_filter import watcher as watchers
 LOG = log.getLogger(__name__)
 
 ELECTION_NAME = 'ironic-inspection-pxe-filter'
-"""What the filters of a cloud are elected for."""
+"""Name of the election among the filters of a cloud."""
 
 Elect = Callable[[election.Callback, election.Callback], election.Election]
 """Makes a host's part in the election, of ``on_gained`` and ``on_lost``."""
@@ -155,7 +155,7 @@ class PxeFilter:
             run.result()
 
     def _update(self, part: election.Election) -> None:
-        """Let pass who may at this moment."""
+        """Update the firewall to who may pass at this moment."""
         machines = self._watcher.machines() or admission.Machines()
         admit = admission.decide(machines, part.is_leader,
                                  self._settings.auto_discovery)

@@ -85,7 +85,7 @@ class _Schedule:
         self._due = -math.inf
 
     def is_due(self) -> bool:
-        """Whether it is; if so, the next one is a period later."""
+        """Return whether it is; if so, the next one is a period later."""
         now = time.monotonic()
         if now < self._due:
             return False
@@ -120,7 +120,7 @@ class Watcher:
         self._answered_at = time.monotonic()
 
     def machines(self) -> admission.Machines | None:
-        """What was read, None before the first time.
+        """Return what was read, None before the first time.
 
         :raises: what made reading fail.
         :raises: SourceLost when the last answer is too old.

@@ -131,7 +131,7 @@ class DatabaseQueue:
         return self._claim(worker, models.Request.state == state.STARTING)
 
     def is_any_starting(self) -> bool:
-        """Whether a machine waits to be powered on."""
+        """Return whether a machine waits to be powered on."""
         return leases.is_any_due(
             self._lease, models.Request.state == state.STARTING,
             *self._served)
@@ -286,10 +286,10 @@ class DatabaseQueue:
             timeutils.utcnow() - datetime.timedelta(seconds=age), limit)
 
     def nodes(self, after: str, limit: int) -> list[str]:
-        """Tell the UUIDs of nodes with requests or inspection data.
+        """List the UUIDs of nodes with requests or inspection data.
 
         :param after: UUID before the first one, '' to begin.
-        :param limit: how many to tell at most.
+        :param limit: how many to list at most.
         :returns: UUIDs in their order.
         """
         return unprocessed.list_nodes(after, limit)
@@ -316,7 +316,7 @@ def _request(row: typing.Any) -> queue_request.Request:
 
 def _why_over(event: str, row: typing.Any,
               began: datetime.datetime | None) -> str | None:
-    """Tell why a node's open request ends when another one is put.
+    """Return why a node's open request ends when another one is put.
 
     :param event: that of the other one.
     :param began: when the inspection did that the other one is the first of.
@@ -330,7 +330,7 @@ def _why_over(event: str, row: typing.Any,
 
 def _is_last_posted(node_uuid: str,
                     data: dict[str, typing.Any] | None) -> bool:
-    """Whether a node's ramdisk posted the same data last."""
+    """Return whether a node's ramdisk posted the same data last."""
     last = unprocessed.get_unprocessed(node_uuid)
     # As text: NaN, which a ramdisk may post, does not equal itself.
     return last is not None and data is not None and all(

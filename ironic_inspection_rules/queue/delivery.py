@@ -25,7 +25,7 @@ MAX_DELAY = 30.0
 
 
 class Decision(typing.NamedTuple):
-    """Whether to run a request, and the state it is in while it runs."""
+    """Decision to run a request, and the state it is in while it runs."""
 
     state: str
     refusal: str | None = None
@@ -72,7 +72,7 @@ LOG = log.getLogger(__name__)
 
 
 class NodeCheck(typing.NamedTuple):
-    """What the state of a node means for a request.
+    """Result of checking the state of a node for a request.
 
     ``done``: an earlier attempt has finished it. ``obstacle``: why it must
     not be processed. ``superseded``: the node is in a newer inspection, which
@@ -85,7 +85,7 @@ class NodeCheck(typing.NamedTuple):
 
 
 class Processor(typing.Protocol):
-    """What a worker does with the requests; ``node`` is a locked node."""
+    """The work on requests; ``node`` is a locked node."""
 
     def lock(self, request: queue_request.Request
              ) -> contextlib.AbstractContextManager[typing.Any]:
@@ -96,7 +96,7 @@ class Processor(typing.Protocol):
 
     def check(self, node: typing.Any,
               request: queue_request.Request) -> NodeCheck:
-        """Tell whether the node is in a state to go on from."""
+        """Check whether the node is in a state to go on from."""
 
     def run(self, node: typing.Any,
             request: queue_request.Request) -> str | None:
@@ -133,7 +133,7 @@ class Outcome(enum.Enum):
 
 
 class Deliverer:
-    """Sees deliveries through, any number at once.
+    """Carries deliveries out, any number at once.
 
     :param requests: the queue that they come from.
     :param processor: what to do with a request.
@@ -153,7 +153,7 @@ class Deliverer:
         self._pause = pause
 
     def deliver(self, request: queue_request.Request) -> Outcome:
-        """See one delivery of a request through.
+        """Carry one delivery of a request out.
 
         :param request: a request that was got from the queue.
         """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What one worker process does for the whole cluster, now and again."""
+"""Periodic tasks that one worker process does for the whole cluster."""
 
 from collections.abc import Callable
 from collections.abc import Collection
@@ -109,7 +109,7 @@ class QueueMaintenance:
                     f'its node is seen to later: {exc}')
 
     def put_timeouts(self) -> None:
-        """Have nodes fail whose ramdisk does not call."""
+        """Request timeouts of nodes whose ramdisk does not call."""
         put = False
         for node_uuid in processor.list_overdue(
                 ironic_context.get_admin_context(),
@@ -148,7 +148,7 @@ class QueueMaintenance:
 
 
 def _present(node_uuids: Collection[str]) -> set[str]:
-    """Tell which of some nodes Ironic has."""
+    """Return which of some nodes Ironic has."""
     if not node_uuids:
         return set()
     return {node.uuid for node in objects.Node.list(

@@ -62,7 +62,7 @@ _EVENTS_OF_RUNS = {queue_request.CONTINUE: recorder.INSPECTION,
                    queue_request.REAPPLY: recorder.REAPPLY}
 
 _EVENTS = {states.INSPECTWAIT: 'resume', states.INSPECTFAIL: 'inspect'}
-"""What brings a node to "inspecting", by its state."""
+"""Events that bring a node to "inspecting", by its state."""
 
 
 class RequestProcessor:
@@ -204,10 +204,10 @@ class RequestProcessor:
 
     def _fail_node(self, task, request: queue_request.Request,
                    reason: str) -> None:
-        """Say on a node that its request has failed, and why.
+        """Record on a node that its request has failed, and why.
 
-        A node in inspection fails it. Others only say why: their inspection
-        has been over before, or none was asked for.
+        A node in inspection fails it. Others only get the reason: their
+        inspection has been over before, or none was asked for.
         """
         node = task.node
         message = _('Inspection request %(request)s failed: %(reason)s') % {
@@ -226,7 +226,7 @@ class RequestProcessor:
 
 
 def check(node, request: queue_request.Request) -> delivery.NodeCheck:
-    """Tell what the state of a node means for a request."""
+    """Check whether a request can be processed in the state of its node."""
     present = node.provision_state
     if request.event == queue_request.TIMEOUT:
         return delivery.NodeCheck(done=present != states.INSPECTWAIT)
@@ -254,7 +254,7 @@ def check(node, request: queue_request.Request) -> delivery.NodeCheck:
 
 
 def _is_of_inspection(node, request: queue_request.Request) -> bool:
-    """Whether a node waits for data in the inspection of a request.
+    """Return whether a node waits for data in the inspection of a request.
 
     Its clock was stopped when they came; that of a newer inspection runs.
     """
@@ -264,7 +264,7 @@ def _is_of_inspection(node, request: queue_request.Request) -> bool:
 
 
 def _has_timed_out(node, request: queue_request.Request) -> bool:
-    """Whether a conductor has failed a node whose data were accepted.
+    """Return whether a conductor has failed a node with accepted data.
 
     It looks for such nodes first, and fails them then: meanwhile they may
     have been accepted.
@@ -275,7 +275,7 @@ def _has_timed_out(node, request: queue_request.Request) -> bool:
 
 
 def _is_left_over(node, request: queue_request.Request) -> bool:
-    """Whether nobody but an ended request keeps a node in inspection."""
+    """Return whether only an ended request keeps a node in inspection."""
     if node.provision_state == states.INSPECTWAIT:
         return node.inspection_started_at is None or (
             request.inspection_began_at is not None
@@ -304,7 +304,7 @@ def _run_of(request: queue_request.Request) -> recorder.Run:
 
 
 def _taken_up(request: queue_request.Request) -> recorder.Run:
-    """Tell what earlier attempts at a request have saved of its run."""
+    """Build the run of a request from what its attempts have saved."""
     run = _run_of(request)
     run.begin(request.inventory, request.plugin_data)
     run.run_rules(None)
@@ -324,7 +324,7 @@ def _unsaved(node) -> Iterator[None]:
 
 
 def _keep_error(node, message: str) -> None:
-    """Say on a node why it failed, if cleaning up has made it forget."""
+    """Restore why a node failed, if cleaning up has removed it."""
     if node.last_error is None:
         node.last_error = message
         node.save()
@@ -339,7 +339,7 @@ def _is_overdue(node, timeout: float) -> bool:
 
 
 def _clean_up(task, message: str) -> None:
-    """Take back what was prepared for the ramdisk; tell why on the node."""
+    """Undo what was prepared for the ramdisk; record why on the node."""
     try:
         task.load_driver()
     except ironic_exception.IronicException:

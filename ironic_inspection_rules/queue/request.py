@@ -7,6 +7,10 @@ stays in the queue until it is *consumed*: it is delivered at least once
 (spec 001 "HA worker"). Each delivery has a token that no other delivery of
 the request has. Whoever changes a request proves with the token that the
 delivery in question is still the last one.
+
+The token is a number that each delivery raises by one, and not the worker's
+name: one worker may hold two deliveries of a request, after it was stalled for
+longer than a lease, and must not take its own later one for the earlier.
 """
 
 from collections.abc import Iterable
@@ -21,7 +25,7 @@ REAPPLY = 'reapply'
 TIMEOUT = 'timeout'
 
 EVENTS = (CONTINUE, REAPPLY, TIMEOUT)
-"""What a request can ask for (spec 002 "Client - inspector API")."""
+"""Events that a client can request (spec 002 "Client - inspector API")."""
 
 POWER_ON = 'power-on'
 """Asks for a machine to be powered on when it is its turn."""
@@ -33,7 +37,7 @@ OVERTAKEN = 'superseded by a newer inspection of the node'
 """The error of a request whose inspection is over."""
 
 DELIVERY_PREFIX = 'inspection-request:'
-"""What the names of all deliveries begin with."""
+"""Prefix of the names of all deliveries."""
 
 _TRANSITION_EVENTS = {
     CONTINUE: state.CONTINUE,
@@ -94,7 +98,7 @@ class ExpiredLease(typing.NamedTuple):
 
 
 class Queue(typing.Protocol):
-    """What all queues do; those that span processes do it across them."""
+    """A queue of requests, shared by all processes that use it."""
 
     def put(self, node_uuid: str, event: str, inventory: dict | None = None,
             plugin_data: dict | None = None,
@@ -198,7 +202,7 @@ class Queue(typing.Protocol):
         """Note that the node of an ended request has been seen to."""
 
     def is_held(self, node_uuid: str, holder: str) -> bool:
-        """Whether the holder of a node's lock may still be at work.
+        """Return whether the holder of a node's lock may still be at work.
 
         One whose request is done counts for as long as its lease lasts: it
         may not have unlocked the node yet. Where an open request is not
@@ -219,6 +223,6 @@ class Queue(typing.Protocol):
 
 
 def displaces(event: str, present: Request) -> bool:
-    """Whether a new request may take the place of the node's open one."""
+    """Return whether a new request may replace the node's open one."""
     return present.state in (state.WAITING, state.STARTING) and (
         event == CONTINUE or event == TIMEOUT == present.event)

@@ -38,7 +38,7 @@ from ironic_inspection_rules.runs import metrics
 LOG = log.getLogger(__name__)
 
 ELECTION_NAME = 'inspection-upkeep'
-"""What the workers of a cluster elect a leader for."""
+"""Name of the election of the leader of all workers."""
 
 _RESTART_DELAY = 1.0
 """Seconds until a thread that broke off starts again."""
@@ -120,7 +120,7 @@ class WorkerService:
         self._starter.stop()
 
     def is_working(self) -> bool:
-        """Whether anything may be in hand; not when it has stopped."""
+        """Return whether anything may be in hand; not once it has stopped."""
         return self._threads[0].is_alive()
 
     def wait(self) -> None:

@@ -70,7 +70,7 @@ TRANSITIONS = (
 
 
 class Verdict(enum.Enum):
-    """What the table says of an event in a state.
+    """Verdict of the table on an event in a state.
 
     ``ALLOWED``: the event leads on. ``IGNORED``: it is a re-entrant event
     seen again, nothing changes. ``FORBIDDEN``: the table has no such row, or

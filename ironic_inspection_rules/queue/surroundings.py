@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What goes wrong around the work on a request, and not in it."""
+"""Errors around the work on a request, and not in it."""
 
 import re
 import typing
@@ -35,7 +35,7 @@ _TEXT = re.compile('database is locked|readonly database'
 
 
 def are_to_blame(exc: BaseException | None) -> bool:
-    """Whether something failed only because of its surroundings.
+    """Return whether something failed only because of its surroundings.
 
     Database, broker, coordination service, a lock of the node, or a lack of
     threads: it is no fault of the work, and passes.
@@ -55,7 +55,7 @@ def are_to_blame(exc: BaseException | None) -> bool:
 
 
 def _code(exc: typing.Any) -> typing.Any:
-    """Return what the driver of a database calls an error."""
+    """Return the code that the driver of a database gives an error."""
     for attribute in ('inner_exception', 'orig'):
         exc = getattr(exc, attribute, None) or exc
     state = getattr(exc, 'pgcode', None)

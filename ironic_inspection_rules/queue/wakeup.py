@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Telling the workers that there is work.
+"""Waking up the workers when there is work.
 
 Nothing depends on it: workers look for work by themselves, only less often.
 So no message is waited for, and none is sent twice.
@@ -22,7 +22,7 @@ _VERSION = '1.0'
 
 
 def is_available() -> bool:
-    """Whether this Ironic uses oslo.messaging between its services."""
+    """Return whether the services of this Ironic use oslo.messaging."""
     return CONF.rpc_transport == 'oslo'
 
 
@@ -41,7 +41,7 @@ class WakeupSender:
                                      CONF.coordination.connection_retries)
 
     def wake(self) -> None:
-        """Have a wake-up sent soon."""
+        """Send a wake-up soon."""
         self._pending.set()
         with self._lock:
             # A thread does not survive the fork of a web server.
@@ -84,7 +84,7 @@ class Listener:
 
 
 class _Endpoint:
-    """What may be called over oslo.messaging."""
+    """Methods that may be called over oslo.messaging."""
 
     target = oslo_messaging.Target(version=_VERSION)
 

@@ -41,7 +41,7 @@ Earlier releases locked nodes in the names of workers.
 
 
 def is_holder(text: str) -> bool:
-    """Whether a worker has locked a node in this name."""
+    """Return whether a worker has locked a node in this name."""
     return text.startswith(HOLDERS)
 
 

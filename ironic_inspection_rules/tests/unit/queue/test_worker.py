@@ -220,7 +220,9 @@ class WorkerTestCase(base.QueueTestCase):
         self.queue.heartbeat = swallow_the_answer
         self.processor.run = lambda *args: self.assertTrue(beaten.wait(20))
         self.restart_with(threads=1, time_limit=0.5, lease=0.1)
-        self.queue.put('a', queue_request.CONTINUE)
+        # Each is given up at the same limit: one is always in hand.
+        for number in range(40):
+            self.queue.put(f'a{number}', queue_request.CONTINUE)
         self.start()
 
         self.assertTrue(beaten.wait(20))
