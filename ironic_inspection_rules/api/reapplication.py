@@ -16,7 +16,7 @@ from ironic_inspection_rules.api.controllers import continue_inspection
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import request as request_object
 from ironic_inspection_rules.policies import inspection_request as policies
-from ironic_inspection_rules.queue import processor
+from ironic_inspection_rules.queue import node_state
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import submission
 
@@ -107,7 +107,7 @@ def _check_state(node: Any) -> None:
         raise exceptions.NodeBusy(
             _('Node %(node)s is locked by %(holder)s.')
             % {'node': node.uuid, 'holder': node.reservation})
-    if node.provision_state not in processor.REAPPLICABLE:
+    if node.provision_state not in node_state.REAPPLICABLE:
         raise exceptions.Conflict(
             _('Inspection of node %(node)s cannot be reapplied in state '
               '"%(state)s".')

@@ -8,11 +8,9 @@ out, by its own clock.
 """
 
 from collections.abc import Callable
-from collections.abc import Collection
 from collections.abc import Iterable
 import dataclasses
 import datetime
-import functools
 import json
 import math
 import time
@@ -89,7 +87,8 @@ class DatabaseQueue:
                 'event': event, 'node_uuid': node_uuid,
                 'version': request_object.InspectionRequest.VERSION,
                 'state': state.STARTING if starting else state.WAITING},
-                data, accept, functools.partial(_why_over, event),
+                data, accept, lambda row, began: queue_request.why_over(
+                    event, _request(row), began),
                 state.ERROR)
         except exceptions.RequestPending:
             return None
@@ -285,19 +284,6 @@ class DatabaseQueue:
         return db_request.destroy_done_requests(
             timeutils.utcnow() - datetime.timedelta(seconds=age), limit)
 
-    def nodes(self, after: str, limit: int) -> list[str]:
-        """List the UUIDs of nodes with requests or inspection data.
-
-        :param after: UUID before the first one, '' to begin.
-        :param limit: how many to list at most.
-        :returns: UUIDs in their order.
-        """
-        return unprocessed.list_nodes(after, limit)
-
-    def remove(self, node_uuids: Collection[str]) -> None:
-        """Remove all requests and inspection data of nodes."""
-        unprocessed.destroy_nodes(node_uuids)
-
     def find_open(self, node_uuid: str) -> queue_request.Request | None:
         """Show the open request of a node, without its data, if any."""
         row = db_request.get_open_request(node_uuid)
@@ -312,20 +298,6 @@ _STORED = tuple(field.name for field in
 def _request(row: typing.Any) -> queue_request.Request:
     return queue_request.Request(**{name: getattr(row, name)
                                     for name in _STORED})
-
-
-def _why_over(event: str, row: typing.Any,
-              began: datetime.datetime | None) -> str | None:
-    """Return why a node's open request ends when another one is put.
-
-    :param event: that of the other one.
-    :param began: when the inspection did that the other one is the first of.
-    """
-    if began is not None and row.inspection_began_at != began:
-        return queue_request.OVERTAKEN
-    if row.event != event and queue_request.displaces(event, _request(row)):
-        return queue_request.SUPERSEDED
-    return None
 
 
 def _is_last_posted(node_uuid: str,

@@ -12,10 +12,11 @@ from oslo_log import log
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import node_reservation
+from ironic_inspection_rules.db import unprocessed
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import node_lock
-from ironic_inspection_rules.queue import processor
+from ironic_inspection_rules.queue import node_state
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import surroundings
 from ironic_inspection_rules.queue import worker
@@ -62,8 +63,8 @@ class QueueMaintenance:
         self._report_expiration = report_expiration
         self._wake = wake
         self._settle = settle
-        self._records = (_Records('requests', requests.nodes,
-                                  requests.remove),
+        self._records = (_Records('requests', unprocessed.list_nodes,
+                                  unprocessed.destroy_nodes),
                          _Records('runs', recorder.nodes, recorder.forget))
 
     @property
@@ -111,7 +112,7 @@ class QueueMaintenance:
     def put_timeouts(self) -> None:
         """Request timeouts of nodes whose ramdisk does not call."""
         put = False
-        for node_uuid in processor.list_overdue(
+        for node_uuid in node_state.list_overdue(
                 ironic_context.get_admin_context(),
                 self._inspection_timeout):
             try:

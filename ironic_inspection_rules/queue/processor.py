@@ -5,11 +5,9 @@
 from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
-import datetime
 import functools
 from typing import Any
 
-from ironic import objects
 from ironic.common import exception as ironic_exception
 from ironic.common import states
 from ironic.common.inspection_rules import engine
@@ -27,36 +25,13 @@ from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.patches import inspection as patch
 from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import node_lock
+from ironic_inspection_rules.queue import node_state
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import surroundings
 from ironic_inspection_rules.runs import recorder
 
 LOG = log.getLogger(__name__)
-
-REAPPLICABLE = frozenset({states.MANAGEABLE, states.INSPECTFAIL,
-                          states.AVAILABLE, states.ACTIVE})
-"""Provision states of nodes that hooks and rules may be run for again."""
-
-IN_INSPECTION = frozenset({states.INSPECTING, states.INSPECTWAIT})
-
-_FRESH = frozenset({states.INSPECTWAIT, states.ENROLL})
-"""States of a node whose data have just been posted."""
-
-_BEGUN = _FRESH | {states.INSPECTING, states.INSPECTFAIL}
-"""States of a node that a worker may have left behind.
-
-A conductor that starts moves nodes from "inspecting" to "inspect failed". It
-cannot be that a newer inspection has failed: when that began, the request was
-ended, see :meth:`.DatabaseQueue.supersede`.
-"""
-
-
-_TIMED_OUT = 'timeout reached while inspecting the node'
-"""How the reason begins for which a conductor fails nodes, in lower case."""
-
-_MOST_OVERDUE = 500
-"""How many overdue nodes one round looks at."""
 
 _EVENTS_OF_RUNS = {queue_request.CONTINUE: recorder.INSPECTION,
                    queue_request.REAPPLY: recorder.REAPPLY}
@@ -84,7 +59,7 @@ class RequestProcessor:
     def check(self, task,
               request: queue_request.Request) -> delivery.NodeCheck:
         """See :meth:`delivery.Processor.check`."""
-        finding = check(task.node, request)
+        finding = node_state.check(task.node, request)
         if finding.done and request.event == queue_request.CONTINUE:
             # Whoever finished it may not have lived to keep the run.
             run = _taken_up(request)
@@ -154,7 +129,7 @@ class RequestProcessor:
         return None
 
     def _time_out(self, task, request: queue_request.Request) -> str | None:
-        if not _is_overdue(task.node, self._timeout):
+        if not node_state.is_overdue(task.node, self._timeout):
             return None
         reason = _('The ramdisk did not call for %d seconds.') % self._timeout
         task.process_event('fail')
@@ -182,7 +157,7 @@ class RequestProcessor:
             return
         try:
             with self.lock(request) as task:
-                if (_is_left_over(task.node, request)
+                if (node_state.is_left_over(task.node, request)
                         and self._queue.find_open(task.node.uuid) is None):
                     self._fail_node(task, request, request.last_error
                                     or _('it has ended'))
@@ -212,7 +187,7 @@ class RequestProcessor:
         node = task.node
         message = _('Inspection request %(request)s failed: %(reason)s') % {
             'request': request.uuid, 'reason': reason}
-        if node.provision_state in IN_INSPECTION:
+        if node.provision_state in node_state.IN_INSPECTION:
             _clean_up(task, message)
             task.process_event('fail', last_error=message)
         elif (request.event == queue_request.REAPPLY
@@ -223,77 +198,6 @@ class RequestProcessor:
             node.save()
         elif node.provision_state == states.INSPECTFAIL:
             _keep_error(node, message)
-
-
-def check(node, request: queue_request.Request) -> delivery.NodeCheck:
-    """Check whether a request can be processed in the state of its node."""
-    present = node.provision_state
-    if request.event == queue_request.TIMEOUT:
-        return delivery.NodeCheck(done=present != states.INSPECTWAIT)
-    begun = request.state == state.PROCESSING
-    if request.event == queue_request.REAPPLY:
-        allowed = REAPPLICABLE
-    elif present == states.INSPECTWAIT and not _is_of_inspection(node,
-                                                                 request):
-        return delivery.NodeCheck(superseded=True)
-    elif request.event == queue_request.POWER_ON:
-        allowed = frozenset({states.INSPECTWAIT})
-    elif begun:
-        # Only a finished inspection leads from inspecting to manageable.
-        if present == states.MANAGEABLE:
-            return delivery.NodeCheck(done=True)
-        allowed = _BEGUN
-    elif _has_timed_out(node, request):
-        allowed = _BEGUN
-    else:
-        allowed = _FRESH
-    if present in allowed:
-        return delivery.NodeCheck()
-    return delivery.NodeCheck(obstacle=_('the node is in state "%s"')
-                              % present)
-
-
-def _is_of_inspection(node, request: queue_request.Request) -> bool:
-    """Return whether a node waits for data in the inspection of a request.
-
-    Its clock was stopped when they came; that of a newer inspection runs.
-    """
-    started, began = node.inspection_started_at, request.inspection_began_at
-    return (started is None or began is None
-            or timeutils.normalize_time(started) == began)
-
-
-def _has_timed_out(node, request: queue_request.Request) -> bool:
-    """Return whether a conductor has failed a node with accepted data.
-
-    It looks for such nodes first, and fails them then: meanwhile they may
-    have been accepted.
-    """
-    return (node.provision_state == states.INSPECTFAIL
-            and request.inspection_began_at is not None
-            and _TIMED_OUT in (node.last_error or '').lower())
-
-
-def _is_left_over(node, request: queue_request.Request) -> bool:
-    """Return whether only an ended request keeps a node in inspection."""
-    if node.provision_state == states.INSPECTWAIT:
-        return node.inspection_started_at is None or (
-            request.inspection_began_at is not None
-            and _is_of_inspection(node, request))
-    return node.provision_state == states.INSPECTING
-
-
-def list_overdue(context, timeout: float) -> list[str]:
-    """List the UUIDs of nodes that are in "inspect wait" for too long.
-
-    :param timeout: seconds that are not too long.
-    """
-    return [node.uuid for node in objects.Node.list(
-        context, fields=['uuid'],
-        filters={'provision_state': states.INSPECTWAIT,
-                 'inspection_started_before': timeout,
-                 'include_children': True},
-        limit=_MOST_OVERDUE, sort_key='inspection_started_at')]
 
 
 def _run_of(request: queue_request.Request) -> recorder.Run:
@@ -328,14 +232,6 @@ def _keep_error(node, message: str) -> None:
     if node.last_error is None:
         node.last_error = message
         node.save()
-
-
-def _is_overdue(node, timeout: float) -> bool:
-    started = node.inspection_started_at
-    if started is None:
-        return False
-    return (timeutils.normalize_time(started)
-            + datetime.timedelta(seconds=timeout) < timeutils.utcnow())
 
 
 def _clean_up(task, message: str) -> None:

@@ -226,3 +226,18 @@ def displaces(event: str, present: Request) -> bool:
     """Return whether a new request may replace the node's open one."""
     return present.state in (state.WAITING, state.STARTING) and (
         event == CONTINUE or event == TIMEOUT == present.event)
+
+
+def why_over(event: str, present: Request,
+             began: datetime.datetime | None) -> str | None:
+    """Return why a node's open request ends when another one is put.
+
+    :param event: that of the other one.
+    :param began: when the inspection did that the other one is the first of.
+    :returns: the error of the request that ends, None if it does not.
+    """
+    if began is not None and present.inspection_began_at != began:
+        return OVERTAKEN
+    if present.event != event and displaces(event, present):
+        return SUPERSEDED
+    return None

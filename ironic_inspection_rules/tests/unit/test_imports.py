@@ -59,6 +59,7 @@ MAY_IMPORT = {
     'queue.power_on': {'queue', 'coordination', 'db', 'patches', 'ironic'},
     'queue.node_lock': {'queue', 'db', 'inspection', 'patches', 'runs',
                         'ironic'},
+    'queue.node_state': {'queue', 'ironic'},
     'queue.processor': {'queue', 'engine', 'inspection', 'patches', 'runs',
                         'ironic'},
     'queue.service': {'queue', 'coordination', 'db', 'inspection', 'patches',

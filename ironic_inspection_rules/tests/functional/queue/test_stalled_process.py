@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.db import unprocessed
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
@@ -122,7 +123,8 @@ class StalledProcessMixin:
         ] if held.uuid == lost.uuid else [])
         self.promptly(self.queue.unsettled)
         self.assertEqual(1, self.promptly(self.queue.forget, -60))
-        self.promptly(self.queue.remove, ['node-0', 'node-1', 'node-2'])
+        self.promptly(unprocessed.destroy_nodes,
+                      ['node-0', 'node-1', 'node-2'])
 
     def test_its_own_request_is_delivered_within_a_lease(self):
         put = self.put(0)

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import run
+from ironic_inspection_rules.db import unprocessed
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import maintenance
 from ironic_inspection_rules.queue import processor
@@ -87,7 +88,7 @@ class QueueMaintenanceTestCase(base.GlueTestCase):
 
     def test_a_node_whose_request_is_gone_is_unlocked(self):
         self.take()
-        self.queue.remove([self.node.uuid])
+        unprocessed.destroy_nodes([self.node.uuid])
         self.assertIsNone(self.unlock())
 
     def test_a_node_that_a_conductor_has_locked_stays_locked(self):
@@ -135,7 +136,7 @@ class QueueMaintenanceTestCase(base.GlueTestCase):
         self.maintenance.forget_requests()
         self.assertRaises(exceptions.RequestNotFound, self.queue.find,
                           done.uuid)
-        self.assertEqual({self.node.uuid}, set(self.queue.nodes('', 9)))
+        self.assertEqual({self.node.uuid}, set(unprocessed.list_nodes('', 9)))
 
     def test_an_open_request_is_never_forgotten(self):
         held = self.take()
@@ -152,7 +153,7 @@ class QueueMaintenanceTestCase(base.GlueTestCase):
         self.assertRaises(exceptions.RequestNotFound, self.queue.find,
                           gone.uuid)
         self.assertEqual(kept.uuid, self.queue.find(kept.uuid).uuid)
-        self.assertEqual({self.node.uuid}, set(self.queue.nodes('', 9)))
+        self.assertEqual({self.node.uuid}, set(unprocessed.list_nodes('', 9)))
 
     def test_runs_of_deleted_nodes_are_removed(self):
         gone = uuidutils.generate_uuid()
@@ -172,14 +173,14 @@ class QueueMaintenanceTestCase(base.GlueTestCase):
         left = []
         for _round in range(4):
             self.maintenance.remove_deleted_nodes()
-            left.append(len(self.queue.nodes('', 9)))
+            left.append(len(unprocessed.list_nodes('', 9)))
         self.assertEqual([3, 1, 0, 0], left)
 
     def test_a_child_node_is_a_node(self):
         self.set_node(parent_node=uuidutils.generate_uuid())
         self.queue.put(self.node.uuid, queue_request.CONTINUE, {})
         self.maintenance.remove_deleted_nodes()
-        self.assertEqual({self.node.uuid}, set(self.queue.nodes('', 9)))
+        self.assertEqual({self.node.uuid}, set(unprocessed.list_nodes('', 9)))
 
     def test_everything_is_a_task(self):
         for task in self.maintenance.tasks:

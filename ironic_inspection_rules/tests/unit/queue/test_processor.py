@@ -24,6 +24,7 @@ from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.queue import absence
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import delivery
+from ironic_inspection_rules.queue import node_state
 from ironic_inspection_rules.queue import processor
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
@@ -239,7 +240,7 @@ class TimeoutTestCase(InspectorTestCase):
 
     def test_a_node_that_waits_too_long_fails(self):
         self.start_inspection(901)
-        overdue = processor.list_overdue(self.context, 900)
+        overdue = node_state.list_overdue(self.context, 900)
         reason = self.run_request()
         self.assertEqual([self.node.uuid], overdue)
         node = self.stored_node()
@@ -249,7 +250,7 @@ class TimeoutTestCase(InspectorTestCase):
 
     def test_a_node_that_was_inspected_anew_goes_on_waiting(self):
         self.start_inspection(1)
-        self.assertEqual([], processor.list_overdue(self.context, 900))
+        self.assertEqual([], node_state.list_overdue(self.context, 900))
         self.assertIsNone(self.run_request())
         self.assertEqual(states.INSPECTWAIT,
                          self.stored_node().provision_state)
@@ -275,11 +276,11 @@ class BoundTestCase(InspectorTestCase):
         return self.queue.put(self.node.uuid, queue_request.CONTINUE, data)
 
     def check(self, request):
-        return processor.check(self.stored_node(), request)
+        return node_state.check(self.stored_node(), request)
 
     def is_overdue(self):
         """Whether Ironic's conductor or our leader would fail the node."""
-        overdue = processor.list_overdue(self.context, 900)
+        overdue = node_state.list_overdue(self.context, 900)
         return [node.uuid for node in objects.Node.list(
             self.context, filters={
                 'provision_state': states.INSPECTWAIT,
@@ -509,7 +510,7 @@ class CheckTestCase(base.base.TestCase):
     def go_ons(self, event, request_state):
         request = queue_request.Request('uuid', 'node', event,
                                         state=request_state)
-        found = {present: processor.check(
+        found = {present: node_state.check(
                      types.SimpleNamespace(
                          provision_state=present, last_error=None,
                          inspection_started_at=None), request)
