@@ -48,6 +48,10 @@ fuzz: $(TOX) ## Try 100,000 hostile requests (SEED=1 gives the same again)
 	IR_FUZZ_CASES=$(or $(CASES),100000) IR_FUZZ_SEED=$(or $(SEED),$$$$) \
 	    $(TOX) -q -e functional -- functional.fuzz
 
+.PHONY: swaps
+swaps: $(TOX) ## Find swapped parts of many generated machines (COUNT=2000)
+	IR_SWAPS=$(or $(COUNT),2000) $(TOX) -q -e py3 -- test_part_difference
+
 .PHONY: outages
 outages: $(TOX) ## Let what durable inspection stands on be away for two minutes
 	IR_OUTAGE_SECONDS=120 $(TOX) -q -e integration -- "test_outages|LostDatabase|TwoHosts|Announcement"

@@ -4,6 +4,7 @@
 
 from collections.abc import Mapping
 import datetime
+import functools
 from typing import Any
 
 from ironic import api
@@ -15,7 +16,9 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import inspection_data
 from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.engine import evaluation
+from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import hidden_places
@@ -25,6 +28,7 @@ from ironic_inspection_rules.objects import run as run_object
 from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import replay
 
 _SETTLING = datetime.timedelta(minutes=1)
 """Data of an inspection are stored no later than so long after its run."""
@@ -36,8 +40,9 @@ def explain(node: Any, uuid: str, runs: list[Any],
             rules: repository.Repository) -> Answer:
     """Tell what a rule did in the newest run, also that it did not match.
 
-    Why it did not match is not kept: it is decided again, on the data of
-    that run and on the node as it is now.
+    Why it did not match is not kept: it is decided again, on what its phase
+    found or, where that is not kept, on the data of that run and on the node
+    as it is now.
 
     :param uuid: of the rule.
     :param runs: the newest run kept of the node, whole, if there is one.
@@ -126,20 +131,26 @@ def _decide_again(context: Any, node: Any, run: Any, rule: model.Rule,
     """Decide a rule on the data of a run, where they are still there."""
     if rule.mode == model.OFF:
         return {'reason': _('The mode of the rule is "off".')}
-    known = facts.of_node(
-        node, objects.Port.list_by_node_id(context, node.id),
-        objects.Portgroup.list_by_node_id(context, node.id),
-        *_data(context, node, run))
-    if not known.inventory and not known.plugin_data:
-        return {'reason': _('It did not match. Why is not known: the data of '
-                            'that run are not kept.')}
     plans = rules.compile(past)
-    outcome = evaluation.evaluate(
-        plans, known, limits=limits.by_phase(),
-        hidden=hidden_places.located(
-            hidden_places.of_runs(context, [node.uuid])[node.uuid],
-            hidden_places.of_rules(
-                plan for each in plans.values() for plan in each), known))
+    kept = _kept(node, run, rule.phase, plans)
+    if kept is not None:
+        outcome = evaluation.evaluate(plans, kept[0], [rule.phase],
+                                      limits=limits.by_phase(),
+                                      hidden=kept[1])
+    else:
+        known = facts.of_node(
+            node, objects.Port.list_by_node_id(context, node.id),
+            objects.Portgroup.list_by_node_id(context, node.id),
+            *_data(context, node, run))
+        if not known.inventory and not known.plugin_data:
+            return {'reason': _('It did not match. Why is not known: the data '
+                                'of that run are not kept.')}
+        outcome = evaluation.evaluate(
+            plans, known, limits=limits.by_phase(),
+            hidden=hidden_places.located(
+                hidden_places.of_runs(context, [node.uuid])[node.uuid],
+                hidden_places.of_rules(
+                    plan for each in plans.values() for plan in each), known))
     for seen in outcome.traces:
         if seen.rule.uuid == rule.uuid:
             told = {'conditions': [each.as_dict() for each
@@ -154,6 +165,19 @@ def _decide_again(context: Any, node: Any, run: Any, rule: model.Rule,
         _('It was not its turn: an earlier rule ended the inspection.')
         if outcome.error else
         _('Its scope "%s" is not that of the node.') % rule.scope)}
+
+
+def _kept(node: Any, run: Any, phase: str, plans: replay.Plans
+          ) -> tuple[working_copy.Facts, hiding.Hidden] | None:
+    """Return what a phase of a run found, None where that is not kept."""
+    try:
+        row = db_history.get_inventory(node.uuid, run.uuid)
+        past = replay.Past(history.read(row), functools.partial(
+            history.stored_before, node.uuid, row.id))
+        return ((past.facts(phase, plans), past.hidden(phase))
+                if phase in past.phases else None)
+    except (exceptions.KeptInventoryNotFound, replay.Incomparable):
+        return None
 
 
 def _data(context: Any, node: Any, run: Any

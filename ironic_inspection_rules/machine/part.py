@@ -43,6 +43,9 @@ _PLACEHOLDERS = frozenset((
 """What firmware says in the place of a serial number."""
 
 
+_PLAIN = frozenset((str, int, float, bool))
+
+
 @dataclasses.dataclass(frozen=True)
 class Source:
     """A place where inventories have parts of one kind.
@@ -112,8 +115,7 @@ GIVEN_IDS = frozenset(each.given_id for each in SOURCES if each.given_id)
 """What parts of every machine are known by."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Part:
+class Part(typing.NamedTuple):
     """One part of a machine.
 
     :param ids: what identifies it, as :func:`normalised`; may be empty.
@@ -142,8 +144,8 @@ class Part:
     @classmethod
     def from_list(cls, plain: list[typing.Any]) -> 'Part':
         """Make a part of what :meth:`as_list` returned."""
-        kind, ids, label, slot, what, source = plain
-        return cls(kind, tuple(ids), label, slot, what, source)
+        kind, ids, *others = plain
+        return cls(kind, tuple(ids), *others)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -241,10 +243,11 @@ def _part(source: Source, name: str, item: Mapping[str, typing.Any],
     if kind == PCI_DEVICE and ACCELERATOR_CLASS.fullmatch(
             str(item.get('class'))):
         kind = ACCELERATOR
-    what = {each: item[each] for each in source.attributes
-            if isinstance(item.get(each), str | int | float)
-            and item[each] != ''}
-    named = [text for each in source.ids if (text := _identity(item, each))]
+    # A machine may have hundreds of PCI devices.
+    what = {each: value for each in source.attributes
+            if type(value := item.get(each)) in _PLAIN and value != ''}
+    named = [text for each in source.ids
+             if each in item and (text := _identity(item, each))]
     if 'wwn_with_extension' in item and len(named) > 1 and item.get('wwn'):
         # Units of one array share the rest of it.
         named = [text for text in named
@@ -253,10 +256,14 @@ def _part(source: Source, name: str, item: Mapping[str, typing.Any],
         named = [source.given_id]
     if not what and not named:
         return None
-    slot = next((str(item[each]) for each in source.slots
-                 if isinstance(item.get(each), str | int)
-                 and item[each] != ''), name or None)
-    return Part(kind, tuple(dict.fromkeys(map(normalised, named))),
+    slot = name or None
+    for each in source.slots:
+        value = item.get(each)
+        if type(value) in _PLAIN and value != '':
+            slot = str(value)
+            break
+    return Part(kind, tuple(dict.fromkeys(map(normalised, named)))
+                if named else (),
                 (named or [':'.join(map(str, what.values()))])[0][:_LONGEST],
                 slot and slot[:_LONGEST], what,
                 _named(source, reporter, kind))
@@ -294,7 +301,7 @@ def _merged(lists: list[list[Part]]) -> list[Part]:
         if not seen.isdisjoint(ids):
             continue
         seen.update(ids)
-        merged.append(dataclasses.replace(part, ids=ids))
+        merged.append(part._replace(ids=ids))
     for parts in lists:
         if len(lists) == 1 or not known or any(part.ids for part in parts):
             merged += [part for part in parts if not part.ids]

@@ -24,7 +24,7 @@ def between(before: Any, after: Any) -> Patch:
     :param before: plain JSON data, as json reads it.
     :param after: likewise.
     """
-    if json.dumps(before) == json.dumps(after):
+    if _same(before, after):
         return []
     return list(_steps(before, after, []))
 
@@ -39,9 +39,13 @@ def apply(document: Any, patch: Patch) -> Any:
     return document
 
 
+def _same(before: Any, after: Any) -> bool:
+    # Of equal values text tells soonest whether types are the same as well.
+    return before == after and json.dumps(before) == json.dumps(after)
+
+
 def _steps(before: Any, after: Any, path: list[Any]) -> Iterator[Step]:
-    if len(path) == _QUICK_DEPTH and json.dumps(before) == json.dumps(after):
-        # What is the same is told sooner as text.
+    if len(path) == _QUICK_DEPTH and _same(before, after):
         return
     if type(before) is not type(after):
         yield [path, after]

@@ -174,6 +174,24 @@ class RulesOfTheirTimeTestCase(ReplayTestCase):
             self.admin, task.node.uuid).extra)
         self.assertEqual([('same', None)] * 3, self.outcomes())
 
+    def test_why_a_rule_did_not_match_is_decided_on_what_it_found(self):
+        """Also of a node that is another one by now."""
+        asks = rule(1, ('log', ['seen']), conditions=[
+            {'op': 'eq', 'args': ['{node.extra.rack}', 'b2']}])
+        self.put(asks)
+        self.tasks[0].node.extra = {'rack': 'a1'}
+        self.tasks[0].node.save()
+        self.inspect(self.tasks[0], {})
+        self.tasks[0].node.extra = {'rack': 'b2'}
+        self.tasks[0].node.save()
+        request = webob.Request.blank(
+            f'/v1/nodes/n0/inspection_runs/explain?rule={asks["uuid"]}',
+            headers={**HEADERS, 'X-Auth-Token': 'admin'})
+        told = request.get_response(self.app).json
+        self.assertEqual((True, None, [{
+            'op': 'eq', 'result': False, 'reason': "values=['a1', 'b2']"}]),
+            (told['decided_again'], told['reason'], told['conditions']))
+
     def test_other_built_in_rules_do_not_matter(self):
         self.inspect(self.tasks[0], {'cpu': {'count': 4}})
         with open(self.built_in, 'w', encoding='utf-8') as stream:

@@ -3,13 +3,15 @@
 """Swapped parts of generated machines."""
 
 import copy
+import os
 import random
 
 from ironic_inspection_rules.machine import part
 from ironic_inspection_rules.machine import part_difference
 from ironic_inspection_rules.tests.unit import base
 
-SWAPS = 100
+SWAPS = int(os.environ.get('IR_SWAPS', '50'))
+"""2,000 with ``make swaps``."""
 
 
 class Fleet:
