@@ -15,6 +15,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import lease as leases
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.db import unprocessed
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
@@ -212,8 +213,8 @@ class DatabaseQueueMixin(contract.QueueContract):
             while request := self.queue.get('w1'):
                 with transaction.writer() as session:
                     self.queue.consume(request, transaction=session)
-        self.assertEqual(['a', 'b'], self.queue.nodes('', 2))
-        self.assertEqual(['c'], self.queue.nodes('b', 2))
+        self.assertEqual(['a', 'b'], unprocessed.list_nodes('', 2))
+        self.assertEqual(['c'], unprocessed.list_nodes('b', 2))
 
     def test_any_error_can_be_stored(self):
         self.put()
