@@ -133,3 +133,40 @@ class BlocksTestCase(base.IronicTestCase):
                        if block.language == 'console' else [block.text])
             for text in written:
                 self.assertNotRegex(text, r'"?args"?: *\[', place)
+
+
+class PagesTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        if not REFERENCE.is_dir():
+            self.skipTest('not a checkout: no documentation')
+
+    def test_every_page_has_a_line_on_the_page_of_its_folder(self):
+        for folder in ('admin', 'cli', 'configuration', 'contributor',
+                       'install', 'reference', 'user'):
+            directory = REFERENCE.with_name(folder)
+            told = set(re.findall(r'^:doc:`([^`]+)`\n   \S',
+                                  directory.joinpath('index.rst').read_text(),
+                                  re.MULTILINE))
+            pages = {path.stem for path in directory.glob('*.rst')}
+            # The first rule comes before the language, the tasks after it.
+            self.assertEqual(pages - {'index', 'first-rule'},
+                             told - {'first-rule'})
+
+    def test_the_architecture_page_names_rooms_and_files_that_exist(self):
+        text = REFERENCE.with_name('contributor').joinpath(
+            'architecture.rst').read_text()
+        package = pathlib.Path(ironic_inspection_rules.__file__).parent
+        rooms = {path.name for path in package.iterdir()
+                 if path.joinpath('__init__.py').is_file()}
+        listed = text.partition('   * - Room')[2].partition('One noun')[0]
+        rows = re.findall(r'^   \* - (.+)$', listed, re.MULTILINE)
+        self.assertEqual(
+            rooms, {room for row in rows
+                    for room in re.findall('``([a-z_]+)``', row)})
+        for name in re.findall('``([a-z_]+/[a-z_/.-]+)``', text):
+            self.assertTrue(any(
+                root.joinpath(name).exists() for root in (
+                    package, package.parent, package / 'tests' / 'functional'
+                )), name)
