@@ -10,6 +10,7 @@ from openstack import exceptions as sdk_exceptions
 from osc_lib import exceptions as osc_exceptions
 from osc_lib.cli import format_columns
 
+from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.client import inspection_run
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.osc import command
@@ -83,7 +84,8 @@ class ExplainInspection(command.Command):
         asked.add_argument('--trait', metavar='<trait>',
                            help=_('Name of the trait'))
         asked.add_argument('--rule', metavar='<rule>',
-                           help=_('UUID of the rule'))
+                           help=_('UUID of the rule, or its description '
+                                  'where no other has it'))
         parser.add_argument('--port', metavar='<port>',
                             help=_('MAC address or UUID of the port that '
                                    'the path belongs to'))
@@ -97,6 +99,9 @@ class ExplainInspection(command.Command):
         asked = {name: getattr(parsed_args, name)
                  for name in ('path', 'trait', 'port', 'rule')}
         if any(value is not None for value in asked.values()):
+            if asked['rule'] is not None:
+                asked['rule'] = inspection_rule.find_inspection_rule(
+                    baremetal, asked['rule'])
             try:
                 answer = inspection_run.explain(baremetal, node, **asked)
             except sdk_exceptions.NotFoundException as exc:

@@ -121,13 +121,14 @@ class ExplainTestCase(CommandTestCase):
                          self.app.stdout.getvalue().splitlines())
         self.assertEqual('/nodes/one/inspection_runs/r', self.paths()[-1])
 
-    def test_a_rule_is_told_of(self):
-        self.answer({'rule': {'uuid': 'a'}, 'run': test_story.RUN,
-                     'mode': 'enforce', 'matched': False, 'conditions': [],
-                     'changes': [], 'error': None, 'decided_again': False,
-                     'reason': None})
+    def test_a_rule_is_told_of_by_its_description(self):
+        self.answer(
+            {'inspection_rules': [{'uuid': 'a', 'description': 'big'}]},
+            {'rule': {'uuid': 'a'}, 'run': test_story.RUN, 'mode': 'enforce',
+             'matched': False, 'conditions': [], 'changes': [],
+             'error': None, 'decided_again': False, 'reason': None})
         self.run_command(inspection_run.ExplainInspection, 'one', '--rule',
-                         'a')
+                         'big')
         self.assertEqual('rule a did not match',
                          self.app.stdout.getvalue().splitlines()[0])
 
