@@ -79,9 +79,9 @@ class ExportInspectionRules(command.Command):
             '--revision', metavar='<revision>', type=int,
             help=_('Write the rules of this revision of the rule set'))
         parser.add_argument(
-            'file', metavar='<file>', nargs='?',
+            'file', metavar='<file>', nargs='?', default='-',
             help=_('File to write, JSON if it is named so and YAML otherwise;'
-                   ' standard output if not given'))
+                   ' "-" and none are standard output'))
         return parser
 
     def take_action(self, parsed_args):
@@ -96,15 +96,15 @@ class ExportInspectionRules(command.Command):
         readable = [{name: rule[name] for name in model.WRITABLE}
                     for rule in rules]
         path = parsed_args.file
-        if path and path.endswith('.json'):
+        if path.endswith('.json'):
             text = json.dumps(readable, indent=2) + '\n'
         else:
             text = yaml_text.dump(readable)
-        if path:
+        if path == '-':
+            self.app.stdout.write(text)
+        else:
             with open(path, 'w', encoding='utf-8') as stream:
                 stream.write(text)
-        else:
-            self.app.stdout.write(text)
         for rule in rules:
             if rule['sensitive']:
                 self.app.stderr.write(

@@ -1,9 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is printed of rules that are tried on one node."""
+"""What is printed of rules, and of those that are tried on one node."""
 
+from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.osc import inspection_rule
 from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.osc import fakes
+
+
+class ExportTestCase(base.TestCase):
+
+    def test_a_dash_and_nothing_are_standard_output(self):
+        rule = {**dict.fromkeys(model.FIELDS), 'description': 'Tag',
+                'built_in': False, 'sensitive': False}
+        for words in ((), ('-',)):
+            baremetal = fakes.Baremetal()
+            baremetal.answers = [(200, {'inspection_rules': [rule]})]
+            app = fakes.App(baremetal)
+            command = inspection_rule.ExportInspectionRules(app, None)
+            command.take_action(
+                command.get_parser('openstack').parse_args(words))
+            self.assertIn('description: Tag\n', app.stdout.getvalue())
 
 
 class TablesTestCase(base.TestCase):
