@@ -38,7 +38,7 @@ def lines(changes: Sequence[rule_diff.RuleChange], groups: Groups,
         yield from change.lines
         yield ''
     for (_old, _new, differing), paths in groups.items():
-        yield _names(paths)
+        yield ', '.join(_shortened(paths))
         yield from differing
         yield ''
     yield from _sums(changes, groups, count)
@@ -94,10 +94,6 @@ def _sums(changes: Sequence[rule_diff.RuleChange], groups: Groups,
                  'Inventories: %(different)d of %(all)d are treated '
                  'differently', different) % {
                      'different': different, 'all': count}
-
-
-def _names(paths: list[str]) -> str:
-    return ', '.join(_shortened(paths))
 
 
 def _shortened(paths: list[str]) -> list[str]:

@@ -19,11 +19,10 @@ from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.rule_file import yaml_text
 from ironic_inspection_rules.terminal import table
 from ironic_inspection_rules.trial import coverage
+from ironic_inspection_rules.trial import machine_diff
 from ironic_inspection_rules.trial import machine_test
 
 _MOST_REASONS = 3
-_LONGEST = 500
-
 
 Row = tuple[str, str, int, int, int, str]
 
@@ -164,16 +163,12 @@ def diff(facts: working_copy.Facts,
         old = data_path.get(data, path)
         if old is not data_path.ABSENT:
             shown = masking.mask_along(path, old)[1]
-            lines.append(f'- {change.path}: {_text(shown)}')
+            lines.append(f'- {change.path}: {machine_diff.shown(shown)}')
         if change.op == 'remove':
             data = tree.Tree().remove(data, path)
         else:
-            lines.append(f'+ {change.path}: {_text(change.value)}')
+            value = machine_diff.shown(change.value)
+            lines.append(f'+ {change.path}: {value}')
             data = tree.Tree().assign(data, path, change.value)
         before[change.object] = data
     return lines
-
-
-def _text(value: typing.Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True)
-    return text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'

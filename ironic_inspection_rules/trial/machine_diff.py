@@ -110,11 +110,12 @@ def _states(facts: working_copy.Facts, old: evaluation.Evaluation,
             yield f'{sign} {data_path.parse(change.path)[0]}'
             continue
         if change.op != 'add':
-            yield f'- {change.path}: {_text(change.before)}'
+            yield f'- {change.path}: {shown(change.before)}'
         if change.op != 'remove':
-            yield f'+ {change.path}: {_text(change.value)}'
+            yield f'+ {change.path}: {shown(change.value)}'
 
 
-def _text(value: typing.Any) -> str:
+def shown(value: typing.Any) -> str:
+    """Return a value as a line of a diff has it."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True)
     return text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'

@@ -166,7 +166,11 @@ def _differ(one: Write, other: Write) -> bool:
     if one.extends or other.extends:
         return one.kind == other.kind and (
             _takes_back(one, other) if one.extends
-            else _has_no_list(one, other))
+            # What was written cannot be extended.
+            else one.place == other.place and not (
+                one.value is None or one.value is _REMOVED
+                or isinstance(one.value, list)
+                or interpolation.fields(one.value)))
     if one.kind == other.kind == 'traits':
         return one.place == other.place and one.value != other.value
     for group, single in ((one, other), (other, one)):
@@ -206,12 +210,3 @@ def _takes_back(extended: Write, other: Write) -> bool:
         return False
     return not isinstance(above, list) or not any(
         data_path.same(item, extended.value) for item in above)
-
-
-def _has_no_list(written: Write, extended: Write) -> bool:
-    """Return whether what was written cannot be extended."""
-    return (written.place == extended.place
-            and written.value is not _REMOVED
-            and written.value is not None
-            and not isinstance(written.value, list)
-            and not interpolation.fields(written.value))

@@ -73,13 +73,6 @@ def exclude(some: Iterable[Claim], others: Iterable[Claim]) -> bool:
     return any(_apart(one, other) for one in some for other in others)
 
 
-def contradicts_itself(condition: Operation) -> bool:
-    """Return whether one condition states what excludes each other."""
-    return any(one.field == other.field and facts.exclude(one, other)
-               for one, other in itertools.combinations(
-                   facts.of(condition), 2))
-
-
 def _apart(one: Claim, other: Claim) -> bool:
     for this, that in ((one, other), (other, one)):
         if isinstance(this.plugin, plugin.Group):
@@ -171,21 +164,19 @@ def _fill(written: typing.Any, field: str,
 
 def _one_filled(written: Iterable[typing.Any],
                 filled: Iterable[tuple[typing.Any, bool]]) -> bool:
-    known = [known or not _varies(item) for item, (_filled, known)
+    known = [known or not interpolation.fields(item) for item, (_filled, known)
              in zip(written, filled, strict=True)]
     return all(known) and any(each for _item, each in filled)
-
-
-def _varies(value: typing.Any) -> bool:
-    return bool(interpolation.fields(value))
 
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find conditions that never hold."""
     for condition in rule.conditions:
-        if condition.is_constant and _is_false(condition, condition.written):
-            yield condition.pointer, _('this condition never holds')
-        elif contradicts_itself(condition):
+        if condition.is_constant and _is_false(
+                condition, condition.written) or any(
+                    one.field == other.field and facts.exclude(one, other)
+                    for one, other in itertools.combinations(
+                        facts.of(condition), 2)):
             yield condition.pointer, _('this condition never holds')
     for one, other in itertools.combinations(
             claims(rule.conditions), 2):

@@ -109,8 +109,10 @@ def _item(loop: typing.Any, outer: Item | None) -> Item:
     if len(pieces) == 1 and isinstance(pieces[0], interpolation.Field) and (
             pieces[0].root):
         field = pieces[0]
-        value = _filtered(_Value.at(Use('', '', (
-            pieces[0].root, *field.steps), outer).from_roots), field)
+        value = _Value(Use('', '', (field.root or '', *field.steps),
+                           outer).from_roots)
+        for call in field.filters:
+            value = value.after(call, _attribute(call))
         return Item(value.items)
     return Item()
 
@@ -122,7 +124,7 @@ def of_field(pointer: str, field: interpolation.Field,
         return
     use = Use(pointer, field.text, (field.root, *field.steps), item)
     yield use
-    value = _Value.at(use.from_roots)
+    value = _Value(use.from_roots)
     for call in field.filters:
         for _name, argument in call.arguments:
             for inner in _fields(argument):
@@ -164,10 +166,6 @@ class _Value(typing.NamedTuple):
     steps: Steps | None = None
     listed: Steps | None = None
 
-    @classmethod
-    def at(cls, steps: Steps | None) -> '_Value':
-        return cls(steps)
-
     @property
     def items(self) -> Steps | None:
         """The steps to each item, None where nobody knows."""
@@ -194,12 +192,6 @@ class _Value(typing.NamedTuple):
             return _Value(listed=(*items, *attribute)) if attribute else (
                 _Value())
         return _Value()
-
-
-def _filtered(value: _Value, field: interpolation.Field) -> _Value:
-    for call in field.filters:
-        value = value.after(call, _attribute(call))
-    return value
 
 
 def lacking(use: Use) -> tuple[str, list[str]] | None:

@@ -11,6 +11,7 @@ import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.authoring.checks import checked_rule
+from ironic_inspection_rules.authoring.checks import facts
 from ironic_inspection_rules.authoring.checks import values
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import path as data_path
@@ -102,7 +103,6 @@ def check_capabilities(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 
 _CUSTOM = 'CUSTOM_'
 _PART = re.compile(r'[A-Z0-9_]*')
-_OF_NODE = ('node', 'traits')
 
 
 def check_traits(rule: checked_rule.CheckedRule) -> checked_rule.Found:
@@ -116,18 +116,12 @@ def check_traits(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     for condition in rule.all_conditions:
         value = condition.arguments.get('value')
         if condition.op.name == 'one-of' and isinstance(value, str) and (
-                _is_of_node(condition.arguments['values'])):
+                facts.is_field(condition.arguments['values'])
+                and facts.field_name(condition.arguments['values'])
+                == '/node/traits'):
             said = impossible(value)
             if said:
                 yield condition.pointer_to('value'), said
-
-
-def _is_of_node(values: typing.Any) -> bool:
-    """Return whether values are the traits of the node."""
-    pieces = interpolation.parse(values) if isinstance(values, str) else []
-    return len(pieces) == 1 and isinstance(
-        pieces[0], interpolation.Field) and (
-            (pieces[0].root, *pieces[0].steps) == _OF_NODE)
 
 
 def _problems(write: plugin.Write) -> Iterator[tuple[str, str]]:
@@ -153,8 +147,9 @@ def impossible(text: str) -> str | None:
         return trait_names.problem(''.join(map(str, pieces)))
     if _may_begin_filled(text):
         return None
-    mended = ''.join(_as_part(piece) if isinstance(piece, str)
-                     else f'{{{piece.text}}}' for piece in pieces)
+    mended = ''.join(re.sub('[^A-Z0-9_]+', '_', piece.upper())
+                     if isinstance(piece, str) else f'{{{piece.text}}}'
+                     for piece in pieces)
     if not mended.startswith((_CUSTOM, '{')) and not _may_begin(
             mended.partition('{')[0]):
         mended = _CUSTOM + mended
@@ -179,10 +174,6 @@ def _may_begin(text: str) -> bool:
         return _PART.fullmatch(text) is not None
     return _CUSTOM.startswith(text) or any(
         name.startswith(text) for name in trait_names.STANDARD)
-
-
-def _as_part(text: str) -> str:
-    return re.sub('[^A-Z0-9_]+', '_', text.upper())
 
 
 _FIT = frozenset(('architecture', 'current_boot_mode'))

@@ -180,10 +180,8 @@ def convert_operator(op: str, where: str, value: typing.Any) -> Converted:
             comparison.as_number(value) is not None):
         # Text was never equal to a number: with its quotes it is not.
         return op, {'values': [f'{where[:-1]}!r}}', repr(value)]}
-    return _CONVERTERS.get(op, _compare)(op, where, value)
-
-
-def _compare(op: str, where: str, value: typing.Any) -> Converted:
+    if op in _CONVERTERS:
+        return _CONVERTERS[op](op, where, value)
     return op, {'values': [where, escape(value)]}
 
 

@@ -202,16 +202,12 @@ def _convert(rule: model.Rule) -> Conversion:
     fields: dict[str, typing.Any] = {'description': rule.description,
                                      'scope': rule.scope}
     converted = {name: value for name, value in fields.items() if value}
-    if any(secrets.is_secret(_arguments(action)) for action in actions):
+    if any(secrets.is_secret(action['args']) for action in actions):
         converted['sensitive'] = True
     if conditions:
         converted['conditions'] = conditions
     converted['actions'] = actions
     return Conversion(converted, converter.lost, converter.hints)
-
-
-def _arguments(action: Operation) -> Operation:
-    return action['args'] if isinstance(action['args'], dict) else {}
 
 
 def _path(args: Operation) -> str:

@@ -54,9 +54,14 @@ def convert(op: str, args: Operation, there: set[str],
     if 'unique' in written:
         written['unique'] = bool(args['unique'])
     if op.endswith('plugin-data'):
-        written['path'] = _plugin_data_path(args['path'])
+        path = args['path']
+        written['path'] = field.escape(data_path.pointer(map(
+            _text, path if isinstance(path, list)
+            else _text(path).split('.'))))
     elif 'path' in args:
-        tokens = _attribute_path(args['path'])
+        text = _text(args['path'])
+        tokens = (text.strip('/').split('/') if '/' in text
+                  else text.split('.'))
         written['path'] = field.escape(data_path.pointer(tokens))
         if not op.endswith('port-attribute'):
             _check_attribute(op, tokens, notes)
@@ -96,17 +101,6 @@ def _check_attribute(op: str, tokens: list[str], notes: rule.Notes) -> None:
     if tokens == ['driver']:
         notes.hint(_('here interfaces that the new driver lacks become its '
                      'defaults; stock Ironic leaves them'))
-
-
-def _attribute_path(path: typing.Any) -> list[str]:
-    text = _text(path)
-    return text.strip('/').split('/') if '/' in text else text.split('.')
-
-
-def _plugin_data_path(path: typing.Any) -> str:
-    tokens = path if isinstance(path, list) else _text(path).split('.')
-    return str(field.escape(data_path.pointer([
-        _text(token) for token in tokens])))
 
 
 def _text(value: typing.Any) -> str:
