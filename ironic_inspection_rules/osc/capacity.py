@@ -64,33 +64,32 @@ def load(command: Any, source: str) -> list[flavor.Flavor]:
             for each in compute_flavor.Flavor.list(
                 compute, microversion=_WITH_EXTRA_SPECS)
             if flavor.asks_for_bare_metal(each.extra_specs)]
-        if not found:
-            raise osc_exceptions.CommandError(
-                _('No flavor of the compute service that you may see asks '
-                  'for a custom resource class (resources:CUSTOM_…)'))
-        return found
-    return [_read(source, number, entry) for number, entry
-            in enumerate(document.load(source).entries, 1)]
+    else:
+        found = [_read(source, number, entry) for number, entry
+                 in enumerate(document.load(source).entries, 1)]
+    if not found:
+        raise osc_exceptions.CommandError(
+            _('%s has no flavor that you may see and that asks for a custom '
+              'resource class (resources:CUSTOM_…)') % source)
+    return found
 
 
-def check(found: Sequence[Plain], most: float | None) -> None:
+def check(found: Sequence[Plain], most: float) -> None:
     """Refuse a loss that is too great.
 
     :param found: as of :meth:`.capacity.Capacity.as_list`.
-    :param most: percent of the nodes, None for whatever there is.
+    :param most: percent of the nodes that can take a flavor.
     :raises: CommandError with each flavor that would lose more.
     """
-    losing = [each for each in found
-              if most is not None and each['loss'] > most]
+    losing = [_('%(flavor)s: %(percent).1f %% of %(nodes)d; %(why)s') % {
+        'flavor': each['name'], 'percent': each['loss'],
+        'nodes': sum(each['before'].values()),
+        'why': '; '.join(_causes(each['lost'], {}))}
+        for each in found if each['loss'] > most]
     if losing:
         raise osc_exceptions.CommandError('\n'.join((
             _('Nothing was changed, as more than %g %% of the nodes would be '
-              'lost:') % (most or 0), *(_('%(flavor)s: %(percent).1f %% of '
-                                   '%(nodes)d; %(why)s') % {
-                  'flavor': each['name'], 'percent': each['loss'],
-                  'nodes': sum(each['before'].values()),
-                  'why': '; '.join(_causes(each['lost'], {}))}
-                for each in losing))))
+              'lost:') % most, *losing)))
 
 
 def lines(found: Sequence[Plain], names: Mapping[str, str],
@@ -103,12 +102,8 @@ def lines(found: Sequence[Plain], names: Mapping[str, str],
     """
     yield table.render(
         [_('Flavor'), _('Free'), _('In use'), _('Lost nodes')],
-        [[each['name'], *(
-            str(before) if before == after else f'{before} → {after}'
-            for before, after in ((each[side][use] for side in
-                                   ('before', 'after'))
-                                  for use in (capacity.FREE,
-                                              capacity.IN_USE))),
+        [[each['name'], _number(each, capacity.FREE),
+          _number(each, capacity.IN_USE),
           '\n'.join(_causes(each['lost'], names))] for each in found],
         output)
     for each in found:
@@ -120,6 +115,11 @@ def lines(found: Sequence[Plain], names: Mapping[str, str],
                     'for it: %(keys)s') % {
                         'flavor': each['name'],
                         'keys': ', '.join(each['ignored'])}
+
+
+def _number(each: Plain, use: str) -> str:
+    before, after = each['before'][use], each['after'][use]
+    return str(before) if before == after else f'{before} → {after}'
 
 
 def _causes(lost: Sequence[Plain], names: Mapping[str, str]

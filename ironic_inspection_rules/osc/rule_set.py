@@ -193,8 +193,9 @@ class ApplyInspectionRules(command.Command):
         _show(planned, self.app.stdout)
         if not planned.plan.changes:
             return 0
-        capacity_options.check(planned.capacity or (),
-                               parsed_args.max_capacity_loss)
+        if parsed_args.max_capacity_loss is not None:
+            capacity_options.check(planned.capacity or (),
+                                   parsed_args.max_capacity_loss)
         if not confirm(_('Apply these changes?'), parsed_args.yes):
             return 1
         answer = rule_set.replace_inspection_rules(

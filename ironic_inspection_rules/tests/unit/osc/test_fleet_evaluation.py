@@ -324,6 +324,14 @@ class EvaluateNodesTestCase(base.TestCase):
         self.assertRaises(osc_exceptions.CommandError, self.evaluate,
                           '--nodes', '--flavors', 'nova')
 
+    def test_a_file_without_flavors_is_refused(self):
+        path = self.scratch / 'flavors.yaml'
+        path.write_text('[]')
+        error = self.assertRaises(
+            osc_exceptions.CommandError, self.evaluate, '--nodes',
+            '--flavors', str(path))
+        self.assertIn('has no flavor', str(error))
+
     def test_what_is_no_flavor_is_named(self):
         for flavors in ([{'name': 'a'}], [5], [{'extra_specs': {}}],
                         [{'name': 'a', 'extra_specs': {}, 'ram': 'x'}]):
