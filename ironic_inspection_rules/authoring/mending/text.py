@@ -16,7 +16,7 @@ import yaml
 
 from ironic_inspection_rules.authoring.mending import change
 from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.rule_file import document
+from ironic_inspection_rules.rule_file import yaml_text
 
 _STEP = 2
 """By how much lines are indented that have to be."""
@@ -38,9 +38,10 @@ class Text:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._entries = document.nodes(text)
+        self._entries = yaml_text.nodes(text)
         places: dict[type[yaml.Token], list[int]] = {}
-        for token in yaml.scan(document.readable(text), document.Loader):
+        for token in yaml.scan(yaml_text.readable(text),
+                               yaml_text.Loader):
             places.setdefault(type(token), []).append(token.start_mark.index)
         self._dashes = places.get(yaml.BlockEntryToken, [])
         self._tags = places.get(yaml.TagToken, [])
