@@ -63,6 +63,25 @@ class ShellTestCase(CallTestCase):
         self.assertEqual(0, code)
         self.assertIn('x\\ud800\\xe9', output.read())
 
+    def test_rules_of_stock_ironic_are_told_with_what_converts_them(self):
+        stock = self.write('stock.yaml', GOOD.replace(
+            '- ', '- conditions: [{op: eq, args: {values: '
+            '["{inventory.hostname}", None]}}]\n  '))
+        stored = self.write('stored.yaml', GOOD.replace(
+            'op: set-attribute, args: {path: /extra/a',
+            'op: set-plugin-data, args: {plugin_data: {}, path: a'))
+        machine = self.write('machine.json', '{"inventory": {}}')
+        for expected, *call in (
+                (0, 'test', stock, '--inventory', machine),
+                (1, 'test', stored, '--inventory', machine),
+                (0, 'diff', stock, stock), (1, 'diff', stored, stored),
+                (1, 'convert', stock), (1, 'convert', stored)):
+            with contextlib.redirect_stderr(io.StringIO()) as errors:
+                self.assertEqual(expected, self.call(*call)[0], call)
+            self.assertIn('rule of stock Ironic', errors.getvalue(), call)
+            self.assertIn('convert --from ironic', errors.getvalue(), call)
+            self.assertIn('yaml:1:', errors.getvalue(), call)
+
     def test_a_wrong_call_is_told_from_what_commands_return(self):
         with contextlib.redirect_stderr(io.StringIO()):
             self.assertEqual(64, self.call('lint')[0])
