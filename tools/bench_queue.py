@@ -42,6 +42,7 @@ from ironic_inspection_rules.db import backlog
 from ironic_inspection_rules.db import lease as leases
 from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import unprocessed
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.tests.integration import fixtures
 from ironic_inspection_rules.tests.live import fleet
@@ -298,7 +299,8 @@ def explain(given: argparse.Namespace) -> None:
                 queue.unsettled, lambda: leases._list_lapsed([
                     sa.and_(models.Request.state == 'processing', when)
                     for when in leases.due(60.0)]),
-                lambda: queue.forget(0.0), lambda: queue.nodes('', 500),
+                lambda: queue.forget(0.0),
+                lambda: unprocessed.list_nodes('', 500),
                 backlog.read):
             question()
         with engine.connect() as connection:
