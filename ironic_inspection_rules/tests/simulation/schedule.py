@@ -247,9 +247,12 @@ class Schedule:
             raise invariants.Violated('a worker has lost a thread')
 
     def _are_workers_idle(self) -> bool:
-        """Whether all threads wait for work, but for one that looks for it."""
+        """Return whether all threads wait for work.
+
+        One of them counts as busy while its worker asks for work.
+        """
         workers = [process.worker for process in self._cluster.workers]
         return all(
             not one._in_hand
-            and one._free.value  # type: ignore[attr-defined]
-            >= sim_cluster.SETTINGS.threads - 1 for one in workers)
+            and one._free.value + one._asks  # type: ignore[attr-defined]
+            == sim_cluster.SETTINGS.threads for one in workers)
