@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import content
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import transaction
 
@@ -20,6 +21,9 @@ _CHUNK = 200
 
 _KEPT: Any = models.KeptInventory.__table__
 _STAYS: Any = models.PartStay.__table__
+_LAST = (sa.select(_KEPT.c.created_at, _KEPT.c.content, _KEPT.c.parts)
+         .where(_KEPT.c.node_uuid == sa.bindparam('node_uuid'))
+         .order_by(_KEPT.c.id.desc()).limit(1))
 
 
 def record(values: Mapping[str, Any], began: Sequence[Mapping[str, Any]],
@@ -96,6 +100,19 @@ def list_inventories(node_uuid: str, limit: int | None = None,
     with transaction.reader() as session:
         return list(session.execute(
             query.order_by(row.id.desc()).limit(limit)).scalars())
+
+
+@transaction.retried
+def read_last(node_uuid: str) -> tuple[Any, dict[str, content.Document]]:
+    """Read the last inspection of a node, with what it names.
+
+    :returns: ``created_at``, ``content`` and ``parts``, and the documents;
+        None and nothing where there is none.
+    """
+    with transaction.plain_reader() as connection:
+        last = connection.execute(_LAST, {'node_uuid': node_uuid}).first()
+        return last, content.get(
+            connection, [last.content, last.parts]) if last else {}
 
 
 @transaction.retried

@@ -46,6 +46,11 @@ def plain_writer() -> contextlib.AbstractContextManager[sa.Connection]:
     return enginefacade.writer.connection.using(_CONTEXT)
 
 
+def plain_reader() -> contextlib.AbstractContextManager[sa.Connection]:
+    """Open a transaction that only reads, likewise."""
+    return enginefacade.reader.connection.using(_CONTEXT)
+
+
 def bound(engine: sa.Engine, seconds: float) -> None:
     """Have neither side of a connection wait for ever.
 

@@ -78,7 +78,7 @@ DISKS = Source(DISK, 'inventory.disks', ('wwn_with_extension', 'wwn',
                ('by_path',), ('rotational', 'size', 'vendor', 'model'))
 INTERFACES = Source(INTERFACE, 'inventory.interfaces', ('mac_address',),
                     ('pci_address',), ('vendor', 'product'))
-_PCI = ('vendor_id', 'product_id')
+PCI = ('vendor_id', 'product_id')
 PCI_PATHS = ('plugin_data.pci_devices', 'inventory.pci_devices')
 """The ramdisk has them beside the inventory, Redfish in it."""
 
@@ -102,9 +102,9 @@ SOURCES = (
            ('serial_number',), (), ('size', 'manufacturer', 'model')),
     INTERFACES,
     *(Source(ACCELERATOR, path, (*_SERIALS, 'uuid'),
-             ('pci_address', 'bus', *_SLOTS), (*_NAMES, *_PCI))
+             ('pci_address', 'bus', *_SLOTS), (*_NAMES, *PCI))
       for path in ('inventory.accelerators', 'plugin_data.accelerators')),
-    *(Source(PCI_DEVICE, path, _SERIALS, ('bus',), _PCI)
+    *(Source(PCI_DEVICE, path, _SERIALS, ('bus',), PCI)
       for path in PCI_PATHS),
     *(Source(POWER_SUPPLY, path, _SERIALS, _SLOTS, (*_NAMES, 'watts'))
       for path in ('inventory.power_supplies',

@@ -93,8 +93,7 @@ def prepare(uuid: str, node: typing.Any, document: Document) -> Kept:
     :param node: locked, so that no other inspection of it ends meanwhile.
     :param document: see above; plain JSON data.
     """
-    last = next(iter(db_history.list_inventories(node.uuid, limit=1)), None)
-    loaded = content.load([last.content, last.parts]) if last else {}
+    last, loaded = db_history.read_last(node.uuid)
     now = timeutils.utcnow()
     found = part.read(document['inventory'], document['plugin_data'],
                       node.inspect_interface or '')

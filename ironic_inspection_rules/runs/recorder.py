@@ -22,6 +22,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import content
 from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.db import run as db_run
+from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import trace
@@ -242,9 +243,20 @@ def prepare(run: Run, node: typing.Any, error: str | None, keep: int,
 
 def _store_all(values: Data, keep: int, kept: history.Kept | None,
                session: typing.Any = None) -> None:
-    db_run.record_run(values, keep, session)
-    if kept is not None:
+    if kept is None:
+        db_run.record_run(values, keep, session)
+    elif session is None:
+        # One transaction is sooner over than two.
+        _store_together(values, keep, kept)
+    else:
+        db_run.record_run(values, keep, session)
         kept.store(session)
+
+
+@transaction.retried
+def _store_together(values: Data, keep: int, kept: history.Kept) -> None:
+    with transaction.writer() as session:
+        _store_all(values, keep, kept, session)
 
 
 def store(prepared: Store, node: typing.Any) -> None:

@@ -9,15 +9,13 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
-import re
 import typing
 
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.machine import machine_file
-from ironic_inspection_rules.machine.profile import sort
+from ironic_inspection_rules.machine import part
 
-_ACCELERATOR = re.compile('(0x)?(0302|0b40|12).*')
-"""PCI classes: 3D controllers, co-processors, processing accelerators."""
+Item = Mapping[str, typing.Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +35,7 @@ class Value:
     def of(self, each: machine_file.Machine) -> typing.Any:
         """Return the value, None where it is not known."""
         value = find(each, self.path)
-        return value if sort.is_number(value) or (
+        return value if is_number(value) or (
             isinstance(value, str) and value.strip()) else None
 
 
@@ -71,9 +69,9 @@ class Parts:
     together: tuple[str, ...]
     label: typing.Callable[[Mapping[str, typing.Any]], str]
     picked: str = ''
-    is_picked: typing.Callable[[sort.Item], bool] = lambda _item: True
+    is_picked: typing.Callable[[Item], bool] = lambda _item: True
 
-    def of(self, each: machine_file.Machine) -> list[sort.Item] | None:
+    def of(self, each: machine_file.Machine) -> list[Item] | None:
         """Return the parts of a machine, None where they are not known."""
         found = find(each, self.path)
         if not isinstance(found, list) or not all(
@@ -96,13 +94,17 @@ def find(each: machine_file.Machine, path: str) -> typing.Any:
     return None if found is data_path.ABSENT else found
 
 
+def is_number(value: typing.Any) -> bool:
+    """Check that a value is a number, and neither true nor false."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def parts(machines: Sequence[machine_file.Machine]) -> Iterator[Parts]:
     """Tell the lists of parts that are known of all of some machines."""
     for known in (DISKS, INTERFACES):
         if _known(known, machines):
             yield known
-    # The ramdisk has them beside the inventory, Redfish in it.
-    for path in ('plugin_data.pci_devices', 'inventory.pci_devices'):
+    for path in part.PCI_PATHS:
         devices = _devices('pci-devices', path)
         if not _known(devices, machines):
             continue
@@ -135,7 +137,7 @@ def _interface(attributes: Mapping[str, typing.Any]) -> str:
 
 def _device(attributes: Mapping[str, typing.Any]) -> str:
     return ':'.join(str(attributes[name])
-                    for name in ('vendor_id', 'product_id')
+                    for name in part.PCI
                     if attributes.get(name)) or 'device'
 
 
@@ -143,22 +145,21 @@ def _joined(*words: typing.Any) -> str:
     return ' '.join(str(word).strip() for word in words if word)
 
 
-DISKS = Parts('disks', 'inventory.disks',
-              ('rotational', 'size', 'vendor', 'model'), ('rotational',),
-              _disk)
-INTERFACES = Parts('interfaces', 'inventory.interfaces',
-                   ('vendor', 'product', 'speed_mbps'), (), _interface)
+DISKS = Parts('disks', part.DISKS.path, part.DISKS.attributes,
+              ('rotational',), _disk)
+INTERFACES = Parts('interfaces', part.INTERFACES.path,
+                   (*part.INTERFACES.attributes, 'speed_mbps'), (),
+                   _interface)
 
 
 def _devices(component: str, path: str,
              accelerators: bool | None = None) -> Parts:
-    known = Parts(component, path, ('vendor_id', 'product_id'), (),
-                  _device)
+    known = Parts(component, path, part.PCI, (), _device)
     if accelerators is None:
         return known
     name = 'selectattr' if accelerators else 'rejectattr'
     return dataclasses.replace(
         known, picked=f"{name}('class', 'matches', "
-               f"'{_ACCELERATOR.pattern}')",
+               f"'{part.ACCELERATOR_CLASS.pattern}')",
         is_picked=lambda item: accelerators is bool(
-            _ACCELERATOR.fullmatch(str(item.get('class')))))
+            part.ACCELERATOR_CLASS.fullmatch(str(item.get('class')))))

@@ -19,7 +19,6 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.machine import machine_file
 from ironic_inspection_rules.machine.profile import component
 from ironic_inspection_rules.machine.profile import sort
-from ironic_inspection_rules.machine.profile import sorting
 from ironic_inspection_rules.machine.profile import tolerance
 
 FAIL = 'fail'
@@ -142,11 +141,11 @@ def _difference(value: component.Value, known: list[typing.Any],
                 tolerated: tolerance.Tolerance) -> Difference:
     field = f'{{{value.path} | {_UNKNOWN}}}'
     expected = list(dict.fromkeys(known))
-    if all(map(sort.is_number, known)) and (
+    if all(map(component.is_number, known)) and (
             value.component in tolerated.observed):
         condition = _among(field, expected)
         text = _(' or ').join(map(str, sorted(expected)))
-    elif all(map(sort.is_number, known)):
+    elif all(map(component.is_number, known)):
         widen = tolerated.size if value.sized else tolerated.count
         low, high = min(known), max(known)
         if value.name != 'sockets':
@@ -167,9 +166,9 @@ def _difference(value: component.Value, known: list[typing.Any],
 
 
 def _differences(parts: component.Parts,
-                 listed: Sequence[Sequence[sort.Item]],
+                 listed: Sequence[Sequence[component.Item]],
                  tolerated: tolerance.Tolerance) -> Iterator[Difference]:
-    sorts = sorting.sorts(parts, listed, tolerated)
+    sorts = sort.sorts(parts, listed, tolerated)
     for each in sorts:
         counts = [each.count(items) for items in listed]
         low, high = tolerated.count(parts.component, min(counts),
