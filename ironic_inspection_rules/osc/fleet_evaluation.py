@@ -81,11 +81,11 @@ def add_arguments(parser: Any) -> None:
     compare = parser.add_mutually_exclusive_group()
     compare.add_argument(
         '--compare', action='store_true', default=None,
-        help=_('With --nodes, tell only what the rules of --rules do '
+        help=_('With --nodes, show only what the rules of --rules do '
                'otherwise than those in force; that is the default'))
     compare.add_argument(
         '--no-compare', action='store_false', dest='compare',
-        help=_('With --nodes, tell all that the rules of --rules do'))
+        help=_('With --nodes, show all that the rules of --rules do'))
     parser.add_argument(
         '--report', metavar='<file>',
         help=_('With --nodes, write a page that shows all of it'))

@@ -22,7 +22,7 @@ _LONGEST = 60
 class ReapplyInspection(command.ShowOne):
     """Run hooks and rules again on what the ramdisk of a node sent.
 
-    The machine is not touched. Shows the request; its state tells when it
+    The machine is not touched. Shows the request; its state shows when it
     is done.
     """
 

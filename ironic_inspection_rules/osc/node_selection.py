@@ -62,7 +62,8 @@ class NodeSelection:
               ) -> Iterator[dict[str, Any]]:
         """Ask for the nodes.
 
-        :param fields: what to tell of each, besides ``uuid`` and ``name``.
+        :param fields: names of the fields to show besides ``uuid`` and
+            ``name``.
         """
         wanted = ('uuid', 'name', *fields)
         if not self.names:

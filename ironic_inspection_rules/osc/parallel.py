@@ -70,7 +70,7 @@ class Requests:
 
         :param function: is called again after an error that may pass.
         :param title: says at the bar what is being done.
-        :param weigh: tells for how many an item counts at the bar.
+        :param weigh: returns for how many an item counts at the bar.
         """
         task = self._bar.add_task(title, total=sum(map(weigh, items)))
         left = iter(items)

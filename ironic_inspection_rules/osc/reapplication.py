@@ -60,7 +60,7 @@ class ReapplyInspectionRules(command.Command):
             help=_('Reapply for this many nodes at most'))
         parser.add_argument(
             '--wait', action='store_true',
-            help=_('Wait until all of it is done, and tell what failed'))
+            help=_('Wait until all of it is done, and show what failed'))
         parallel.add_jobs(parser)
         return parser
 

@@ -86,11 +86,11 @@ class Capacity:
                 numbers.after[str(after.use)] += 1
             if could == can:
                 continue
-            told = {'uuid': node['uuid'], 'name': node['name'],
-                    'use': before.use if could else after.use,
-                    'rules': _reasons(wanted, after if could else before,
-                                      by)}
-            (numbers.lost if could else numbers.gained).append(told)
+            shown = {'uuid': node['uuid'], 'name': node['name'],
+                     'use': before.use if could else after.use,
+                     'rules': _reasons(wanted, after if could else before,
+                                       by)}
+            (numbers.lost if could else numbers.gained).append(shown)
 
     def as_list(self) -> list[dict[str, Any]]:
         """Return the numbers of each flavor as plain JSON data.

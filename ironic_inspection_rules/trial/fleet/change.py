@@ -12,12 +12,10 @@ RESOURCE_CLASS = 'resource_classes'
 CAPABILITY = 'capabilities'
 KINDS = (TRAIT, RESOURCE_CLASS, CAPABILITY)
 
-_ADDED = 'add'
 _REMOVED = 'remove'
 _NODE = 'node'
-_PROPERTIES = '/properties'
 _PATHS = {RESOURCE_CLASS: '/resource_class',
-          CAPABILITY: f'{_PROPERTIES}/capabilities'}
+          CAPABILITY: '/properties/capabilities'}
 
 Change = Mapping[str, Any]
 
@@ -37,72 +35,45 @@ def differences(changes: Iterable[Change], node: Mapping[str, Any],
     :param changes: in the order in which they are made.
     :param node: ``traits``, ``resource_class`` and ``properties`` as they
         are, each of which may be missing.
-    :param compared: whether changes say what was there before them, which
-        is not what the node has.
+    :param compared: whether changes have what was there before them, which
+        is not what the node has; then there is one for each place.
     """
-    changes = list(changes)
-    return {TRAIT: _traits(changes, node, compared),
-            **{kind: _value(kind, path, changes, node, compared)
-               for kind, path in _PATHS.items()}}
-
-
-def _traits(changes: list[Change], node: Mapping[str, Any],
-            compared: bool) -> Difference:
-    # What is compared with is not known whole: a trait that was there, or
-    # was not, if the first change of it takes it away, or adds it.
-    before = set(node.get('traits') or ()) if not compared else set()
-    after = set(before)
+    before: dict[str, set[str]] = {kind: set() for kind in KINDS}
+    if not compared:
+        before[TRAIT].update(node.get('traits') or ())
+        for kind, path in _PATHS.items():
+            before[kind] = _names(kind, node, path)
+    after = {kind: set(names) for kind, names in before.items()}
     for change in changes:
-        if change['object'] != TRAIT:
-            continue
-        name = change['path'][1:]
-        if change['op'] == _REMOVED:
-            if compared:
-                before.add(name)
-            after.discard(name)
-        else:
-            after.add(name)
-    return Difference(frozenset(after - before), frozenset(before - after))
+        removed = change['op'] == _REMOVED
+        if change['object'] == TRAIT:
+            name = change['path'][1:]
+            (after[TRAIT].discard if removed else after[TRAIT].add)(name)
+            if removed and compared:
+                before[TRAIT].add(name)
+        elif change['object'] == _NODE:
+            for kind, path in _PATHS.items():
+                if not f'{path}/'.startswith(f'{change["path"]}/'):
+                    continue
+                inner = path.removeprefix(change['path'])
+                if compared:
+                    before[kind] = _names(kind, change.get('before'), inner)
+                after[kind] = set() if removed else _names(
+                    kind, change['value'], inner)
+    return {kind: Difference(frozenset(after[kind] - before[kind]),
+                             frozenset(before[kind] - after[kind]))
+            for kind in KINDS}
 
 
-def _value(kind: str, path: str, changes: list[Change],
-           node: Mapping[str, Any], compared: bool) -> Difference:
-    before = _of_node(kind, node) if not compared else None
-    after = before
-    first = True
-    for change in changes:
-        if change['object'] != _NODE:
-            continue
-        inside = change['path'] == _PROPERTIES and path.startswith(
-            f'{_PROPERTIES}/')
-        if change['path'] != path and not inside:
-            continue
-        if compared and first:
-            before, first = _part(change.get('before'), path, inside), False
-        after = (None if change['op'] == _REMOVED
-                 else _part(change['value'], path, inside))
-    one, other = (_names(kind, value) for value in (before, after))
-    return Difference(other - one, one - other)
+def _names(kind: str, value: Any, path: str) -> set[str]:
+    """Return the names that are counted of a value.
 
-
-def _of_node(kind: str, node: Mapping[str, Any]) -> Any:
-    if kind == RESOURCE_CLASS:
-        return node.get('resource_class')
-    return (node.get('properties') or {}).get('capabilities')
-
-
-def _part(value: Any, path: str, inside: bool) -> Any:
-    if inside:
-        return (value.get(path.rpartition('/')[2])
-                if isinstance(value, Mapping) else None)
-    return value
-
-
-def _names(kind: str, value: Any) -> frozenset[str]:
-    """Split a value into what is counted."""
+    :param path: to the value, inside the one that is given.
+    """
+    for name in path.split('/')[1:]:
+        value = value.get(name) if isinstance(value, Mapping) else None
     if value in (None, ''):
-        return frozenset()
+        return set()
     if kind == CAPABILITY:
-        return frozenset(filter(None, (
-            part.strip() for part in str(value).split(','))))
-    return frozenset([str(value)])
+        return set(filter(None, map(str.strip, str(value).split(','))))
+    return {str(value)}

@@ -20,8 +20,7 @@ _BY_RULE = 'fail'
 Plain = Mapping[str, Any]
 
 _FEW = 10
-"""So many values of one place are told apart, however few machines there are.
-"""
+"""Up to so many values of one place always keep machines apart."""
 
 _PORT = 'port'
 _Place = tuple[str, str, str]
@@ -32,8 +31,8 @@ class Summary:
     """Counts what rules would do, machine by machine.
 
     :param rules: those that are tried: ``uuid``, ``description``, ``phase``.
-    :param compared: whether machines tell only what is otherwise than under
-        the rules in force.
+    :param compared: whether entries have only what differs from the rules in
+        force.
     """
 
     def __init__(self, rules: Iterable[Plain], compared: bool) -> None:
@@ -183,7 +182,7 @@ class Groups:
     def as_list(self) -> list[dict[str, Any]]:
         """Return the groups as plain JSON data, the largest first.
 
-        Of a group its first machine tells ``error``; a change whose value
+        A group has the ``error`` of its first machine; a change whose value
         differs from machine to machine has ``varies``, and no value.
         """
         varying = {place for place, values in self._values.items()
@@ -216,8 +215,8 @@ def _value(change: Plain) -> tuple[_Place, str]:
 
 
 def _change(place: _Place, value: str, varies: bool) -> dict[str, Any]:
-    told: dict[str, Any] = dict(
+    shown: dict[str, Any] = dict(
         zip(('object', 'op', 'path'), place, strict=True))
     if varies:
-        return {**told, 'varies': True}
-    return {**told, 'value': json.loads(value)}
+        return {**shown, 'varies': True}
+    return {**shown, 'value': json.loads(value)}
