@@ -5,7 +5,6 @@
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import working_copy
@@ -24,7 +23,7 @@ def read(target: WorkingCopy) -> dict[str, str]:
     if not isinstance(text, str):
         raise exceptions.OperationError(
             _('properties/capabilities is not text'))
-    budget.current().make_text(len(text) << 4)
+    target.roots.budget.make_text(len(text) << 4)
     pairs = (item.partition(':') for item in text.split(',') if item.strip())
     return {name.strip(): value.strip() for name, _colon, value in pairs}
 

@@ -15,7 +15,7 @@ from typing import Any
 import webob
 from webob import request as webob_request
 
-from ironic_inspection_rules.engine import nesting
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.patches import body_limit
 
@@ -98,7 +98,7 @@ def _check_body(environ: dict[str, Any]) -> None:
     if not _is_utf_8(body):
         raise Refused(http_client.BAD_REQUEST,
                       _('The request must be encoded in UTF-8'))
-    if nesting.is_deeper(body, body_limit.depth()):
+    if budget.is_deeper(body, body_limit.depth()):
         raise Refused(http_client.BAD_REQUEST,
                       _('The request is nested too deeply'))
     environ['wsgi.input'] = io.BytesIO(body)

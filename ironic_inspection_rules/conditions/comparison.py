@@ -151,6 +151,7 @@ class GreaterOrEqual(Comparison):
 class OneOf(plugin.Condition):
     """``one-of``: the value equals one in the list, as ``eq`` has it."""
 
+    PAYS = True
     SCHEMAS = {'values': [{'type': 'array'}]}
 
     def facts(self, arguments: plugin.Arguments,
@@ -164,10 +165,11 @@ class OneOf(plugin.Condition):
         if not isinstance(arguments.get('values', []), list):
             yield 'values', _('must be a list')
 
-    def __call__(self, value: typing.Any, values: typing.Any) -> bool:
+    def __call__(self, allowance: budget.Budget, value: typing.Any,
+                 values: typing.Any) -> bool:
         if not isinstance(values, list):
             raise exceptions.OperationError(
                 _('values must be a list, not of type %s')
                 % type(values).__name__)
-        budget.current().spend(len(values) >> 4)
+        allowance.spend(len(values) >> 4)
         return any(equal(value, each) for each in values)

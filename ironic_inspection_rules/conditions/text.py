@@ -2,10 +2,10 @@
 
 """Conditions on text, by regular expression (engine.pattern)."""
 
-import functools
 import re
 import typing
 
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import pattern
 from ironic_inspection_rules.engine import plugin
 
@@ -37,6 +37,7 @@ def _words(regex: str, searches: bool) -> list[str]:
 class RegexCondition(plugin.Condition):
     """A condition with a regular expression."""
 
+    PAYS = True
     METHOD: typing.ClassVar[str]
     """The method of a compiled pattern that decides."""
 
@@ -53,11 +54,12 @@ class RegexCondition(plugin.Condition):
             return super().bind(arguments)
         holds = arguments['regex'].matcher(self.METHOD)
         if 'value' in arguments:
-            return functools.partial(holds, arguments['value'])
+            return lambda allowance: holds(allowance, arguments['value'])
         return typing.cast(typing.Callable[..., bool], holds)
 
-    def __call__(self, value: typing.Any, regex: pattern.Pattern) -> bool:
-        return regex.matcher(self.METHOD)(value)
+    def __call__(self, allowance: budget.Budget, value: typing.Any,
+                 regex: pattern.Pattern) -> bool:
+        return regex.matcher(self.METHOD)(allowance, value)
 
 
 class Contains(RegexCondition):

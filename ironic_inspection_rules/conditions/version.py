@@ -27,7 +27,6 @@ Key = tuple[tuple[typing.Any, ...], ...]
 @text_cache.for_short(maxsize=1024, longest=64)
 def key(version: str) -> Key:
     """Return what orders a version among others."""
-    budget.current().spend(len(version) >> 6)
     return (*map(_of_part, _PART.findall(version)), _END)
 
 
@@ -48,6 +47,7 @@ class VersionComparison(plugin.Condition):
     nobody knows what it was.
     """
 
+    PAYS = True
     SCHEMAS = {'values': [{'type': 'string'}]}
 
     compare: typing.ClassVar[typing.Any]
@@ -69,9 +69,12 @@ class VersionComparison(plugin.Condition):
                 yield plugin.Fact(
                     one, f'{plugin.VERSION}{self.compare.__name__}', other)
 
-    def __call__(self, *values: typing.Any) -> bool:
+    def __call__(self, allowance: budget.Budget, *values: typing.Any) -> bool:
+        values = _flat(values)
+        for each in values:
+            allowance.spend(len(each) >> 6 if isinstance(each, str) else 0)
         return all(self.holds(one, other) for one, other
-                   in itertools.pairwise(_flat(values)))
+                   in itertools.pairwise(values))
 
     def holds(self, one: typing.Any, other: typing.Any) -> bool:
         """Tell whether it holds between two versions."""
@@ -80,11 +83,10 @@ class VersionComparison(plugin.Condition):
         return bool(self.compare(key(one), key(other)))
 
 
-def _flat(values: typing.Sequence[typing.Any]
-          ) -> typing.Sequence[typing.Any]:
+def _flat(values: tuple[typing.Any, ...]) -> tuple[typing.Any, ...]:
     """Return the values, also where they are given as one list."""
     if len(values) == 1 and isinstance(values[0], list):
-        return values[0]
+        return tuple(values[0])
     return values
 
 

@@ -7,24 +7,25 @@ import typing
 from oslo_utils import strutils
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import argument_template
 from ironic_inspection_rules.engine import arguments
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import call as engine_call
 from ironic_inspection_rules.engine import condition as engine_condition
-from ironic_inspection_rules.engine import field_template
 from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import path_template
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 
 Operation = typing.Mapping[str, typing.Any]
-Roots = dict[str, typing.Any]
+Roots = budget.View
 WorkingCopy = working_copy.WorkingCopy
 
 Asked = typing.Callable[[int, bool, Roots], None]
@@ -166,8 +167,13 @@ class Action:
             rendered.update({name: self._shown(name, target, roots)
                              for name in self._plugin.TELLS
                              if name in rendered})
-        view = [roots] if self._plugin.NEEDS_VIEW else []
-        self._plugin(target, *view, **self._call.literals, **rendered)
+        self._plugin(target, *self._context(roots), **self._call.literals,
+                     **rendered)
+
+    def _context(self, roots: Roots) -> list[typing.Any]:
+        """Return what the op is given besides its arguments."""
+        return [*([roots] if self._plugin.NEEDS_VIEW else ()),
+                *([roots.budget] if self._plugin.PAYS else ())]
 
     def _refuse_masked(self, target: WorkingCopy, roots: Roots) -> None:
         """Refuse to write ``******`` in the place of a secret.
@@ -201,9 +207,8 @@ class Action:
         rendered = self._undo.render(roots)
         if not isinstance(rendered, template.Missing):
             self._refuse_masked(target, roots)
-            view = [roots] if self._plugin.NEEDS_VIEW else []
-            self._plugin.revert(target, *view, **self._undo.literals,
-                                **rendered)
+            self._plugin.revert(target, *self._context(roots),
+                                **self._undo.literals, **rendered)
 
 
 def _places(write: plugin.Write) -> typing.Iterator[hiding.Place]:
@@ -216,7 +221,7 @@ def _places(write: plugin.Write) -> typing.Iterator[hiding.Place]:
         yield hiding.NODE, ('properties', 'capabilities',
                             *_written_out([[write.name]]))
     else:
-        tokens = path_template.split(interpolation.parse(str(write.name)))
+        tokens = argument_template.split(interpolation.parse(str(write.name)))
         yield _ROOTS[write.kind], _written_out(tokens)
 
 
@@ -241,8 +246,9 @@ def _written_out(tokens: typing.Iterable[list[typing.Any]]
 
 def _steps(field: interpolation.Field, roots: Roots) -> data_path.Path:
     """Return the path of a field in the data of its root."""
-    if field.root in field_template.PORT_ROOTS and field.steps:
-        index = field_template.find_port(roots[field.root], field.steps[0])
+    if field.root in rendering.PORT_ROOTS and field.steps:
+        index = rendering.find_port(roots[field.root], field.steps[0],
+                                         roots.budget)
         return (str(index), *field.steps[1:])
     return field.steps
 
@@ -268,7 +274,8 @@ def _undo(op: registry.Op, args: typing.Any,
     """Make the call that undoes an action, with some of its arguments."""
     call = engine_call.Call(op, args, loop=loop)
     names = arguments.Signature(
-        op.plugin.revert, skip=2 if op.plugin.NEEDS_VIEW else 1).by_name
+        op.plugin.revert,
+        skip=1 + bool(op.plugin.NEEDS_VIEW) + bool(op.plugin.PAYS)).by_name
     for given in (call.literals, call.varying):
         for name in given.keys() - names.keys():
             del given[name]

@@ -4,14 +4,16 @@
 
 The data come from machines that nobody has authenticated. So everything that
 grows with them is paid for here: the items of loops, the text that is made,
-the values that are written, the time of regular expressions. The budget in
-force is that of the thread's phase; outside of a phase nothing is limited.
+the values that are written, the time of regular expressions. What looks at
+the data is given a :class:`View`, which has the budget; outside of a phase
+nothing is limited.
 """
 
 import collections.abc
-import contextvars
+import contextlib
 import dataclasses
 import math
+import re
 import time
 import typing
 
@@ -197,26 +199,52 @@ def _measure_container(container: typing.Any,
     return size
 
 
+EMPTY: typing.Mapping[str, typing.Any] = {}
+
 UNLIMITED = Budget(Limits(math.inf, math.inf, math.inf, math.inf, math.inf))
 
-_IN_FORCE: contextvars.ContextVar[Budget] = contextvars.ContextVar(
-    'budget', default=UNLIMITED)
 
-current = _IN_FORCE.get
-"""Return the budget of the phase that this thread is in."""
+class View(dict[str, typing.Any]):
+    """The data of a machine by root name, and the budget of who looks at them.
+
+    :param roots: the data.
+    :param budget: what is paid out of for whatever is made of them.
+    """
+
+    __slots__ = ('budget',)
+
+    def __init__(self, roots: typing.Mapping[str, typing.Any] = EMPTY,
+                 budget: Budget = UNLIMITED) -> None:
+        super().__init__(roots)
+        self.budget = budget
+
+    @contextlib.contextmanager
+    def paid_by(self, budget: Budget) -> collections.abc.Iterator[None]:
+        """Let another budget pay while the context lasts."""
+        before, self.budget = self.budget, budget
+        try:
+            yield
+        finally:
+            self.budget = before
 
 
-class in_force:
-    """Let a budget be the current one while the context lasts."""
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
+_OPEN = b'[{'
+_NO_BRACKETS = bytes(set(range(256)) - set(b'[]{}'))
 
-    __slots__ = ('_budget', '_token')
 
-    def __init__(self, budget: Budget) -> None:
-        self._budget = budget
+def is_deeper(text: bytes, limit: int) -> bool:
+    """Check whether lists and objects are nested deeper than a limit.
 
-    def __enter__(self) -> Budget:
-        self._token = _IN_FORCE.set(self._budget)
-        return self._budget
+    Nothing is parsed: parsers recurse, and Ironic's threads have so little
+    stack that a deep document does not raise an error there, it ends the
+    process. Of what is no JSON only what is before the error counts.
 
-    def __exit__(self, *_exc: object) -> None:
-        _IN_FORCE.reset(self._token)
+    :param text: in UTF-8.
+    """
+    depth = 0
+    for bracket in _STRING.sub(b'', text).translate(None, _NO_BRACKETS):
+        depth += 1 if bracket in _OPEN else -1
+        if depth > limit:
+            return True
+    return False

@@ -5,18 +5,18 @@
 import typing
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import argument_template
 from ironic_inspection_rules.engine import arguments
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import path_template
 from ironic_inspection_rules.engine import pattern
-from ironic_inspection_rules.engine import pattern_template
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import template
 
 Missing = template.Missing
-Roots = dict[str, typing.Any]
+Roots = budget.View
 
 
 class Call:
@@ -64,8 +64,8 @@ class Call:
 
 
 _COMPILERS: dict[typing.Any, typing.Callable[..., typing.Any]] = {
-    data_path.Path: path_template.compile_path,
-    pattern.Pattern: pattern_template.compile_pattern,
+    data_path.Path: argument_template.compile_path,
+    pattern.Pattern: argument_template.compile_pattern,
 }
 
 

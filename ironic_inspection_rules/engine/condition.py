@@ -17,7 +17,7 @@ from ironic_inspection_rules.i18n import _
 
 Missing = template.Missing
 Operation = typing.Mapping[str, typing.Any]
-Roots = dict[str, typing.Any]
+Roots = budget.View
 
 
 class Condition(abc.ABC):
@@ -133,7 +133,7 @@ class Group(Condition):
 
 def check_part(part: Condition, roots: Roots) -> bool:
     """Check a condition that is part of something; an error names it."""
-    budget.current().spend()
+    roots.budget.spend()
     try:
         return part.check(roots)
     except exceptions.BudgetExceeded:

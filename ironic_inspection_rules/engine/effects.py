@@ -24,9 +24,10 @@ class Effects(typing.Protocol):
     def log(self, level: str, message: str) -> None:
         """Write a line to the log of the service."""
 
-    def call(self, request: Request) -> None:
+    def call(self, request: Request, seconds: float) -> None:
         """Send a GET request.
 
+        :param seconds: when the phase ends, from now on.
         :raises: :class:`.exceptions.OperationError` where it fails.
         """
 
@@ -37,5 +38,5 @@ class NoEffects:
     def log(self, level: str, message: str) -> None:
         """Write nothing."""
 
-    def call(self, request: Request) -> None:
+    def call(self, request: Request, seconds: float) -> None:
         """Send nothing."""

@@ -2,22 +2,26 @@
 
 """Why a rule matches a machine or does not, condition by condition.
 
+Nothing is told of values that sensitive rules have written.
+
 A reason tells of what decided: of the item or the part that did it by itself,
 with its number, or of the first of all of them.
 """
 
 import typing
 
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import condition as engine_condition
 from ironic_inspection_rules.engine import hiding
+from ironic_inspection_rules.engine import journal as engine_journal
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.i18n import _
 
-Roots = dict[str, typing.Any]
+Roots = budget.View
 
 _MOST_ITEMS = 3
 
@@ -161,3 +165,75 @@ def _sentence(condition: engine_condition.Condition, view: Roots,
             'result': _('holds') if result else _('does not hold'),
             'reason': _reason(condition.parts[number], view, shown, loop)}
         for number, result in condition.deciding(view).items())
+
+
+def reads_hidden(plan: compiler.CompiledRule, hidden: hiding.Hidden) -> bool:
+    """Tell whether an error of deciding a rule may hold such a value."""
+    return not plan.rule.sensitive and bool(hidden) and (
+        hidden.covers(hiding.VARS, ()) or any(
+            hidden.shows_any(each.reads) for each in plan.conditions))
+
+
+def hide_reasons(plan: compiler.CompiledRule, why: Traces,
+                 hidden: hiding.Hidden,
+                 view: Roots | None = None,
+                 shown: Roots | None = None
+                 ) -> Traces:
+    """Mask the values in the reasons of a rule that sensitive rules wrote.
+
+    :param view: the data by root name, as the rule sees them; None where
+        they have changed since.
+    :param shown: the same without secrets.
+    """
+    with hidden.with_vars(plan.rule.vars if view is None else {}):
+        return tuple([
+            hide(condition, told, hidden, view, shown)
+            for condition, told in zip(plan.conditions, why, strict=True)])
+
+
+def hide_found(
+        journal: engine_journal.Journal,
+        traces: dict[compiler.CompiledRule, trace.RuleTrace]) -> set[int]:
+    """Hide what earlier rules told of values that a sensitive rule found.
+
+    :param traces: of rules of the phase; changed in place.
+    :returns: ``id`` of each change that may be a copy of one.
+    """
+    found = journal.found
+    copies: set[int] = set()
+    for plan, told in traces.items():
+        if plan.rule.sensitive:
+            continue
+        with found.with_vars(plan.rule.vars):
+            copied = any(found.shows_any(each.reads)
+                         for each in plan.actions)
+            has_read = copied or reads_hidden(plan, found)
+        if copied:
+            copies.update(id(change) for each in told.actions
+                          for change in each.changes)
+        traces[plan] = told._replace(
+            error=told.error and masking.MASK if has_read else told.error,
+            actions=tuple([_without_found(journal, each, copied)
+                           for each in told.actions]))
+    return copies
+
+
+def _without_found(journal: engine_journal.Journal, told: trace.ActionTrace,
+                   copied: bool) -> trace.ActionTrace:
+    told = told._replace(
+        changes=tuple([journal.without_found(change, copied)
+                       for change in told.changes]),
+        confirmed=tuple([journal.without_found(change, copied)
+                         for change in told.confirmed]))
+    if not copied:
+        return told
+    return told._replace(
+        notes=(masking.MASK,) * len(told.notes),
+        when=hide_asked(told.when))
+
+
+def hide_asked(asked: typing.Iterable[trace.AskedTrace]
+               ) -> tuple[trace.AskedTrace, ...]:
+    """Hide what conditions of an action were decided on."""
+    return tuple([each._replace(reason=each.reason and masking.MASK)
+                  for each in asked])

@@ -61,6 +61,7 @@ class _Step(typing.NamedTuple):
 
     op: registry.Op
     accepts_missing: bool
+    pays: bool
     apply: typing.Callable[..., typing.Any]
     varying: dict[str, Template]
 
@@ -98,7 +99,8 @@ def _compile_step(call: filter_syntax.Call,
             op.plugin.bind(literals))
     except exceptions.OperationError as exc:
         raise _error(op, str(exc)) from exc
-    return _Step(op, op.plugin.ACCEPTS_MISSING, apply, varying)
+    return _Step(op, op.plugin.ACCEPTS_MISSING, op.plugin.PAYS, apply,
+                 varying)
 
 
 def _applied(op: registry.Op, call: filter_syntax.Call,
@@ -233,9 +235,9 @@ class Applied(Template):
 def _apply(steps: tuple[_Step, ...], value: typing.Any,
            roots: rendering.Roots) -> typing.Any:
     """Return what filters make of a value; ABSENT where one finds nothing."""
-    allowance = budget.current()
+    allowance = roots.budget
     allowance.spend(len(steps))
-    for op, accepts_missing, apply, varying in steps:
+    for op, accepts_missing, pays, apply, varying in steps:
         if value.__class__ in _NOTHING:
             if not accepts_missing:
                 continue
@@ -249,21 +251,22 @@ def _apply(steps: tuple[_Step, ...], value: typing.Any,
                 continue
             apply = functools.partial(apply, **given)
         try:
-            value = apply(value)
+            value = apply(allowance, value) if pays else apply(value)
         except exceptions.BudgetExceeded:
             raise
         except (exceptions.OperationError, TypeError, ValueError,
                 ArithmeticError, LookupError) as exc:
             raise _error(op, str(exc)) from exc
         if value.__class__ is not str or len(value) > _SHORT:
-            _check(op, value)
+            _check(op, value, allowance)
     return value
 
 
-def _check(op: registry.Op, made: typing.Any) -> None:
+def _check(op: registry.Op, made: typing.Any,
+           allowance: budget.Budget) -> None:
     """See that what a filter made is no larger than it may be."""
     if made.__class__ is str:
-        budget.current().make_text(len(made))
+        allowance.make_text(len(made))
     elif made.__class__ is int and not -_TOO_LARGE < made < _TOO_LARGE:
         raise _error(op, _('the number has too many digits'))
     elif made.__class__ is float and not math.isfinite(made):

@@ -9,12 +9,13 @@ those that other rules copied such values to.
 import contextlib
 import typing
 
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import filter_syntax
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import tree
+from ironic_inspection_rules.engine import views
 
 NODE = 'node'
 PORTS = 'ports'
@@ -249,14 +250,13 @@ def _place(root: str, steps: data_path.Path) -> Place:
     return root, steps
 
 
-def shown(view: typing.Mapping[str, typing.Any],
-          places: typing.Iterable[Place], hidden: Hidden
-          ) -> dict[str, typing.Any]:
+def shown(view: budget.View, places: typing.Iterable[Place],
+          hidden: Hidden) -> budget.View:
     """Return the data by root name as they may be told of.
 
     :param places: those of them that are looked at.
     """
-    roots: dict[str, typing.Any] = {}
+    roots = budget.View(budget=view.budget)
     for root, path in places:
         if root not in roots:
             try:
@@ -267,5 +267,5 @@ def shown(view: typing.Mapping[str, typing.Any],
                 continue
         if hidden.covers(root, path) and data_path.get(
                 roots[root], path) is not data_path.ABSENT:
-            roots[root] = tree.Tree().assign(roots[root], path, masking.MASK)
+            roots[root] = views.Tree().assign(roots[root], path, masking.MASK)
     return roots

@@ -8,7 +8,6 @@ import itertools
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.i18n import _
@@ -102,7 +101,7 @@ class _ForEach(template.Template):
 
 
 @contextlib.contextmanager
-def iterate(items: list[typing.Any], roots: dict[str, typing.Any],
+def iterate(items: list[typing.Any], roots: template.Roots,
             first: int = 0) -> typing.Iterator[typing.Iterator[typing.Any]]:
     """Go through the items, each of them known as the item meanwhile.
 
@@ -112,7 +111,7 @@ def iterate(items: list[typing.Any], roots: dict[str, typing.Any],
     """
     outer = {name: roots[name] for name in (interpolation.ITEM, INDEX)
              if name in roots}
-    allowance = budget.current()
+    allowance = roots.budget
     allowance.enter_loop(len(items))
 
     def each() -> typing.Iterator[typing.Any]:

@@ -9,13 +9,13 @@ from oslo_utils import strutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import action as engine_action
+from ironic_inspection_rules.engine import argument_template
 from ironic_inspection_rules.engine import arguments
 from ironic_inspection_rules.engine import call as engine_call
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import pattern
-from ironic_inspection_rules.engine import pattern_template
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import schema
@@ -134,7 +134,7 @@ def _check_call(operation: dict[str, typing.Any], name: str,
     for argument, value in bound.items():
         pointer = _argument_pointer(args, op.signature, argument)
         if op.signature.by_name[argument].type is pattern.Pattern:
-            refused = pattern_template.problem(value, loop)
+            refused = argument_template.problem(value, loop)
             if refused:
                 problems.append(Problem(pointer, refused))
         try:

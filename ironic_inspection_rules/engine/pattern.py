@@ -41,6 +41,9 @@ _CHOICES = re.compile(
 _VERBOSE = re.compile(r'\(\?(?:[a-zA-Z]*x|#)')
 
 
+Matcher = typing.Callable[[budget.Budget, typing.Any], bool]
+
+
 class Replacement(typing.NamedTuple):
     """What takes the place of a match.
 
@@ -80,7 +83,8 @@ class Pattern:
     def __repr__(self) -> str:
         return repr(self.text)
 
-    def find(self, method: str, text: str) -> typing.Any:
+    def find(self, method: str, text: str,
+             allowance: budget.Budget) -> typing.Any:
         """Match a text.
 
         :param method: of a compiled pattern: ``search``, ``match``,
@@ -91,11 +95,12 @@ class Pattern:
         length = len(text)
         if length <= self._quick:
             if length > _SHORT:
-                budget.current().check_time()
+                allowance.check_time()
             return getattr(self._compiled, method)(text)
-        return self._in_time(method, text)
+        return self._in_time(allowance, method, text)
 
-    def replace(self, replacement: Replacement, text: str) -> str:
+    def replace(self, replacement: Replacement, text: str,
+                allowance: budget.Budget) -> str:
         """Replace each match in a text, as ``re.sub`` does.
 
         What comes of a match is measured before it is made.
@@ -103,7 +108,6 @@ class Pattern:
         :raises: :class:`.exceptions.OperationError` where it takes too long,
             or the replacement fits no match.
         """
-        allowance = budget.current()
         length = 0
 
         def expand(match: typing.Any) -> str:
@@ -122,7 +126,8 @@ class Pattern:
         try:
             if len(text) <= min(self._quick, _SHORT):
                 return self._compiled.sub(expand, text)
-            return typing.cast(str, self._in_time('sub', expand, text))
+            return typing.cast(str, self._in_time(
+                allowance, 'sub', expand, text))
         except (re.error, regex_library.error, IndexError) as exc:
             raise exceptions.OperationError(
                 _('invalid replacement: %s') % exc) from exc
@@ -144,29 +149,30 @@ class Pattern:
             return group in self._compiled.groupindex
         return isinstance(group, int) and 0 <= group <= self._compiled.groups
 
-    def matcher(self, method: str) -> typing.Callable[[typing.Any], bool]:
-        """Make a function that tells whether a value matches, as text."""
+    def matcher(self, method: str) -> Matcher:
+        """Make a function that checks whether a value matches, as text."""
         longest = min(self._quick, _SHORT)
         match: typing.Any = None
         if longest >= 0:
             match = getattr(self._compiled, method)
 
-        def holds(value: typing.Any) -> bool:
+        def holds(allowance: budget.Budget, value: typing.Any) -> bool:
             if value is None:
                 return False
             text = value if value.__class__ is str else str(value)
             if len(text) <= longest:
                 return match(text) is not None
-            return self.find(method, text) is not None
+            return self.find(method, text, allowance) is not None
 
         return holds
 
-    def _in_time(self, method: str, *args: typing.Any) -> typing.Any:
-        most = min(TIME_LIMIT, budget.current().remaining())
+    def _in_time(self, allowance: budget.Budget, method: str,
+                 *args: typing.Any) -> typing.Any:
+        most = min(TIME_LIMIT, allowance.remaining())
         try:
             return getattr(self._limited(), method)(*args, timeout=most)
         except TimeoutError as exc:
-            budget.current().check_time()
+            allowance.check_time()
             raise exceptions.OperationError(
                 _('the regular expression takes longer than %s seconds on '
                   'this value') % TIME_LIMIT) from exc

@@ -12,6 +12,7 @@ import abc
 import functools
 import typing
 
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import path as data_path
 
 __all__ = ('Action', 'Condition', 'Fact', 'Filter', 'Write')
@@ -74,6 +75,10 @@ class Plugin:
     NEEDS_VIEW: typing.ClassVar[bool] = False
     """Whether calls begin with the data by root name, before the arguments."""
 
+    PAYS: typing.ClassVar[bool] = False
+    """Whether calls begin with the budget of the phase, after the data by root
+    name where they are given too: what grows with the data is paid for."""
+
     SCHEMAS: typing.ClassVar[typing.Mapping[str, typing.Sequence[Schema]]] = {}
     """JSON Schemas (draft 7) of arguments, of which a value without fields
     meets one, and each of any number of values; those that are not named are
@@ -130,12 +135,13 @@ class Condition(Plugin, abc.ABC):
         """Prepare a check when a rule is compiled.
 
         :param arguments: the arguments without replacement fields, by name.
-        :returns: a callable that takes the others, by name.
+        :returns: a callable that takes the others, by name, after the
+            budget where it pays.
         """
         call = self.__call__
         return functools.partial(call, **arguments) if arguments else call
 
-    def explain(self, view: typing.Mapping[str, typing.Any],
+    def explain(self, view: budget.View,
                 arguments: Arguments) -> str | None:
         """Say what the condition was decided on.
 
@@ -190,6 +196,9 @@ class Filter(abc.ABC):
 
     NEEDS_VIEW: typing.ClassVar[bool] = False
 
+    PAYS: typing.ClassVar[bool] = False
+    """Whether calls begin with the budget of the phase, before the value."""
+
     TAKES_FILTER: typing.ClassVar[bool] = False
     """Whether arguments by place are the name of a filter and its arguments;
     the first parameter then is a function of a value, which applies it."""
@@ -208,7 +217,8 @@ class Filter(abc.ABC):
         """Prepare the filter when a rule is compiled, if it has no paths.
 
         :param arguments: all arguments of the filter, by name.
-        :returns: a callable that takes the value.
+        :returns: a callable that takes the value, after the budget where
+            the filter pays.
         """
         call = self.__call__
         return functools.partial(call, **arguments) if arguments else call

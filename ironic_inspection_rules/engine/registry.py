@@ -105,8 +105,8 @@ def _register(name: str, loaded: typing.Any, base: typing.Any,
                   'says what a plugin is') % {
                       'base': f'{base.__module__}.{base.__name__}',
                       'page': PAGE})
-        if instance.NEEDS_VIEW or isinstance(instance, plugin.Group):
-            skip += 1
+        skip += bool(instance.NEEDS_VIEW) + bool(instance.PAYS)
+        skip += isinstance(instance, plugin.Group)
         return Op(name, instance, arguments.Signature(instance, skip))
     except Exception as exc:
         raise exceptions.PluginError(

@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a value with replacement fields is, and what it may be without data."""
+"""What a value with replacement fields is, and how fields are rendered."""
 
 import abc
 import typing
 
-Roots = typing.Mapping[str, typing.Any]
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.i18n import _
+
+Roots = budget.View
 
 
 class Missing:
@@ -61,3 +67,174 @@ class OrElse(Template):
     def render(self, roots: Roots) -> typing.Any:
         value = self._template.render(roots)
         return self._other if isinstance(value, Missing) else value
+
+
+PORT_ROOTS = ('ports', 'port_groups')
+
+SECOND_NAMES: typing.Mapping[str, tuple[data_path.Path, ...]] = {
+    'bmc_address': (('inventory', 'bmc_address'),
+                    ('inventory', 'bmc_v6address'))}
+"""Where else a field of plugin data is looked for, by its first step.
+
+ironic-inspector's hook ``validate_interfaces`` put the address of the BMC
+there, and spec 003 "Rules examples" relies on it; Ironic's hook does not.
+"""
+
+
+class Path(Template):
+    """What is at a path in plain data; rules spend their time here."""
+
+    __slots__ = ('_missing', '_root', '_steps')
+
+    def __init__(self, root: str, steps: data_path.Path,
+                 missing: Missing) -> None:
+        self._root = root
+        self._steps = steps
+        self._missing = missing
+
+    def render(self, roots: Roots) -> typing.Any:
+        value: typing.Any = None
+        try:
+            value = roots[self._root]
+            for step in self._steps:
+                if value.__class__ is dict:
+                    value = value[step]
+                else:
+                    value = _item(value, step)
+        except LookupError:
+            return value if value.__class__ is Missing else self._missing
+        return value
+
+
+def _item(value: typing.Any, step: str) -> typing.Any:
+    position = data_path.index(step)
+    if value.__class__ is not list or position is None:
+        raise LookupError
+    return value[position]
+
+
+def costs_nothing(value: Template) -> bool:
+    """Tell whether rendering a template spends nothing and cannot fail."""
+    return isinstance(value, Path)
+
+
+class SecondName(Template):
+    """What is at a path of plugin data, or else where it has come from."""
+
+    __slots__ = ('_others', '_path')
+
+    def __init__(self, path: Template, steps: data_path.Path,
+                 missing: Missing) -> None:
+        self._path = path
+        self._others = [Path(other[0], (*other[1:], *steps[1:]), missing)
+                        for other in SECOND_NAMES[steps[0]]]
+
+    @property
+    def parts(self) -> typing.Iterable[typing.Any]:
+        return (self._path, *self._others)
+
+    def render(self, roots: Roots) -> typing.Any:
+        value = self._path.render(roots)
+        for other in self._others if isinstance(value, Missing) else ():
+            found = other.render(roots)
+            if found and not isinstance(found, Missing):
+                return found
+        return value
+
+
+class PortPath(Template):
+    """What is at a path below a port."""
+
+    __slots__ = ('_missing', '_name', '_path', '_root')
+
+    def __init__(self, root: str, steps: data_path.Path,
+                 missing: Missing) -> None:
+        self._root = root
+        self._name = steps[0]
+        self._path = Path(root, steps[1:], missing)
+        self._missing = missing
+
+    def render(self, roots: Roots) -> typing.Any:
+        try:
+            ports = roots[self._root]
+        except LookupError:
+            return self._missing
+        index = find_port(ports, self._name, roots.budget)
+        if index is None:
+            return self._missing
+        return self._path.render(
+            budget.View({self._root: ports[index]}, roots.budget))
+
+
+class Whole(Template):
+    """A value that is missing if anything inside it is."""
+
+    __slots__ = ('_template',)
+
+    def __init__(self, template: Template) -> None:
+        self._template = template
+
+    @property
+    def parts(self) -> typing.Iterable[typing.Any]:
+        return (self._template,)
+
+    def render(self, roots: Roots) -> typing.Any:
+        value = self._template.render(roots)
+        parts = [value]
+        while parts:
+            part = parts.pop()
+            if isinstance(part, Missing):
+                return part
+            if isinstance(part, dict):
+                parts += part.values()
+            elif isinstance(part, list):
+                parts += part
+        return value
+
+
+class Formatted(Template):
+    """A field with a conversion or a format specification."""
+
+    __slots__ = ('_field', '_template')
+
+    def __init__(self, template: Template,
+                 field: interpolation.Field) -> None:
+        self._template = template
+        self._field = field
+
+    @property
+    def parts(self) -> typing.Iterable[typing.Any]:
+        return (self._template,)
+
+    def render(self, roots: Roots) -> str | Missing:
+        value = self._template.render(roots)
+        if isinstance(value, Missing):
+            return value
+        if self._field.conversion:
+            value = repr(value) if self._field.conversion == 'r' else (
+                str(value))
+            roots.budget.make_text(len(value))
+        try:
+            return format(value, self._field.spec or '')
+        except (TypeError, ValueError, OverflowError) as exc:
+            raise exceptions.OperationError(
+                _('field {%(field)s} cannot be formatted: %(reason)s')
+                % {'field': self._field.text, 'reason': exc}) from exc
+
+
+def find_port(ports: list[dict[str, typing.Any]], name: str,
+              allowance: budget.Budget) -> int | None:
+    """Find a port by its index, its MAC address in any case, or its UUID.
+
+    :returns: the index, or None.
+    """
+    position = data_path.index(name)
+    if position is not None and position < len(ports):
+        return position
+    allowance.spend(len(ports) >> 4)
+    wanted = name.lower()
+    for index, port in enumerate(ports):
+        if wanted in (str(port.get('address')).lower(),
+                      str(port.get('uuid')).lower()):
+            return index
+    return None

@@ -13,8 +13,6 @@ from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import explanation
 from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import rule_vars
-from ironic_inspection_rules.engine import secrecy
 from ironic_inspection_rules.engine import step
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
@@ -84,14 +82,15 @@ def run(plans: typing.Iterable[compiler.CompiledRule],
     first = [plan for plan in plans if plan.decides_first]
     phase = _Phase(target, limits, explain, keep)
     error = None
-    with budget.in_force(budget.Budget(limits)):
+    allowance = budget.Budget(limits)
+    with target.paid_by(allowance):
         try:
             for plan in first:
                 phase.decide_first(plan)
             for plan in first:
                 phase.revert(plan)
             for start in range(0, len(plans), _PAID_AT_ONCE):
-                step.pay(plans[start], _PAID_AT_ONCE)
+                step.pay(plans[start], _PAID_AT_ONCE, allowance)
                 for plan in plans[start:start + _PAID_AT_ONCE]:
                     if phase.matches(plan):
                         phase.act(plan)
@@ -113,12 +112,12 @@ class _Phase:
         self._explain = explain
         self._keep = keep
         # What only tells of rules must not use up what rules may take.
-        self._explaining = budget.in_force(budget.Budget(limits))
-        self._auditing = budget.in_force(budget.Budget(limits))
+        self._explaining = budget.Budget(limits)
+        self._auditing = budget.Budget(limits)
         self._views = (target.view(masked=False), target.view(masked=True))
         self._decided: dict[compiler.CompiledRule, bool] = {}
         self._why: dict[compiler.CompiledRule, Why] = {}
-        self._vars = rule_vars.RuleVars(target)
+        self._vars = step.RuleVars(target)
         self._timings: dict[str, float] = {}
         self._started = time.perf_counter()
         self._traces: dict[compiler.CompiledRule, trace.RuleTrace] = {}
@@ -146,7 +145,7 @@ class _Phase:
             else:
                 holds = step.matches(plan, view)
         except exceptions.RuleError as exc:
-            if secrecy.reads_hidden(plan, hidden):
+            if explanation.reads_hidden(plan, hidden):
                 raise step.without_values(exc) from None
             raise
         finally:
@@ -157,7 +156,7 @@ class _Phase:
         return holds
 
     def _decide_explained(self, plan: compiler.CompiledRule,
-                          view: dict[str, typing.Any]) -> bool:
+                          view: budget.View) -> bool:
         told: list[trace.ConditionTrace] = []
         try:
             if plan.rule.mode == model.AUDIT:
@@ -168,7 +167,7 @@ class _Phase:
                     not self._target.journal.hidden):
                 self._why[plan] = tuple(told)
             else:
-                with self._explaining:
+                with self._target.paid_by(self._explaining):
                     self._why[plan] = self._shown(
                         plan, explanation.explain(plan, view, told))
 
@@ -177,7 +176,7 @@ class _Phase:
         hidden = self._target.journal.hidden
         if not hidden or plan.unexplained:
             return why
-        return secrecy.hide_reasons(
+        return explanation.hide_reasons(
             plan, why, hidden, self._views[plan.masked], self._views[True])
 
     def revert(self, plan: compiler.CompiledRule) -> None:
@@ -196,7 +195,8 @@ class _Phase:
         """Keep why a rule matches, while the data are those that decided."""
         if self._keep and not plan.rule.sensitive and plan not in self._why:
             shown = self._views[True]
-            with self._explaining, self._vars.given(plan, self._target):
+            with (self._target.paid_by(self._explaining),
+                  self._vars.given(plan, self._target)):
                 if plan.vars and not plan.masked:
                     with contextlib.suppress(exceptions.RuleError):
                         step.compute(plan, shown)
@@ -212,7 +212,7 @@ class _Phase:
         journal = self._target.journal
         if journal.found:
             self._why = {
-                plan: secrecy.hide_reasons(plan, why, journal.found)
+                plan: explanation.hide_reasons(plan, why, journal.found)
                 for plan, why in self._why.items()}
         done, audited = (
             {plan: each._replace(conditions=self._why[plan])
@@ -220,8 +220,8 @@ class _Phase:
              for plan, each in some.items()}
             for some in (self._traces, self._audited))
         if journal.found:
-            copies = (secrecy.hide_found(journal, done)
-                      | secrecy.hide_found(journal, audited))
+            copies = (explanation.hide_found(journal, done)
+                      | explanation.hide_found(journal, audited))
             journal.hide_found(copies)
         traces = list(done.values())
         if self._explain:
@@ -243,10 +243,10 @@ class _Phase:
     def _carry_out(self, plan: compiler.CompiledRule,
                    carry_out: step.Step) -> None:
         if plan.rule.mode == model.AUDIT:
-            with self._auditing:
-                target = self._target.fork()
-                with self._vars.given(plan, target):
-                    done, error = carry_out(plan, target)
+            target = self._target.fork()
+            with (target.paid_by(self._auditing),
+                  self._vars.given(plan, target)):
+                done, error = carry_out(plan, target)
             if done or error:
                 done = done or trace.RuleTrace(plan.rule, False)
                 self._audited[plan] = done._replace(
@@ -262,12 +262,12 @@ class _Phase:
             self._stop_clock(plan.rule.uuid)
 
     def _audit_conditions(self, plan: compiler.CompiledRule,
-                          view: dict[str, typing.Any]) -> bool:
+                          view: budget.View) -> bool:
         try:
-            with self._auditing:
+            with self._target.paid_by(self._auditing):
                 return step.matches(plan, view)
         except exceptions.RuleError as exc:
-            if secrecy.reads_hidden(plan,
+            if explanation.reads_hidden(plan,
                                     self._target.journal.hidden):
                 exc = step.without_values(exc)
             self._audited[plan] = trace.RuleTrace(plan.rule, False,

@@ -9,7 +9,6 @@ says them; the values of a machine then fill the gaps.
 import typing
 
 from ironic_inspection_rules.engine import call as engine_call
-from ironic_inspection_rules.engine import field_template
 from ironic_inspection_rules.engine import filtering
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import plugin
@@ -103,7 +102,7 @@ class Sentence:
         if not self._filtered:
             self.say = say
             self.tell = lambda view: say(view, render(view))
-        elif self._filtered == [gap] and field_template.costs_nothing(
+        elif self._filtered == [gap] and rendering.costs_nothing(
                 self._filtered[0].source):
             tell_filter = _filter_teller(self._filtered[0])
             self.say = lambda view, value: (

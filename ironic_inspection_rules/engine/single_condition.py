@@ -17,9 +17,6 @@ from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.engine import trace
 
-_trace: typing.Callable[..., trace.ConditionTrace] = tuple.__new__
-"""Makes a trace of a tuple; half the time of making one of arguments."""
-
 _SHORT = 64
 """Characters of a machine's text that are kept for the next machine."""
 
@@ -42,7 +39,7 @@ def compile_single(op: registry.Op, operation: condition.Operation,
     call = engine_call.Call(op, operation.get('args'), missing, loop)
     first = next(iter(op.signature.arguments), None)
     if first is None or list(call.varying) != [first.name] or (
-            op.plugin.NEEDS_VIEW):
+            op.plugin.NEEDS_VIEW or op.plugin.PAYS and first.variadic):
         return _OfArguments(op, operation, call, inverted)
     varying = call.varying[first.name]
     holds = op.plugin.bind(call.literals)
@@ -57,8 +54,8 @@ def compile_single(op: registry.Op, operation: condition.Operation,
 class _OfValue(condition.Condition):
     """A condition of which only the first argument varies."""
 
-    __slots__ = ('_holds', '_inverted', '_others', '_says_value', '_template',
-                 '_told')
+    __slots__ = ('_holds', '_inverted', '_others', '_pays', '_says_value',
+                 '_template', '_told')
 
     def __init__(self, op: registry.Op, operation: condition.Operation,
                  varying: template.Template, holds: Holds, inverted: bool,
@@ -68,6 +65,7 @@ class _OfValue(condition.Condition):
         self._holds = holds
         self._inverted = inverted
         self._others = others
+        self._pays = bool(op.plugin.PAYS)
         self._says_value = not isinstance(varying, template.List) and (
             engine_call.is_as_written(varying))
         # The last value, the one it was before filters, and what was told of
@@ -82,7 +80,8 @@ class _OfValue(condition.Condition):
         value = self._template.render(roots)
         if value.__class__ is Missing:
             holds = False
-        elif self._holds(value, *self._others):
+        elif (self._holds(roots.budget, value) if self._pays
+              else self._holds(value, *self._others)):
             holds = not self._inverted
         else:
             holds = self._inverted
@@ -93,8 +92,8 @@ class _OfValue(condition.Condition):
             last, last_seen, told = self._told
             if value == last and seen == last_seen and told.result is holds:
                 return told
-        told = _trace(trace.ConditionTrace, (self.written_op, holds,
-                                             say(roots, value)))
+        told = trace.ConditionTrace(self.written_op, holds,
+                                    say(roots, value))
         if is_text and len(value) <= _SHORT and len(seen) <= _SHORT:
             self._told = value, seen, told
         return told
@@ -103,7 +102,8 @@ class _OfValue(condition.Condition):
         value = self._template.render(roots)
         if value.__class__ is Missing:
             return False
-        if self._holds(value):
+        if (self._holds(roots.budget, value) if self._pays
+                else self._holds(value)):
             return not self._inverted
         return self._inverted
 
@@ -165,8 +165,12 @@ class _OfArguments(condition.Condition):
         rendered = self._call.render(roots)
         if isinstance(rendered, Missing):
             return False
-        view = [roots] if self.op.plugin.NEEDS_VIEW else []
+        context: list[typing.Any] = []
+        if self.op.plugin.NEEDS_VIEW:
+            context.append(roots)
+        if self.op.plugin.PAYS:
+            context.append(roots.budget)
         values = rendered.pop(self._variadic, self._values)
-        if self._holds(*view, *values, **rendered):
+        if self._holds(*context, *values, **rendered):
             return not self._inverted
         return self._inverted

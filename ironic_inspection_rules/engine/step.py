@@ -3,6 +3,7 @@
 """The steps of one rule: to decide, to act, to undo what it did earlier."""
 
 import collections.abc
+import contextlib
 import functools
 import typing
 
@@ -11,9 +12,8 @@ from ironic_inspection_rules.engine import action as engine_action
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import explanation
-from ironic_inspection_rules.engine import field_template
 from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import secrecy
+from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
@@ -27,7 +27,7 @@ Step = collections.abc.Callable[
 
 
 def compute(plan: compiler.CompiledRule,
-            view: dict[str, typing.Any]) -> None:
+            view: budget.View) -> None:
     """Put the values of a rule that has some into the data by root name.
 
     One with a field that is missing is missing.
@@ -38,7 +38,7 @@ def compute(plan: compiler.CompiledRule,
         return
     values: dict[str, typing.Any] = {}
     view[model.VARS] = values
-    allowance = budget.current()
+    allowance = view.budget
     for name, value in plan.vars:
         try:
             allowance.spend()
@@ -46,7 +46,7 @@ def compute(plan: compiler.CompiledRule,
                 made = value.render(view)
                 if made.__class__ is template.Missing:
                     continue
-                if not field_template.costs_nothing(value):
+                if not rendering.costs_nothing(value):
                     allowance.make_value(made)
                 value = made
         except Exception as exc:
@@ -60,7 +60,7 @@ def _in_vars(plan: compiler.CompiledRule, name: str) -> str:
 
 
 def matches(plan: compiler.CompiledRule,
-            view: dict[str, typing.Any]) -> bool:
+            view: budget.View) -> bool:
     """Tell whether all conditions of a rule hold.
 
     :param view: the data by root name, as the rule may see it.
@@ -77,7 +77,7 @@ def matches(plan: compiler.CompiledRule,
     return True
 
 
-def decide(plan: compiler.CompiledRule, view: dict[str, typing.Any],
+def decide(plan: compiler.CompiledRule, view: budget.View,
            told: list[trace.ConditionTrace]) -> bool:
     """Do the same as :func:`matches`, and note what was found out.
 
@@ -96,14 +96,15 @@ def decide(plan: compiler.CompiledRule, view: dict[str, typing.Any],
     return True
 
 
-def pay(plan: compiler.CompiledRule, count: int) -> None:
+def pay(plan: compiler.CompiledRule, count: int,
+        allowance: budget.Budget) -> None:
     """Pay for some rules, of which this is the first.
 
     :param count: how many rules there are, at most.
     :raises: :class:`.exceptions.RuleError` where too little is left.
     """
     try:
-        budget.current().spend(count)
+        allowance.spend(count)
     except exceptions.BudgetExceeded as exc:
         op = next((condition.operation['op'] for condition
                    in plan.conditions), plan.actions[0].name)
@@ -111,7 +112,7 @@ def pay(plan: compiler.CompiledRule, count: int) -> None:
 
 
 def act(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
-        explaining: budget.in_force | None = None) -> Done:
+        explaining: budget.Budget | None = None) -> Done:
     """Carry out the actions of a rule that matches.
 
     :param explaining: pays for the reasons of their conditions, if these
@@ -134,7 +135,7 @@ class _Asked:
 
     def __init__(self, plan: compiler.CompiledRule,
                  action: engine_action.Action,
-                 explaining: budget.in_force | None) -> None:
+                 explaining: budget.Budget | None) -> None:
         self._conditions = action.when
         self._loop = action.loop
         self._explaining = None if plan.unexplained else explaining
@@ -142,12 +143,12 @@ class _Asked:
                      for each in action.when]
 
     def note(self, number: int, holds: bool,
-             roots: dict[str, typing.Any]) -> None:
+             roots: budget.View) -> None:
         """Count a condition that was checked, and keep a reason."""
         told = self.told[number]
         if self._explaining and (told.reason is None
                                  or not holds and not told.false):
-            with self._explaining:
+            with roots.paid_by(self._explaining):
                 told = told._replace(reason=explanation.reason(
                     self._conditions[number], roots, self._loop))
         self.told[number] = told._replace(true=told.true + holds,
@@ -184,7 +185,7 @@ def _carry_out(plan: compiler.CompiledRule, action: engine_action.Action,
     confirmed = len(journal.confirmed)
     ran: bool | None = True
     try:
-        budget.current().spend()
+        target.roots.budget.spend()
         ran = step(target, target.view(plan.masked))
     except Exception as exc:
         error = _error(plan, action.name, exc)
@@ -207,7 +208,7 @@ def _asked(asked: _Asked | None, hides: bool
     """
     if asked is None or not hides:
         return tuple(asked.told) if asked else ()
-    return secrecy.hide_asked(asked.told)
+    return explanation.hide_asked(asked.told)
 
 
 _WITHOUT_VALUES = (exceptions.BudgetExceeded, exceptions.FailRequested,
@@ -238,3 +239,51 @@ def _error(plan: compiler.CompiledRule, op: str,
 def _cause(plan: compiler.CompiledRule, exc: Exception) -> Exception | None:
     """Return what a log may show as the cause of an error."""
     return None if plan.rule.sensitive else exc
+
+
+class _Values(typing.NamedTuple):
+    """The values of a rule by name, and which of them must not show."""
+
+    values: dict[str, typing.Any]
+    hidden: tuple[str, ...]
+
+
+class RuleVars:
+    """The values of the rules of a phase, from when they were decided.
+
+    One that was made of a value of a sensitive rule stays hidden, whatever
+    becomes of the place that it was read from.
+    """
+
+    def __init__(self, target: working_copy.WorkingCopy) -> None:
+        self._target = target
+        self._of: dict[compiler.CompiledRule, _Values] = {}
+
+    def take(self, plan: compiler.CompiledRule,
+             view: budget.View) -> None:
+        """Take the values of a rule out of the data, for its actions."""
+        hidden = self._target.journal.hidden
+        values = view.pop(model.VARS, {})
+        self._of[plan] = _Values(values, tuple([
+            name for name in plan.rule.vars
+            if hidden.covers(model.VARS, (name,))]))
+        hidden.remove(model.VARS, ())
+        # Whatever is written, they stay as they are.
+        self._target.release(values)
+
+    @contextlib.contextmanager
+    def given(self, plan: compiler.CompiledRule,
+              target: working_copy.WorkingCopy) -> typing.Iterator[None]:
+        """Let the data have the values of a rule meanwhile."""
+        if not plan.vars:
+            yield
+            return
+        view, hidden = target.view(plan.masked), target.journal.hidden
+        view[model.VARS] = self._of[plan].values
+        for name in self._of[plan].hidden:
+            hidden.add(model.VARS, (name,))
+        try:
+            yield
+        finally:
+            view.pop(model.VARS, None)
+            hidden.remove(model.VARS, ())

@@ -9,8 +9,6 @@ with the data of a machine parses nothing.
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import field_template
 from ironic_inspection_rules.engine import filtering
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import rendering
@@ -80,21 +78,21 @@ def _compile_field(field: interpolation.Field) -> Template:
             _('field {%(field)s} cannot be read: %(problem)s')
             % {'field': field.text, 'problem': field.problem})
     missing = Missing(field.text)
-    path: Template = field_template.Path(field.root or '', field.steps,
+    path: Template = rendering.Path(field.root or '', field.steps,
                                          missing)
     if field.root == interpolation.ITEM:
-        path = field_template.Whole(path)
-    elif field.root in field_template.PORT_ROOTS and field.steps:
-        path = field_template.PortPath(field.root, field.steps, missing)
+        path = rendering.Whole(path)
+    elif field.root in rendering.PORT_ROOTS and field.steps:
+        path = rendering.PortPath(field.root, field.steps, missing)
     elif field.root == 'plugin_data' and field.steps and (
-            field.steps[0] in field_template.SECOND_NAMES):
-        path = field_template.SecondName(path, field.steps, missing)
+            field.steps[0] in rendering.SECOND_NAMES):
+        path = rendering.SecondName(path, field.steps, missing)
     if field.filters:
         path = filtering.compile_filters(field.filters, path, missing,
                                          _compile_field)
     if field.conversion is None and field.spec is None:
         return path
-    return field_template.Formatted(path, field)
+    return rendering.Formatted(path, field)
 
 
 def telling(value: typing.Any) -> typing.Any:
@@ -161,7 +159,7 @@ class _Text(Template):
             return values
         text = ''.join(map(str, values))
         if len(text) > _SHORT:
-            budget.current().make_text(len(text))
+            roots.budget.make_text(len(text))
         return text
 
 

@@ -1,22 +1,145 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The data of a machine with its secrets, and the same without them."""
+"""The data of a machine with its secrets, and the same without them.
+
+A container is copied when something in it is first changed; from then on the
+copy is the tree's own and is changed in place. So a loop that fills a list
+takes time in proportion to its items, not to their square.
+"""
 
 import typing
 
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import tree
+from ironic_inspection_rules.i18n import _
+
+Container = dict[str, typing.Any] | list[typing.Any]
+
+
+class Tree:
+    """The containers that nobody else holds, of data kept elsewhere.
+
+    Each method that changes data takes it and returns what it is then: the
+    same object where it was the tree's own.
+    """
+
+    __slots__ = ('_members', '_own')
+
+    def __init__(self) -> None:
+        # By identity; kept alive, so that no other gets the same one.
+        self._own: dict[int, Container] = {}
+        self._members: dict[int, tuple[Container, set[typing.Any]]] = {}
+
+    def assign(self, data: typing.Any, path: data_path.Path,
+               value: typing.Any) -> typing.Any:
+        """Put a value at the path.
+
+        Parents that are absent or null are created: a list for ``-``,
+        mappings otherwise. In a list, an index replaces an item, the next
+        free index and ``-`` append.
+
+        :raises: :class:`.exceptions.OperationError` where the path runs
+            through a plain value or beyond the end of a list.
+        """
+        if not path:
+            return value
+        token, rest = path[0], path[1:]
+        if data is None or data is data_path.ABSENT:
+            data = [] if data_path.appends(token) else {}
+        if isinstance(data, dict):
+            inner = self.assign(data.get(token), rest, value)
+            data = self._owned(data)
+            data[token if token.__class__ is str else str(token)] = inner
+            return data
+        if not isinstance(data, list):
+            raise exceptions.OperationError(
+                _('"%(token)s" cannot be set inside a value of type %(type)s')
+                % {'token': token, 'type': type(data).__name__})
+        position = (len(data) if data_path.appends(token)
+                    else data_path.index(token))
+        if position is None or position > len(data):
+            raise exceptions.OperationError(
+                _('"%s" is no index of a list of this length') % token)
+        item = data[position] if position < len(data) else None
+        inner = self.assign(item, rest, value)
+        data = self._owned(data)
+        self._members.pop(id(data), None)
+        data[position:position + 1] = [inner]
+        return data
+
+    def append(self, data: typing.Any, path: data_path.Path,
+               value: typing.Any) -> typing.Any:
+        """Append a value to the list at the path, which may be absent."""
+        items = data_path.get(data, path)
+        if id(items) not in self._own:
+            items = self._owned([] if items is data_path.ABSENT else items
+                                or [])
+            data = self.assign(data, path, items)
+        items.append(value)
+        if id(items) in self._members:
+            self._members[id(items)][1].add(data_path.identity(value))
+        return data
+
+    def has_member(self, data: typing.Any, path: data_path.Path,
+                   value: typing.Any) -> bool:
+        """Tell whether the list at the path holds a value that is the same.
+
+        What it holds is remembered for the next time.
+        """
+        items = data_path.get(data, path)
+        if not isinstance(items, list):
+            return False
+        if id(items) not in self._members:
+            self._members[id(items)] = (
+                items, {data_path.identity(item) for item in items})
+        return data_path.identity(value) in self._members[id(items)][1]
+
+    def remove(self, data: typing.Any, path: data_path.Path) -> typing.Any:
+        """Remove what is at the path, which has to be there."""
+        token, rest = path[0], path[1:]
+        key = token if isinstance(data, dict) else int(token)
+        inner = self.remove(data[key], rest) if rest else None
+        data = self._owned(data)
+        self._members.pop(id(data), None)
+        if rest:
+            data[key] = inner
+        else:
+            del data[key]
+        return data
+
+    def release(self, value: typing.Any) -> None:
+        """Take note that somebody else holds a value too."""
+        if not self._own:
+            return
+        ahead = [value]
+        while ahead:
+            each = ahead.pop()
+            if isinstance(each, dict | list):
+                self._own.pop(id(each), None)
+                ahead += each.values() if isinstance(each, dict) else each
+
+    def release_all(self) -> None:
+        """Take note that somebody may hold anything."""
+        self._own.clear()
+
+    def _owned(self, data: typing.Any) -> typing.Any:
+        if id(data) not in self._own:
+            data = data.copy()
+            self._own[id(data)] = data
+        return data
+
 
 Mask = typing.Callable[[str, typing.Any], typing.Any]
 
 
-class _MaskedRoots(dict[str, typing.Any]):
+class _MaskedRoots(budget.View):
     """The data by root name, masked when it is first looked at."""
 
-    def __init__(self, roots: dict[str, typing.Any], own: tree.Tree,
+    def __init__(self, roots: budget.View, own: Tree,
                  mask: Mask) -> None:
-        super().__init__()
+        super().__init__(budget=roots.budget)
         self._roots = roots
         self._own = own
         self._mask = mask
@@ -38,11 +161,11 @@ class Views:
     :param mask: masks the data of a root, given its name and them.
     """
 
-    def __init__(self, roots: dict[str, typing.Any], mask: Mask) -> None:
+    def __init__(self, roots: budget.View, mask: Mask) -> None:
         self.open = roots
-        self._own = tree.Tree()
-        self._own_masked = tree.Tree()
-        self.masked: dict[str, typing.Any] = _MaskedRoots(
+        self._own = Tree()
+        self._own_masked = Tree()
+        self.masked: budget.View = _MaskedRoots(
             roots, self._own, mask)
 
     def release(self, value: typing.Any) -> None:
@@ -63,7 +186,7 @@ class Views:
 
     def assign(self, root: str, path: data_path.Path,
                value: typing.Any) -> None:
-        """Put a value at the path; see :meth:`.tree.Tree.assign`."""
+        """Put a value at the path; see :meth:`.views.Tree.assign`."""
         # It may be part of the data already, and then is in two places.
         self.release(value)
         self.open[root] = self._own.assign(self.open[root], path, value)

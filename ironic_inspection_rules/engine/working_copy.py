@@ -7,18 +7,19 @@ changed, and nothing outside has changed until someone applies it. A dry run
 just never does.
 """
 
+import contextlib
 import dataclasses
 import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import effects as engine_effects
-from ironic_inspection_rules.engine import field_template
 from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import views
 from ironic_inspection_rules.i18n import _
 
@@ -90,16 +91,25 @@ class WorkingCopy:
     def __init__(self, facts: Facts,
                  effects: engine_effects.Effects | None = None,
                  hidden: typing.Iterable[hiding.Place] = ()) -> None:
-        self.roots = facts.roots()
+        self.roots = budget.View(facts.roots())
         self.journal = journal.Journal(
             [f'port {port.get("address")}' for port in facts.ports], hidden)
         self._views = views.Views(self.roots, facts.masked)
         self._touched: dict[str, dict[str, set[str] | None]] = {}
-        self._effects: engine_effects.Effects = (
-            effects or engine_effects.NoEffects())
+        self._effects = effects or engine_effects.NoEffects()
         self._before = facts.roots()
 
-    def view(self, masked: bool) -> dict[str, typing.Any]:
+    @contextlib.contextmanager
+    def paid_by(self, allowance: budget.Budget) -> typing.Iterator[None]:
+        """Let another budget pay while the context lasts, in both views."""
+        before = self.roots.budget
+        self.roots.budget = self._views.masked.budget = allowance
+        try:
+            yield
+        finally:
+            self.roots.budget = self._views.masked.budget = before
+
+    def view(self, masked: bool) -> budget.View:
         """Return the data by root name, with or without its secrets."""
         return self._views.masked if masked else self.roots
 
@@ -113,9 +123,6 @@ class WorkingCopy:
         What the action then writes is hidden where that is.
         """
         self.journal.read(root, path)
-        return self._get(root, path)
-
-    def _get(self, root: str, path: data_path.Path) -> typing.Any:
         return data_path.get(self.roots[root], path)
 
     def set(self, root: str, path: data_path.Path,
@@ -127,12 +134,12 @@ class WorkingCopy:
         :raises: :class:`.exceptions.OperationError` where the path leads
             through a plain value.
         """
-        before = self._get(root, path)
+        before = data_path.get(self.roots[root], path)
         if data_path.same(before, value):
             self.journal.confirm(root, path, value)
             return
         op = 'add' if before is data_path.ABSENT else 'replace'
-        budget.current().write(value, len(path), before)
+        self.roots.budget.write(value, len(path), before)
         self._write(root, path, value)
         self.journal.record(op, self.roots[root], root, path, value,
                             None if before is data_path.ABSENT else before,
@@ -146,13 +153,13 @@ class WorkingCopy:
         :raises: :class:`.exceptions.OperationError` where something else
             than a list is there.
         """
-        items = self._get(root, path)
+        items = data_path.get(self.roots[root], path)
         if items is data_path.ABSENT or items is None:
             items = []
         if not isinstance(items, list):
             raise exceptions.OperationError(
                 _('%s is not a list') % data_path.pointer(path))
-        budget.current().write(value, len(path) + 1)
+        self.roots.budget.write(value, len(path) + 1)
         if unique and self._views.has_member(root, path, value):
             return
         self._views.append(root, path, value)
@@ -162,10 +169,10 @@ class WorkingCopy:
 
     def unset(self, root: str, path: data_path.Path) -> None:
         """Remove what is there; nothing is fine too."""
-        before = self._get(root, path)
+        before = data_path.get(self.roots[root], path)
         if before is data_path.ABSENT:
             return
-        budget.current().spend()
+        self.roots.budget.spend()
         self._views.remove(root, path)
         self._touch(root, path)
         self.journal.record('remove', self.roots[root], root, path,
@@ -174,10 +181,10 @@ class WorkingCopy:
     def discard(self, root: str, path: data_path.Path,
                 value: typing.Any) -> None:
         """Remove the last such item of a list, if it has one."""
-        items = self._get(root, path)
+        items = data_path.get(self.roots[root], path)
         if not isinstance(items, list):
             return
-        budget.current().spend(len(items) >> 4)
+        self.roots.budget.spend(len(items) >> 4)
         for index in range(len(items) - 1, -1, -1):
             if data_path.same(items[index], value):
                 self.unset(root, (*path, str(index)))
@@ -191,8 +198,8 @@ class WorkingCopy:
         """
         index = self._port_index(port_id)
         if index is None:
-            raise exceptions.OperationError(
-                _('the node has no port %s') % port_id)
+            raise exceptions.OperationError(_('the node has no port %s')
+                                            % port_id)
         return (str(index),)
 
     def has_port(self, port_id: str) -> bool:
@@ -202,7 +209,8 @@ class WorkingCopy:
     def _port_index(self, port_id: str) -> int | None:
         if data_path.index(port_id) is not None:
             return None
-        return field_template.find_port(self.roots[PORTS], port_id)
+        return rendering.find_port(self.roots[PORTS], port_id,
+                                        self.roots.budget)
 
     @property
     def traits(self) -> list[str]:
@@ -230,9 +238,9 @@ class WorkingCopy:
             names = set() if below is None else below
             if below is None:
                 for whole in (data_path.get(self._before[root], parents),
-                              self._get(root, parents)):
+                              data_path.get(self.roots[root], parents)):
                     names.update(whole if isinstance(whole, dict) else ())
-        return {name: self._get(root, (*parents, name))
+        return {name: data_path.get(self.roots[root], (*parents, name))
                 for name in sorted(names)}
 
     def final_values(self
@@ -249,7 +257,8 @@ class WorkingCopy:
             for name, below in sorted(names.items()):
                 places += [(root, (name,))] if below is None else [
                     (root, (name, each)) for each in sorted(below)]
-        return [(root, path, self._get(root, path)) for root, path in places]
+        return [(root, path, data_path.get(self.roots[root], path))
+                for root, path in places]
 
     def confirm_traits(self, names: typing.Iterable[str]) -> None:
         """Take note of those of the traits that the node has already."""
@@ -268,7 +277,7 @@ class WorkingCopy:
         url = masking.MASK if self.journal.copies else (
             masking.mask_url(request.url))
         self.journal.note(f'GET {url}')
-        self._effects.call(request)
+        self._effects.call(request, self.roots.budget.remaining())
 
     def _write(self, root: str, path: data_path.Path,
                value: typing.Any) -> None:

@@ -13,7 +13,7 @@ from ironic_inspection_rules.i18n import _
 Mapping = dict[str, typing.Any]
 
 
-def read(value: typing.Any) -> Mapping:
+def read(allowance: budget.Budget, value: typing.Any) -> Mapping:
     """Return the mapping that a value is.
 
     :raises: :class:`.exceptions.OperationError` where it is none.
@@ -22,31 +22,40 @@ def read(value: typing.Any) -> Mapping:
         raise exceptions.OperationError(
             _('takes a mapping, not a value of type %s')
             % type(value).__name__)
-    budget.current().spend(len(value) >> 2)
+    allowance.spend(len(value) >> 2)
     return value
 
 
 class Keys(plugin.Filter):
     """``keys``: the keys of a mapping, in its order."""
 
-    def __call__(self, value: typing.Any) -> list[str]:
-        return list(read(value))
+    PAYS = True
+
+    def __call__(self, allowance: budget.Budget,
+                 value: typing.Any) -> list[str]:
+        return list(read(allowance, value))
 
 
 class Values(plugin.Filter):
     """``values``: the values of a mapping, in its order."""
 
-    def __call__(self, value: typing.Any) -> list[typing.Any]:
-        return list(read(value).values())
+    PAYS = True
+
+    def __call__(self, allowance: budget.Budget,
+                 value: typing.Any) -> list[typing.Any]:
+        return list(read(allowance, value).values())
 
 
 class Items(plugin.Filter):
     """``dict2items``: a list of mappings, each of one key and its value."""
 
-    def __call__(self, value: typing.Any, key_name: str = 'key',
+    PAYS = True
+
+    def __call__(self, allowance: budget.Budget, value: typing.Any,
+                 key_name: str = 'key',
                  value_name: str = 'value') -> list[Mapping]:
-        mapping = read(value)
-        budget.current().spend(len(mapping))
+        mapping = read(allowance, value)
+        allowance.spend(len(mapping))
         return [{key_name: key, value_name: each}
                 for key, each in mapping.items()]
 

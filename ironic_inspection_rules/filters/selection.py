@@ -22,6 +22,7 @@ Test = typing.Callable[[typing.Any], bool]
 class _Select(plugin.Filter):
     """What select items by a condition that takes a value first."""
 
+    PAYS = True
     KEEPS: typing.ClassVar[bool] = True
 
     def problems(self, arguments: typing.Mapping[str, typing.Any]
@@ -50,18 +51,19 @@ class _Select(plugin.Filter):
     def bind(self, arguments: dict[str, typing.Any]
              ) -> typing.Callable[..., typing.Any]:
         # Nothing varies, so that a value that is not given is missing.
-        _test(arguments['op'], arguments.get('value', data_path.ABSENT))
+        _test(arguments['op'], arguments.get('value', data_path.ABSENT),
+              budget.UNLIMITED)
         return super().bind(arguments)
 
-    def choose(self, items: sequence.Items, found: sequence.Items, op: str,
+    def choose(self, allowance: budget.Budget, items: sequence.Items,
+               found: sequence.Items, op: str,
                wanted: typing.Any) -> sequence.Items:
         """Return the items whose value a condition holds for.
 
         :param found: the value of each item.
         :param wanted: the second argument of the condition.
         """
-        test, of_missing = _test(op, wanted)
-        allowance = budget.current()
+        test, of_missing = _test(op, wanted, allowance)
         kept = []
         for item, each in zip(items, found, strict=True):
             allowance.spend()
@@ -74,10 +76,10 @@ class _Select(plugin.Filter):
 class Select(_Select):
     """``select``: the items for which a condition holds."""
 
-    def __call__(self, items: typing.Any, op: str,
+    def __call__(self, allowance: budget.Budget, items: typing.Any, op: str,
                  value: typing.Any = data_path.ABSENT) -> sequence.Items:
-        items = sequence.read(items)
-        return self.choose(items, items, op, value)
+        items = sequence.read(allowance, items)
+        return self.choose(allowance, items, items, op, value)
 
 
 class Reject(Select):
@@ -89,15 +91,16 @@ class Reject(Select):
 class SelectAttribute(_Select):
     """``selectattr``: the items whose attribute a condition holds for."""
 
-    def __call__(self, items: typing.Any, name: str, op: str,
-                 value: typing.Any = data_path.ABSENT) -> sequence.Items:
-        items = sequence.read(items)
+    def __call__(self, allowance: budget.Budget, items: typing.Any, name: str,
+                 op: str, value: typing.Any = data_path.ABSENT
+                 ) -> sequence.Items:
+        items = sequence.read(allowance, items)
         path = tuple(name.split('.'))
         # Most names are of one step into what a mapping is: that is no call.
         found = [item.get(name, data_path.ABSENT)
                  if item.__class__ is dict and len(path) == 1
                  else data_path.get(item, path) for item in items]
-        return self.choose(items, found, op, value)
+        return self.choose(allowance, items, found, op, value)
 
 
 class RejectAttribute(SelectAttribute):
@@ -132,7 +135,8 @@ def _literals(parameter: engine_arguments.Argument,
     return {parameter.name: engine_arguments.convert(wanted, parameter)}
 
 
-def _test(name: str, wanted: typing.Any) -> tuple[Test, bool]:
+def _test(name: str, wanted: typing.Any,
+          allowance: budget.Budget) -> tuple[Test, bool]:
     """Return what tells whether a condition holds for a value.
 
     :param wanted: its second argument, if it is given one.
@@ -145,12 +149,14 @@ def _test(name: str, wanted: typing.Any) -> tuple[Test, bool]:
     if parameter and parameter.required and not given:
         raise exceptions.OperationError(_('%s takes a value') % name)
     holds = op.plugin
+    paid = [allowance] if holds.PAYS else []
     if parameter and parameter.variadic:
         def test(value: typing.Any) -> bool:
-            return bool(holds(value, wanted))
+            return bool(holds(*paid, value, wanted))
     else:
-        test = holds.bind(_literals(parameter, wanted)
-                          if parameter and given else {})
+        test = functools.partial(holds.bind(
+            _literals(parameter, wanted) if parameter and given else {}),
+            *paid)
     if holds.SEES_MISSING:
         return test, test(data_path.ABSENT)
     return test, holds.ACCEPTS_MISSING and test(None)

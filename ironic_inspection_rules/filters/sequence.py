@@ -13,7 +13,7 @@ from ironic_inspection_rules.i18n import _
 Items = list[typing.Any]
 
 
-def read(value: typing.Any) -> Items:
+def read(allowance: budget.Budget, value: typing.Any) -> Items:
     """Return the items of a list; those of a mapping are its keys.
 
     :raises: :class:`.exceptions.OperationError` where it has none.
@@ -21,7 +21,7 @@ def read(value: typing.Any) -> Items:
     if isinstance(value, list):
         return value
     if isinstance(value, dict | str):
-        budget.current().spend(len(value) >> 2)
+        allowance.spend(len(value) >> 2)
         return list(value)
     raise exceptions.OperationError(
         _('takes a list, not a value of type %s') % type(value).__name__)
@@ -54,12 +54,14 @@ def ignore_case(value: typing.Any) -> typing.Any:
 class Join(plugin.Filter):
     """``join``: the text of all items, with a separator between them."""
 
-    def __call__(self, value: typing.Any, sep: str = '',
-                 attribute: typing.Any = None) -> typing.Any:
-        found = attributes(read(value), attribute)
+    PAYS = True
+
+    def __call__(self, allowance: budget.Budget, value: typing.Any,
+                 sep: str = '', attribute: typing.Any = None) -> typing.Any:
+        found = attributes(read(allowance, value), attribute)
         if found is data_path.ABSENT:
             return found
-        budget.current().make_text(
+        allowance.make_text(
             sum(len(str(item)) + len(sep) for item in found))
         return sep.join(map(str, found))
 
@@ -74,19 +76,22 @@ class Length(plugin.Filter):
 class Sum(plugin.Filter):
     """``sum``: all numbers together."""
 
-    def __call__(self, value: typing.Any,
+    PAYS = True
+
+    def __call__(self, allowance: budget.Budget, value: typing.Any,
                  attribute: typing.Any = None) -> typing.Any:
-        found = attributes(read(value), attribute)
+        found = attributes(read(allowance, value), attribute)
         return found if found is data_path.ABSENT else sum(found)
 
 
 class _Extreme(plugin.Filter):
 
+    PAYS = True
     choose: typing.ClassVar[typing.Any]
 
-    def __call__(self, value: typing.Any,
+    def __call__(self, allowance: budget.Budget, value: typing.Any,
                  attribute: typing.Any = None) -> typing.Any:
-        items = read(value)
+        items = read(allowance, value)
         found = attributes(items, attribute)
         if found is data_path.ABSENT or not found:
             return data_path.ABSENT
@@ -109,25 +114,33 @@ class Max(_Extreme):
 class First(plugin.Filter):
     """``first``: the first item; missing where there is none."""
 
-    def __call__(self, value: typing.Any) -> typing.Any:
-        items = read(value)
+    PAYS = True
+
+    def __call__(self, allowance: budget.Budget,
+                 value: typing.Any) -> typing.Any:
+        items = read(allowance, value)
         return items[0] if items else data_path.ABSENT
 
 
 class Last(plugin.Filter):
     """``last``: the last item; missing where there is none."""
 
-    def __call__(self, value: typing.Any) -> typing.Any:
-        items = read(value)
+    PAYS = True
+
+    def __call__(self, allowance: budget.Budget,
+                 value: typing.Any) -> typing.Any:
+        items = read(allowance, value)
         return items[-1] if items else data_path.ABSENT
 
 
 class Unique(plugin.Filter):
     """``unique``: each item once, text in any case."""
 
-    def __call__(self, value: typing.Any,
+    PAYS = True
+
+    def __call__(self, allowance: budget.Budget, value: typing.Any,
                  attribute: typing.Any = None) -> typing.Any:
-        items = read(value)
+        items = read(allowance, value)
         found = attributes(items, attribute)
         if found is data_path.ABSENT:
             return found
@@ -149,14 +162,17 @@ def _key(value: typing.Any) -> typing.Hashable:
 class Sort(plugin.Filter):
     """``sort``: in order, the smallest first; text in any case."""
 
-    def __call__(self, value: typing.Any, attribute: typing.Any = None,
+    PAYS = True
+
+    def __call__(self, allowance: budget.Budget, value: typing.Any,
+                 attribute: typing.Any = None,
                  reverse: bool = False) -> typing.Any:
-        items = read(value)
+        items = read(allowance, value)
         found = attributes(items, attribute)
         if found is data_path.ABSENT:
             return found
         keys = [ignore_case(each) for each in found]
-        budget.current().spend(len(items) >> 2)
+        allowance.spend(len(items) >> 2)
         order = sorted(range(len(items)), key=keys.__getitem__,
                        reverse=reverse)
         return [items[index] for index in order]
@@ -165,14 +181,15 @@ class Sort(plugin.Filter):
 class Map(plugin.Filter):
     """``map``: an attribute of each item, or what a filter makes of it."""
 
+    PAYS = True
     TAKES_FILTER = True
 
-    def __call__(self, value: typing.Any, filter: typing.Any = None,
-                 attribute: typing.Any = None,
+    def __call__(self, allowance: budget.Budget, value: typing.Any,
+                 filter: typing.Any = None, attribute: typing.Any = None,
                  default: typing.Any = data_path.ABSENT) -> typing.Any:
         if filter is None:
-            return attributes(read(value), attribute, default)
-        made = [filter(item) for item in read(value)]
+            return attributes(read(allowance, value), attribute, default)
+        made = [filter(item) for item in read(allowance, value)]
         return data_path.ABSENT if data_path.ABSENT in made else made
 
     def problems(self, arguments: typing.Mapping[str, typing.Any]

@@ -56,13 +56,15 @@ class Trim(plugin.Filter):
 class Replace(plugin.Filter):
     """``replace``: with one text in the place of another."""
 
-    def __call__(self, value: typing.Any, old: str, new: str,
-                 count: int = -1) -> str:
+    PAYS = True
+
+    def __call__(self, allowance: budget.Budget, value: typing.Any, old: str,
+                 new: str, count: int = -1) -> str:
         text = read(value)
         times = text.count(old)
         if 0 <= count < times:
             times = count
-        budget.current().make_text(len(text) + times * len(new))
+        allowance.make_text(len(text) + times * len(new))
         return text.replace(old, new, count)
 
     def bind(self, arguments: dict[str, typing.Any]
@@ -73,10 +75,11 @@ class Replace(plugin.Filter):
         # Text up to this length costs nothing, even if all of it matches.
         longest = (_FREE - len(new)) // (len(new) + 1)
 
-        def replace(value: typing.Any) -> typing.Any:
+        def replace(allowance: budget.Budget,
+                    value: typing.Any) -> typing.Any:
             if value.__class__ is str and len(value) <= longest:
                 return value.replace(old, new, count)
-            return slowly(value)
+            return slowly(allowance, value)
 
         return replace
 
@@ -84,12 +87,14 @@ class Replace(plugin.Filter):
 class Split(plugin.Filter):
     """``split``: the list of the parts between a separator, or blanks."""
 
-    def __call__(self, value: typing.Any, sep: str | None = None
-                 ) -> list[str]:
+    PAYS = True
+
+    def __call__(self, allowance: budget.Budget, value: typing.Any,
+                 sep: str | None = None) -> list[str]:
         # A number has no parts: one that YAML made of text has lost some.
         text = read(value, or_number=False)
         # Paid first: each part takes more memory than it has text.
-        budget.current().spend(
+        allowance.spend(
             (len(text) >> 1 if sep is None else text.count(sep)) >> 2)
         return text.split(sep)
 
@@ -109,6 +114,7 @@ class RegexSearch(plugin.Filter):
     The group is a number or a name, as it is or as ``\\1`` or ``\\g<name>``.
     """
 
+    PAYS = True
     LITERAL = frozenset({'group'})
 
     def problems(self, arguments: typing.Mapping[str, typing.Any]
@@ -118,15 +124,17 @@ class RegexSearch(plugin.Filter):
             yield 'group', _('"%s" is no group of the regular expression'
                              ) % (group,)
 
-    def __call__(self, value: typing.Any, regex: pattern.Pattern,
-                 group: typing.Any = 0) -> typing.Any:
-        match = regex.find('search', read(value))
+    def __call__(self, allowance: budget.Budget, value: typing.Any,
+                 regex: pattern.Pattern, group: typing.Any = 0) -> typing.Any:
+        match = regex.find('search', read(value), allowance)
         found = None if match is None else match[_group(group)]
         return data_path.ABSENT if found is None else found
 
 
 class RegexReplace(plugin.Filter):
     """``regex_replace``: with a replacement for each match."""
+
+    PAYS = True
 
     def problems(self, arguments: typing.Mapping[str, typing.Any]
                  ) -> typing.Iterator[tuple[str, str]]:
@@ -138,6 +146,7 @@ class RegexReplace(plugin.Filter):
             except exceptions.OperationError as exc:
                 yield 'replacement', str(exc)
 
-    def __call__(self, value: typing.Any, regex: pattern.Pattern,
+    def __call__(self, allowance: budget.Budget, value: typing.Any,
+                 regex: pattern.Pattern,
                  replacement: pattern.Replacement) -> str:
-        return regex.replace(replacement, read(value))
+        return regex.replace(replacement, read(value), allowance)

@@ -16,7 +16,6 @@ import requests
 from urllib3.util import retry as urllib3_retry
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import effects as engine_effects
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.i18n import _
@@ -35,20 +34,21 @@ class ServiceEffects:
         LOG.log(getattr(logging, level.upper()), '%s',
                 exceptions.one_line(message))
 
-    def call(self, request: engine_effects.Request) -> None:
+    def call(self, request: engine_effects.Request,
+             seconds: float) -> None:
         """Send a GET request, verified as ``[DEFAULT]webserver_verify_ca``.
 
+        :param seconds: when the phase ends, from now on.
         :raises: :class:`.exceptions.OperationError` where it fails.
         """
         done: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        remaining = budget.current().remaining()
-        deadline = _Deadline(remaining)
+        deadline = _Deadline(seconds)
         threading.Thread(target=lambda: done.put(_get(request, deadline)),
                          daemon=True).start()
         late = _('no answer before the end of the phase')
         try:
             problem = done.get(
-                timeout=None if remaining == math.inf else remaining)
+                timeout=None if seconds == math.inf else seconds)
         except queue.Empty:
             problem = late
         if problem:

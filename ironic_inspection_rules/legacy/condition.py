@@ -14,6 +14,7 @@ import operator
 import typing
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import pattern
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.i18n import _
@@ -22,7 +23,8 @@ from ironic_inspection_rules.legacy import view as inspector_view
 
 MULTIPLE = ('any', 'all', 'first')
 
-Test = typing.Callable[[typing.Any], bool]
+Test = typing.Callable[[typing.Any, budget.Budget], bool]
+"""Takes a value, and the budget that pays for the test."""
 
 
 class FieldCondition(plugin.Condition):
@@ -86,7 +88,7 @@ class FieldCondition(plugin.Condition):
         def check(view: inspector_view.Roots) -> bool:
             holds = False
             for value in find(view) or nothing:
-                holds = test(value) is not invert
+                holds = test(value, view.budget) is not invert
                 if multiple == 'first' or holds is (multiple == 'any'):
                     break
             return holds
@@ -129,7 +131,7 @@ class Comparison(ValueCondition):
         read = float if isinstance(wanted, float) else (
             int if isinstance(wanted, int) else None)
 
-        def test(value: typing.Any) -> bool:
+        def test(value: typing.Any, _allowance: budget.Budget) -> bool:
             try:
                 return bool(compare(value if read is None else read(value),
                                     wanted))
@@ -194,7 +196,7 @@ class IsEmpty(FieldCondition):
         return ['', None, [], {}]
 
     def tester(self, wanted: typing.Any) -> Test:
-        return lambda value: value in ('', None, [], {})
+        return lambda value, _allowance: value in ('', None, [], {})
 
     def __call__(self, view: inspector_view.Roots, field: str,
                  multiple: str = 'any', invert: bool = False) -> bool:
@@ -214,7 +216,7 @@ class InNet(ValueCondition):
         except ValueError as exc:
             raise exceptions.OperationError(
                 _('"%s" is not an IP network') % (wanted,)) from exc
-        return lambda value: _read_address(value) in network
+        return lambda value, _allowance: _read_address(value) in network
 
 
 class _Regex(ValueCondition):
@@ -224,10 +226,10 @@ class _Regex(ValueCondition):
             raise exceptions.OperationError(
                 _('must be a regular expression'))
         matches = self.matcher(wanted)
-        return lambda value: matches(str(value))
+        return lambda value, allowance: matches(allowance, str(value))
 
     @abc.abstractmethod
-    def matcher(self, regex: str) -> Test:
+    def matcher(self, regex: str) -> pattern.Matcher:
         """Return the test of a text against the regular expression."""
 
 
@@ -238,8 +240,8 @@ class Matches(_Regex):
     to the end.
     """
 
-    def matcher(self, regex: str) -> Test:
-        matches: Test = pattern.Pattern(regex).matcher('match')
+    def matcher(self, regex: str) -> pattern.Matcher:
+        matches = pattern.Pattern(regex).matcher('match')
         if regex.endswith('$'):
             return matches
         return pattern.Pattern(f'{regex}$').matcher('match')
@@ -248,7 +250,7 @@ class Matches(_Regex):
 class Contains(_Regex):
     """``inspector-contains``: the expression matches within the field."""
 
-    def matcher(self, regex: str) -> Test:
+    def matcher(self, regex: str) -> pattern.Matcher:
         return pattern.Pattern(regex).matcher('search')
 
 

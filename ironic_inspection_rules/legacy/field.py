@@ -22,7 +22,8 @@ from ironic_inspection_rules.engine import text_cache
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.legacy import view
 
-Find = typing.Callable[[typing.Any], list[typing.Any]]
+Values = list[typing.Any]
+Find = typing.Callable[[typing.Any, budget.Budget], Values]
 Path = typing.Any
 """A node of jsonpath-ng's syntax tree."""
 
@@ -122,7 +123,7 @@ def compile_field(field: str) -> typing.Callable[[view.Roots],
             _('"%(scheme)s" is not a scheme of fields; known: %(known)s')
             % {'scheme': scheme, 'known': ', '.join(SOURCES)})
     source, find = SOURCES[scheme], _compile(parse(path))
-    return lambda roots: find(source(roots))
+    return lambda roots: find(source(roots), roots.budget)
 
 
 def _compile(path: Path) -> Find:
@@ -130,7 +131,8 @@ def _compile(path: Path) -> Find:
         return _compile_node(_without_root(path))
     except KeyError:
         # Parents and other rare things, which need to know where they are.
-        return lambda value: [match.value for match in path.find(value)]
+        return lambda value, _allowance: [
+            match.value for match in path.find(value)]
 
 
 def _without_root(path: Path) -> Path:
@@ -151,7 +153,7 @@ def _compile_node(path: Path) -> Find:
 
 
 def _this(_path: Path) -> Find:
-    return lambda value: [value]
+    return lambda value, _allowance: [value]
 
 
 def _fields(path: Path) -> Find:
@@ -160,19 +162,20 @@ def _fields(path: Path) -> Find:
         return _members(path)
     if len(names) == 1:
         return _walk(names)
-    return lambda value: [value[name] for name in names
-                          if isinstance(value, dict) and name in value]
+    return lambda value, _allowance: [
+        value[name] for name in names
+        if isinstance(value, dict) and name in value]
 
 
 def _members(_path: Path) -> Find:
-    return lambda value: (list(value.values()) if isinstance(value, dict)
-                          else [])
+    return lambda value, _allowance: (
+        list(value.values()) if isinstance(value, dict) else [])
 
 
 def _index(path: Path) -> Find:
     indices = _indices(path)
 
-    def find(value: typing.Any) -> list[typing.Any]:
+    def find(value: typing.Any, allowance: budget.Budget) -> Values:
         try:
             return [value[index] for index in indices if len(value) > index]
         except (TypeError, KeyError, IndexError) as exc:
@@ -187,7 +190,7 @@ def _index(path: Path) -> Find:
 def _slice(path: Path) -> Find:
     part = slice(path.start, path.end, path.step)
 
-    def find(value: typing.Any) -> list[typing.Any]:
+    def find(value: typing.Any, allowance: budget.Budget) -> Values:
         if isinstance(value, dict | int | str):
             value = [value]
         if not isinstance(value, list):
@@ -205,11 +208,12 @@ def _child(path: Path) -> Find:
         return _walk(names)
     left, right = _compile_node(path.left), _compile_node(path.right)
 
-    def find(value: typing.Any) -> list[typing.Any]:
-        parents = left(value)
+    def find(value: typing.Any, allowance: budget.Budget) -> Values:
+        parents = left(value, allowance)
         if len(parents) == 1:
-            return right(parents[0])
-        return [found for parent in parents for found in right(parent)]
+            return right(parents[0], allowance)
+        return [found for parent in parents
+                for found in right(parent, allowance)]
 
     return find
 
@@ -242,7 +246,7 @@ def _indices(path: Path) -> tuple[int, ...]:
 
 
 def _walk(names: tuple[str, ...]) -> Find:
-    def find(value: typing.Any) -> list[typing.Any]:
+    def find(value: typing.Any, allowance: budget.Budget) -> Values:
         try:
             for name in names:
                 if not isinstance(value, dict):
@@ -258,14 +262,13 @@ def _walk(names: tuple[str, ...]) -> Find:
 def _descendants(path: Path) -> Find:
     left, right = _compile_node(path.left), _compile_node(path.right)
 
-    def find(value: typing.Any) -> list[typing.Any]:
+    def find(value: typing.Any, allowance: budget.Budget) -> Values:
         found: list[typing.Any] = []
-        ahead = left(value)[::-1]
-        allowance = budget.current()
+        ahead = left(value, allowance)[::-1]
         while ahead:
             allowance.spend()
             inner = ahead.pop()
-            found += right(inner)
+            found += right(inner, allowance)
             if isinstance(inner, dict):
                 inner = list(inner.values())
             if isinstance(inner, list):
@@ -277,12 +280,14 @@ def _descendants(path: Path) -> Find:
 
 def _union(path: Path) -> Find:
     left, right = _compile_node(path.left), _compile_node(path.right)
-    return lambda value: left(value) + right(value)
+    return lambda value, allowance: (
+        left(value, allowance) + right(value, allowance))
 
 
 def _where(path: Path) -> Find:
     left, right = _compile_node(path.left), _compile_node(path.right)
-    return lambda value: [found for found in left(value) if right(found)]
+    return lambda value, allowance: [
+        found for found in left(value, allowance) if right(found, allowance)]
 
 
 _COMPILERS: dict[str, typing.Callable[[Path], Find]] = {

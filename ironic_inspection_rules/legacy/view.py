@@ -4,11 +4,12 @@
 
 import typing
 
-from ironic_inspection_rules.engine import field_template
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import trace
 
-Roots = typing.Mapping[str, typing.Any]
+Roots = budget.View
 
 
 def data(roots: Roots) -> dict[str, typing.Any]:
@@ -29,7 +30,7 @@ class _Document(dict[str, typing.Any]):
     """A document in which a step may be found under a second name."""
 
     def __missing__(self, step: str) -> typing.Any:
-        for root, *steps in field_template.SECOND_NAMES.get(step, ()):
+        for root, *steps in rendering.SECOND_NAMES.get(step, ()):
             found = data_path.get(self[root], tuple(steps))
             if found and found is not data_path.ABSENT:
                 return found

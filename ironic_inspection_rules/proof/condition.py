@@ -14,6 +14,7 @@ import typing
 import z3
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
@@ -274,4 +275,5 @@ def _holds(op: registry.Op, args: dict[str, typing.Any],
     several = args.pop(parameter, ())
     if 'regex' in args:
         args['regex'] = op.signature.by_name['regex'].type(args['regex'])
-    return bool(op.plugin.bind(args)(*several))
+    paid = [budget.UNLIMITED] if op.plugin.PAYS else []
+    return bool(op.plugin.bind(args)(*paid, *several))

@@ -10,11 +10,12 @@ import typing
 import z3
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import field_template
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import filter_syntax
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.proof import machine as machines
 from ironic_inspection_rules.proof import value as values
@@ -162,8 +163,8 @@ def _looked_up(written: interpolation.Field, scope: Scope) -> Value:
     for name in steps:
         found = values.step(found, name, scope.masked)
     if root == 'plugin_data' and steps and (
-            steps[0] in field_template.SECOND_NAMES):
-        for other, *path in field_template.SECOND_NAMES[steps[0]]:
+            steps[0] in rendering.SECOND_NAMES):
+        for other, *path in rendering.SECOND_NAMES[steps[0]]:
             second = scope.roots[other]
             for name in (*path, *steps[1:]):
                 second = values.step(second, name, scope.masked)
@@ -212,7 +213,7 @@ class _Filter:
         """Return what the engine makes of a known value."""
         field = interpolation.Field('item', 'item', (), filters=(
             filter_syntax.Call(self._name, tuple(self._given.items())),))
-        made = template.join([field]).render({'item': value})
+        made = template.join([field]).render(budget.View({'item': value}))
         return data_path.ABSENT if isinstance(
             made, template.Missing) else made
 

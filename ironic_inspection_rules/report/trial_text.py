@@ -12,7 +12,7 @@ from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import trace
-from ironic_inspection_rules.engine import tree
+from ironic_inspection_rules.engine import views
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
@@ -165,10 +165,10 @@ def diff(facts: working_copy.Facts,
             shown = masking.mask_along(path, old)[1]
             lines.append(f'- {change.path}: {machine_diff.shown(shown)}')
         if change.op == 'remove':
-            data = tree.Tree().remove(data, path)
+            data = views.Tree().remove(data, path)
         else:
             value = machine_diff.shown(change.value)
             lines.append(f'+ {change.path}: {value}')
-            data = tree.Tree().assign(data, path, change.value)
+            data = views.Tree().assign(data, path, change.value)
         before[change.object] = data
     return lines

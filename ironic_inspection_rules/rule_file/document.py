@@ -12,7 +12,7 @@ import typing
 import yaml
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import nesting
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import quoting
@@ -124,7 +124,7 @@ def _parse_json(path: str, text: str) -> typing.Any:
             raise exceptions.InvalidDocument(path, yaml_text.NOT_JSON % number)
         return value
 
-    if nesting.is_deeper(text.encode(), yaml_text.DEPTH):
+    if budget.is_deeper(text.encode(), yaml_text.DEPTH):
         return None
     try:
         return json.loads(text, parse_float=finite, parse_constant=finite)

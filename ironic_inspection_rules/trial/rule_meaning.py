@@ -11,6 +11,7 @@ conditions in another order, are not found.
 import typing
 
 from ironic_inspection_rules.engine import action as engine_action
+from ironic_inspection_rules.engine import argument_template
 from ironic_inspection_rules.engine import arguments
 from ironic_inspection_rules.engine import filter_syntax
 from ironic_inspection_rules.engine import filtering
@@ -18,7 +19,6 @@ from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import path_template
 from ironic_inspection_rules.engine import pattern
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.rule_file import file_rule
@@ -90,7 +90,7 @@ def _path(text: typing.Any, loop: engine_loop.Loop | None) -> typing.Any:
                    for item in loop.items]
         if any(each != text for each in written):
             return _ForEach(_path(each, None) for each in written)
-    return [_pieces(token) for token in path_template.split(
+    return [_pieces(token) for token in argument_template.split(
         interpolation.parse(str(text)))]
 
 

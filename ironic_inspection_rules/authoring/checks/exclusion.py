@@ -15,6 +15,7 @@ import typing
 
 from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import facts
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import model
@@ -137,7 +138,7 @@ def _is_false(condition: Operation,
     try:
         plan = compiler.compile_rule(model.Rule(
             uuid='', actions=(), conditions=(written,)), ops)
-        return plan.conditions[0].check({}) is False
+        return plan.conditions[0].check(budget.View()) is False
     except Exception:
         # It is refused or fails each inspection; others tell of that.
         return False

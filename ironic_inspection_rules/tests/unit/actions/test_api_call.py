@@ -16,7 +16,7 @@ class FakeEffects:
         self.requests = []
         self.error = error
 
-    def call(self, request):
+    def call(self, request, seconds):
         self.requests.append(request)
         if self.error:
             raise self.error

@@ -6,6 +6,7 @@ import hypothesis
 from hypothesis import strategies as st
 
 from ironic_inspection_rules.conditions import comparison
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import fuzz
 
@@ -45,7 +46,8 @@ class ComparisonTestCase(base.TestCase):
                 self.assertTrue(comparison.Less()(number, other))
                 self.assertFalse(comparison.Greater()(number, other))
                 self.assertFalse(comparison.GreaterOrEqual()(number, other))
-                self.assertFalse(comparison.OneOf()(number, [other]))
+                self.assertFalse(comparison.OneOf()(
+                    budget.UNLIMITED, number, [other]))
 
     @fuzz.settings
     @hypothesis.given(st.integers(), st.integers())
@@ -64,4 +66,5 @@ class OneOfTestCase(base.TestCase):
     @hypothesis.given(fuzz.json_values, st.lists(fuzz.json_values))
     def test_a_value_is_one_of_a_list_that_holds_it(self, value, values):
         hypothesis.assume('nan' not in repr(value))
-        self.assertTrue(comparison.OneOf()(value, [*values, value]))
+        self.assertTrue(comparison.OneOf()(
+            budget.UNLIMITED, value, [*values, value]))

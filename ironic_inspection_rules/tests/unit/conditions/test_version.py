@@ -6,6 +6,7 @@ import ctypes
 import random
 
 from ironic_inspection_rules.conditions import version
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.tests.unit import base
 
 _LIBRARIES = ('librpm.so.9', 'librpm.so.10', 'librpm.so.8')
@@ -83,4 +84,5 @@ class VersionTestCase(base.TestCase):
                     (version.LessOrEqual, order <= 0),
                     (version.Greater, order > 0),
                     (version.GreaterOrEqual, order >= 0)):
-                self.assertIs(holds, op()(one, other), (one, op))
+                self.assertIs(holds, op()(budget.UNLIMITED, one, other),
+                              (one, op))

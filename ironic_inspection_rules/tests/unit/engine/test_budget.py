@@ -2,6 +2,11 @@
 
 """A phase pays for what it does, and ends where nothing is left."""
 
+import json
+
+import hypothesis
+from hypothesis import strategies as st
+
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.tests.unit import base
@@ -47,10 +52,49 @@ class BudgetTestCase(base.TestCase):
         allowance.write('y' * 20, 1, 'x' * 15)
         self.refused('writes more than 20', allowance.write, 'z', 1)
 
-    def test_a_budget_is_in_force_while_its_context_lasts(self):
+    def test_another_budget_pays_while_its_context_lasts(self):
         outer, inner = (budget.Budget(budget.MAIN) for _each in range(2))
-        with budget.in_force(outer):
-            with budget.in_force(inner):
-                self.assertIs(inner, budget.current())
-            self.assertIs(outer, budget.current())
-        self.assertIs(budget.UNLIMITED, budget.current())
+        view = budget.View({'node': 1}, outer)
+        self.assertRaises(KeyError, self.fail_paid_by, view, inner)
+        self.assertIs(outer, view.budget)
+        self.assertEqual({'node': 1}, view)
+        self.assertIs(budget.UNLIMITED, budget.View().budget)
+
+    def fail_paid_by(self, view, inner):
+        with view.paid_by(inner):
+            self.assertIs(inner, view.budget)
+            raise KeyError
+
+
+DOCUMENTS = st.recursive(
+    st.none() | st.integers() | st.text('[]{}"\\,: a\u2200'),
+    lambda inner: st.lists(inner) | st.dictionaries(
+        st.text('[]{}"\\'), inner), max_leaves=20)
+
+
+def height(document):
+    """Count the lists and objects around the innermost value."""
+    if not isinstance(document, dict | list):
+        return 0
+    inner = document.values() if isinstance(document, dict) else document
+    return 1 + max(map(height, inner), default=0)
+
+
+class NestingTestCase(base.TestCase):
+
+    @hypothesis.given(DOCUMENTS)
+    def test_json_is_as_deep_as_what_it_stands_for(self, document):
+        depth = height(document)
+        for text in (json.dumps(document),
+                     json.dumps(document, ensure_ascii=False)):
+            self.assertFalse(budget.is_deeper(text.encode(), depth))
+            if depth:
+                self.assertTrue(budget.is_deeper(text.encode(), depth - 1))
+
+    @hypothesis.given(st.binary(), st.integers(1, 5))
+    def test_of_anything_something_is_told(self, text, limit):
+        self.assertIsInstance(budget.is_deeper(text, limit), bool)
+
+    def test_what_is_opened_and_never_closed_counts(self):
+        self.assertTrue(budget.is_deeper(b'["",' * 100_000, 99_999))
+        self.assertFalse(budget.is_deeper(b'[],' * 100_000, 1))

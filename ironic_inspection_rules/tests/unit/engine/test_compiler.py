@@ -3,6 +3,7 @@
 """From a rule to a plan."""
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import plugin
@@ -53,7 +54,7 @@ class Act(Recorder, plugin.Action):
 
 
 def view(**plugin_data):
-    return {'inventory': {}, 'plugin_data': plugin_data}
+    return budget.View({'inventory': {}, 'plugin_data': plugin_data})
 
 
 class CompileTestCase(base.TestCase):

@@ -7,7 +7,7 @@ from oslo_utils import strutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import masking
-from ironic_inspection_rules.engine import tree
+from ironic_inspection_rules.engine import views
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import fuzz
 from ironic_inspection_rules.tests.unit.engine import test_path
@@ -92,12 +92,12 @@ class MaskTestCase(base.TestCase):
     def test_masking_along_a_path_is_masking_the_whole(self, data, path,
                                                        value):
         try:
-            whole = tree.Tree().assign(data, path, value)
+            whole = views.Tree().assign(data, path, value)
         except exceptions.OperationError:
             return
         self.assertEqual(
             repr(masking.mask(whole)),
-            repr(tree.Tree().assign(masking.mask(data),
+            repr(views.Tree().assign(masking.mask(data),
                                     *masking.mask_along(path, value))))
 
 

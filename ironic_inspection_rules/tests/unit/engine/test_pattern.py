@@ -9,9 +9,9 @@ import hypothesis
 from hypothesis import strategies as st
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import argument_template
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import pattern as engine_pattern
-from ironic_inspection_rules.engine import pattern_template
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import fuzz
 
@@ -35,15 +35,15 @@ class TimeLimitTestCase(base.TestCase):
         found = engine_pattern.Pattern(pattern)
         limited = []
 
-        def match_in_time(pattern, method, text):
+        def match_in_time(pattern, allowance, method, text):
             limited.append(text)
 
         self.useFixture(fixtures.MonkeyPatch(
             'ironic_inspection_rules.engine.pattern.Pattern._in_time',
             match_in_time))
-        found.find('search', value)
+        found.find('search', value, budget.UNLIMITED)
         limited_before = len(limited)
-        found.matcher('search')(value)
+        found.matcher('search')(budget.UNLIMITED, value)
         self.assertEqual(2 * limited_before, len(limited))
         return bool(limited)
 
@@ -71,9 +71,9 @@ class TimeLimitTestCase(base.TestCase):
 
     def test_a_match_takes_no_longer_than_the_phase(self):
         slow = engine_pattern.Pattern('(a|aa)+$')
-        with budget.in_force(budget.Budget(budget.Limits(time=0.01))):
-            error = self.assertRaises(exceptions.BudgetExceeded, slow.find,
-                                      'search', 'a' * 10_000 + 'b')
+        error = self.assertRaises(
+            exceptions.BudgetExceeded, slow.find, 'search',
+            'a' * 10_000 + 'b', budget.Budget(budget.Limits(time=0.01)))
         self.assertIn('0.01 seconds', str(error))
 
 
@@ -84,7 +84,7 @@ class FieldsTestCase(base.TestCase):
         self.useFixture(fixtures.MonkeyPatch(
             'ironic_inspection_rules.engine.interpolation.field_at',
             lambda text, position: looked.append(position)))
-        self.assertIsNone(pattern_template.problem('a|{b|c}|{item|', None))
+        self.assertIsNone(argument_template.problem('a|{b|c}|{item|', None))
         self.assertEqual([2], looked)
 
 
@@ -103,7 +103,8 @@ class SameLanguageTestCase(base.TestCase):
                 continue
             self.assertEqual(
                 expected is not None,
-                engine_pattern.Pattern(pattern)._in_time(method, subject)
+                engine_pattern.Pattern(pattern)._in_time(
+                    budget.UNLIMITED, method, subject)
                 is not None)
 
     def test_what_only_the_other_library_knows_is_text(self):
@@ -113,15 +114,15 @@ class SameLanguageTestCase(base.TestCase):
                 ('a{1,2', 'a{1,2', True), ('[a||b]', '|', True)):
             self.assertEqual(
                 found, engine_pattern.Pattern(pattern)._in_time(
-                    'search', subject) is not None)
+                    budget.UNLIMITED, 'search', subject) is not None)
 
 
 class ReplaceTestCase(base.TestCase):
 
     def replace(self, pattern, replacement, text, size=10_000):
-        with budget.in_force(budget.Budget(budget.Limits(size=size))):
-            return engine_pattern.Pattern(pattern).replace(
-            engine_pattern.Replacement(replacement), text)
+        return engine_pattern.Pattern(pattern).replace(
+            engine_pattern.Replacement(replacement), text,
+            budget.Budget(budget.Limits(size=size)))
 
     def test_groups_are_put_in(self):
         for text in ('a1b2', 'a1b2' * 100):

@@ -7,6 +7,7 @@ import os
 import random
 import re
 
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import plugin
@@ -111,7 +112,7 @@ def agrees(condition, reason):
     arguments = {each.arg: ast.literal_eval(each.value)
                  for each in call.value.keywords}
     plan = test_explanation.compile_rule({'op': op, 'args': arguments})
-    return plan.conditions[0].check({}) is not inverted
+    return plan.conditions[0].check(budget.View()) is not inverted
 
 
 def _group(op, conditions, reason):

@@ -7,6 +7,8 @@ import itertools
 import json
 import random
 
+import fixtures
+
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import evaluation
@@ -261,7 +263,9 @@ class GrowthTestCase(base.TestCase):
             target.set('plugin_data', ('a', str(number)), 1)
         target.set('ports', ('7', 'extra', 'x'), 1)
         read = []
-        target._get = lambda root, path: read.append(path)
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.engine.path.get',
+            lambda _data, path: read.append(path)))
 
         for index in range(500):
             target.changed('ports', str(index))

@@ -7,9 +7,10 @@ import copy
 import hypothesis
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import field_template
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import fuzz
@@ -34,7 +35,7 @@ class Trap:
 def render(value, roots, lenient=False):
     compiled = template.compile_value(value, lenient)
     if isinstance(compiled, template.Template):
-        return compiled.render(roots)
+        return compiled.render(budget.View(roots))
     return compiled
 
 
@@ -138,8 +139,10 @@ class FindPortTestCase(base.TestCase):
     def test_a_port_is_found_by_index_address_and_uuid(self):
         for name, index in (('0', 0), ('2', 2), ('52:54:00:aa:BB:01', 0),
                             ('abc', 0)):
-            self.assertEqual(index, field_template.find_port(self.ports, name))
+            self.assertEqual(index, rendering.find_port(
+                self.ports, name, budget.UNLIMITED))
 
     def test_what_no_port_has_finds_none(self):
         for name in ('3', '-1', '', 'abcd', '00'):
-            self.assertIsNone(field_template.find_port(self.ports, name))
+            self.assertIsNone(rendering.find_port(
+                self.ports, name, budget.UNLIMITED))

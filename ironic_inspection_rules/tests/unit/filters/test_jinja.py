@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import jinja2
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import fuzz
@@ -36,7 +37,7 @@ def ours(expression, **data):
     """What a field gives; an error is its class, nothing is nothing."""
     compiled = template.compile_value(f'{{{expression}}}')
     try:
-        value = compiled.render({'plugin_data': data})
+        value = compiled.render(budget.View({'plugin_data': data}))
     except exceptions.OperationError:
         return exceptions.OperationError
     return _NOTHING if isinstance(value, template.Missing) else value

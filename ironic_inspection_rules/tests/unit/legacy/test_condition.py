@@ -2,6 +2,7 @@
 
 """Conditions of old rules decide what they decided in ironic-inspector."""
 
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import explanation
 from ironic_inspection_rules.engine import registry
@@ -109,4 +110,5 @@ class ConditionTestCase(base.TestCase):
             [(False, 'list[:2].n is 1, 5'),
              (True, 'field gone does not exist')],
             [(each.result, each.reason)
-             for each in explanation.explain(plan, roots)])
+             for each in explanation.explain(
+                 plan, budget.View(roots))])

@@ -28,7 +28,7 @@ ROOTS = {
 class FieldTestCase(base.TestCase):
 
     def found(self, text):
-        return field.compile_field(text)(ROOTS)
+        return field.compile_field(text)(budget.View(ROOTS))
 
     def check(self, cases):
         self.assertEqual(cases, {text: self.found(text) for text in cases})
@@ -85,8 +85,9 @@ class FieldTestCase(base.TestCase):
     def test_descendants_are_paid_for(self):
         roots = {**ROOTS, 'inventory': {'disks': [{}] * 200}}
         find = field.compile_field('inventory..size')
-        with budget.in_force(budget.Budget(budget.Limits(operations=100))):
-            self.assertRaises(exceptions.BudgetExceeded, find, roots)
+        self.assertRaises(
+            exceptions.BudgetExceeded, find, budget.View(
+                roots, budget.Budget(budget.Limits(operations=100))))
 
     def test_unions_conditions_and_parents(self):
         self.check({

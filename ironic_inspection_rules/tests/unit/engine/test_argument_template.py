@@ -3,9 +3,10 @@
 """What a machine sends fills one token of a path."""
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import argument_template
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import loop
 from ironic_inspection_rules.engine import path
-from ironic_inspection_rules.engine import path_template
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.tests.unit import base
 
@@ -13,7 +14,8 @@ from ironic_inspection_rules.tests.unit import base
 class PathTemplateTestCase(base.TestCase):
 
     def render(self, text, name):
-        return path_template.compile_path(text).render({'node': {'a': name}})
+        return argument_template.compile_path(text).render(
+            budget.View({'node': {'a': name}}))
 
     def test_a_field_is_one_token(self):
         for name in ('b', 'b/c', '../b', 'b.c', '~1', ''):
@@ -25,7 +27,7 @@ class PathTemplateTestCase(base.TestCase):
 
     def test_no_machine_appends(self):
         self.assertFalse(path.appends(self.render('/l/{node.a}', '-')[1]))
-        self.assertTrue(path.appends(path_template.compile_path('/l/-')[1]))
+        self.assertTrue(path.appends(argument_template.compile_path('/l/-')[1]))
 
     def test_lists_and_missing_fields_are_no_part(self):
         self.assertRaises(exceptions.OperationError, self.render,
@@ -34,8 +36,8 @@ class PathTemplateTestCase(base.TestCase):
                               template.Missing)
 
     def test_items_of_the_rule_may_hold_more_of_the_path(self):
-        compiled = path_template.compile_path(
+        compiled = argument_template.compile_path(
             '/extra/{item}', loop.Loop.of(['a/b', 'c']))
         self.assertEqual([('extra', 'a', 'b'), ('extra', 'c')],
-                         [compiled.render({loop.INDEX: number})
+                         [compiled.render(budget.View({loop.INDEX: number}))
                           for number in range(2)])
