@@ -112,7 +112,7 @@ class DatabaseQueue:
         them twice in a lease: what was due when nothing was found is left
         out, but for what may have been on its way then.
         """
-        condition = models.Request.state != state.STARTING
+        condition: typing.Any = models.Request.state != state.STARTING
         if not self._served:
             return self._claim(worker, condition)
         if time.monotonic() >= self._look_again_at:
