@@ -2,7 +2,6 @@
 
 """``openstack baremetal inspection rule``: the rule set as one thing."""
 
-from collections.abc import Iterator
 from collections.abc import Sequence
 import dataclasses
 import json
@@ -30,7 +29,6 @@ from ironic_inspection_rules.trial.fleet import flavor
 EXIT_CHANGES = 2
 """``plan`` returns this when there is something to do."""
 
-_SIGNS = {'created': '+', 'updated': '~', 'moved': '>', 'deleted': '-'}
 _STYLES = {'+': 'green', '-': 'red', '~': 'yellow', '>': 'cyan', '@': 'cyan'}
 
 
@@ -117,31 +115,12 @@ def as_json(plan: rule_set.Plan,
 
 def _show(planned: _Planned, stream: Any) -> None:
     """Print a plan for people; in colour where that is a terminal."""
-    plan = planned.plan
     out = console.Console(file=stream, highlight=False, soft_wrap=True)
-    for line in _lines(plan):
+    for line in rule_change.plan_lines(planned.plan.steps):
         out.print(text.Text(line, style=_STYLES.get(line[:1], '')))
-    count = {outcome: sum(step['outcome'] == outcome for step in plan.steps)
-             for outcome in _SIGNS}
-    if any(count.values()):
-        out.print(_('%(created)d to create, %(updated)d to update, '
-                    '%(moved)d to move, %(deleted)d to delete') % count)
-    else:
-        out.print(_('Nothing to do: the rules are as they should be'))
     if planned.capacity is not None:
         for line in capacity_options.lines(planned.capacity, {}, stream):
             stream.write(f'{line}\n')
-
-
-def _lines(plan: rule_set.Plan) -> Iterator[str]:
-    for step in plan.changes:
-        name = step['description'] or _('(no description)')
-        by = _(', found by %s') % step['matched_by'] if (
-            step['matched_by']) else ''
-        yield f'{_SIGNS[step["outcome"]]} {name} ({step["uuid"]}{by})'
-        if step['outcome'] != 'moved':
-            yield from rule_change.lines(step)
-        yield ''
 
 
 class PlanInspectionRules(command.Command):

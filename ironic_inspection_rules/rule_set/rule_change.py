@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a change does to a rule, as lines of a diff."""
+"""What a change does to rules, as lines of a diff."""
 
+from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 import difflib
 from typing import Any
 
@@ -11,6 +13,30 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import yaml_text
 
 _HIDDEN = '(hidden)'
+_SIGNS = {'created': '+', 'updated': '~', 'moved': '>', 'deleted': '-'}
+
+
+def plan_lines(steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Show a plan, and at its end how much there is to do.
+
+    :param steps: as for :func:`lines`, with the ``outcome`` of each.
+    """
+    count = {outcome: sum(step['outcome'] == outcome for step in steps)
+             for outcome in _SIGNS}
+    for step in steps:
+        if step['outcome'] in _SIGNS:
+            name = step['description'] or _('(no description)')
+            by = _(', found by %s') % step['matched_by'] if (
+                step['matched_by']) else ''
+            yield f'{_SIGNS[step["outcome"]]} {name} ({step["uuid"]}{by})'
+            if step['outcome'] != 'moved':
+                yield from lines(step)
+            yield ''
+    if any(count.values()):
+        yield _('%(created)d to create, %(updated)d to update, '
+                '%(moved)d to move, %(deleted)d to delete') % count
+    else:
+        yield _('Nothing to do: the rules are as they should be')
 
 
 def lines(step: Mapping[str, Any]) -> list[str]:

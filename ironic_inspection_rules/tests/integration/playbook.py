@@ -4,6 +4,7 @@
 
 import os
 import subprocess
+import sys
 import unittest
 
 from ironic_inspection_rules.tests.live import service
@@ -27,4 +28,5 @@ def run(directory: str, name: str, *arguments: str,
         env={**os.environ, 'LC_ALL': 'C.UTF-8', 'ANSIBLE_HOME': directory,
              'ANSIBLE_NOCOLOR': '1', 'ANSIBLE_LOCALHOST_WARNING': 'false',
              'ANSIBLE_COLLECTIONS_PATH': directory, 'COLUMNS': '1000',
+             'ANSIBLE_PYTHON_INTERPRETER': sys.executable,
              **variables})

@@ -176,7 +176,6 @@ class ZuulTestCase(PipelineTestCase):
             **jobs[0]['job']['vars'], 'ansible_user_dir': str(self.scratch),
             'ansible_connection': 'local', 'returned': str(
                 self.scratch / 'repository' / 'returned'),
-            'ansible_python_interpreter': sys.executable,
             'inspection_rules_cloud': {
                 'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': self.ironic.url},
             'zuul': {'project': {'src_dir': str(

@@ -96,20 +96,18 @@ rules:
       elements: str
 """
 
-import io
 import json
 
 from ansible_collections.ironic.inspection_rules.plugins.module_utils import cloud
 
 if not cloud.MISSING:
-    from ironic_inspection_rules.authoring import finding
     from ironic_inspection_rules.authoring import lint
     from ironic_inspection_rules.client import inspection_rule
     from ironic_inspection_rules.client import rule_set
     from ironic_inspection_rules.engine import registry
-    from ironic_inspection_rules.osc import rule_plan
     from ironic_inspection_rules.rule_file import document
     from ironic_inspection_rules.rule_file import origin
+    from ironic_inspection_rules.rule_set import rule_change
 
 _SHOWN = ('uuid', 'description', 'outcome', 'fields')
 
@@ -125,7 +123,7 @@ def _read(module):
 def _warn(module, files):
     for each in lint.in_order(lint.of_documents(files.documents,
                                                 registry.installed())):
-        if each.level == finding.WARNING:
+        if each.level == lint.WARNING:
             module.warn(f'{each.path}:{each.line}:{each.column}: '
                         f'{each.rule}: {each.message}')
 
@@ -134,9 +132,8 @@ def _diff(plan):
     """Return a plan in the form that Ansible shows with --diff."""
     if not plan.changes:
         return {}
-    text = io.StringIO()
-    rule_plan.print_diff(plan, text)
-    return {'prepared': text.getvalue()}
+    lines = rule_change.plan_lines(plan.steps)
+    return {'prepared': ''.join(f'{line}\n' for line in lines)}
 
 
 def main():
@@ -152,12 +149,13 @@ def main():
         files = _read(module)
         _warn(module, files)
     with cloud.explained(module, baremetal, files):
-        plan = rule_set.plan(baremetal, files.rules, module.params['prune'])
+        prune = module.params['prune']
+        plan = rule_set.plan(baremetal, files.rules, prune)
         done = {'revision': plan.revision, 'rules': plan.steps}
         if plan.changes and not module.check_mode:
             done = rule_set.replace_inspection_rules(
-                baremetal, plan.rules, plan.revision,
-                module.params['message'])
+                baremetal, files.rules, plan.revision,
+                module.params['message'], prune=prune)
         for warning in inspection_rule.warnings(baremetal):
             module.warn(warning)
     module.exit_json(
