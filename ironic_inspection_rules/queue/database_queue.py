@@ -118,10 +118,9 @@ class DatabaseQueue:
         if time.monotonic() >= self._look_again_at:
             self._looked_until = 0.0
             self._look_again_at = time.monotonic() + self._lease
-        until = leases.read_clock() - self._lease
 
         def look_no_further_back() -> None:
-            self._looked_until = until
+            self._looked_until = leases.read_clock() - self._lease
         return self._claim(worker, condition, since=self._looked_until,
                            found_none=look_no_further_back)
 
