@@ -21,6 +21,7 @@ from ironic_inspection_rules.command import adopt as rules
 from ironic_inspection_rules.db import adoption
 from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.terminal import escapes
 
 
@@ -79,8 +80,8 @@ def drop() -> int:
             _('rules of Ironic are set aside for those here; "%s adopt '
               '--undo" puts them back first') % migration.COMMAND)
     for name, count in migration.tables().items():
-        print(_('%(table)s, %(count)d rows') % {'table': name,
-                                               'count': count})
+        print(_P('%(table)s, %(count)d row', '%(table)s, %(count)d rows',
+                 count) % {'table': name, 'count': count})
     if not CONF.command.yes:
         print(_('Nothing was removed; --yes removes these tables with all '
                 'that is in them.'))
