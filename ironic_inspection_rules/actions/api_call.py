@@ -61,7 +61,7 @@ class ApiCall(plugin.Action):
 
 
 class _Check(typing.NamedTuple):
-    """What has to hold for an argument, and what to say if it does not."""
+    """A check of an argument, and the message where it fails."""
 
     holds: typing.Callable[[typing.Any], bool]
     message: str

@@ -53,7 +53,7 @@ class AddTrait(plugin.Action):
         _set(target, [*target.traits, name])
 
     def revert(self, target: WorkingCopy, name: str) -> None:
-        """Take the trait away."""
+        """Remove the trait."""
         RemoveTrait()(target, name)
 
 
@@ -106,7 +106,7 @@ class SetTraits(plugin.Action):
 
     def revert(self, target: WorkingCopy, names: typing.Any,
                prefix: str = '') -> None:
-        """Take these traits away."""
+        """Remove these traits."""
         target.set_traits(name for name in target.traits
                           if name not in names)
 

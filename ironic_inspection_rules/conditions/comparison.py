@@ -15,7 +15,7 @@ from ironic_inspection_rules.engine import text_cache
 from ironic_inspection_rules.i18n import _
 
 _LONGEST_KNOWN = 64
-"""How many characters of text a machine may have kept for it."""
+"""Longest text of a machine that is cached, in characters."""
 
 _INTEGER = re.compile(r'\s*[+-]?[0-9]{1,300}\s*')
 _DECIMAL = re.compile(
@@ -39,7 +39,7 @@ def _is_number(value: typing.Any) -> bool:
 
 def _comparable(one: typing.Any, other: typing.Any
                 ) -> tuple[typing.Any, typing.Any]:
-    """Make a number of the string that is compared with one."""
+    """Build a number of the string that is compared with one."""
     if isinstance(one, str) and _is_number(other):
         number = as_number(one)
         return (one if number is None else number), other
@@ -50,7 +50,7 @@ def _comparable(one: typing.Any, other: typing.Any
 
 
 def equal(one: typing.Any, other: typing.Any) -> bool:
-    """Tell whether two values are equal to ``eq``."""
+    """Return whether two values are equal to ``eq``."""
     if one.__class__ is not other.__class__:
         one, other = _comparable(one, other)
     return bool(one == other)
@@ -97,7 +97,7 @@ class Comparison(plugin.Condition):
         return True
 
     def holds(self, one: typing.Any, other: typing.Any) -> bool:
-        """Tell whether it holds between two values."""
+        """Return whether it holds between two values."""
         if one.__class__ is not other.__class__:
             one, other = _comparable(one, other)
         try:

@@ -16,7 +16,7 @@ _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 _LONGEST_KNOWN = 64
-"""How many characters of text a machine may have kept for it."""
+"""Longest text of a machine that is cached, in characters."""
 
 
 _FALSE = [None, False, *(''.join(letters) for word in ('no', 'false')

@@ -77,7 +77,7 @@ class VersionComparison(plugin.Condition):
                    in itertools.pairwise(values))
 
     def holds(self, one: typing.Any, other: typing.Any) -> bool:
-        """Tell whether it holds between two versions."""
+        """Return whether it holds between two versions."""
         if one.__class__ is not str or other.__class__ is not str:
             return False
         return bool(self.compare(key(one), key(other)))

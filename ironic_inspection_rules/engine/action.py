@@ -101,7 +101,7 @@ class Action:
             return hiding.ANYWHERE
 
     def hides_path(self, hidden: hiding.Hidden) -> bool:
-        """Tell whether the place that it writes to may be a hidden value."""
+        """Return whether the place that it writes to may be a hidden value."""
         bound, _problems = self._call.op.signature.bind(
             self._operation.get('args'))
         places = hiding.reads([value for name, value in bound.items()
@@ -151,7 +151,9 @@ class Action:
         if items is None:
             step(target, roots)
             return
-        # What is gone through stays as it is, whatever the steps change.
+        # The steps may change the very list that is gone through: a loop
+        # over {node.extra.disks} that appends to /extra/disks would not end.
+        # What is shared is copied before it changes, so the items stay.
         target.release(items)
         with engine_loop.iterate(items, roots) as each:
             for _item in each:
@@ -254,7 +256,7 @@ def _steps(field: interpolation.Field, roots: Roots) -> data_path.Path:
 
 
 def reverts(operation: Operation, op: registry.Op) -> bool:
-    """Tell whether an action is undone where its rule does not match.
+    """Return whether an action is undone where its rule does not match.
 
     It is if it says so, or says what to go back to.
     """
@@ -264,14 +266,14 @@ def reverts(operation: Operation, op: registry.Op) -> bool:
 
 
 def has_cleanup(operation: Operation, op: registry.Op) -> bool:
-    """Tell whether an action says what to go back to."""
+    """Return whether an action says what to go back to."""
     bound, _problems = op.signature.bind(operation.get('args'))
     return bound.get(CLEANUP) is not None
 
 
 def _undo(op: registry.Op, args: typing.Any,
           loop: engine_loop.Loop | None) -> engine_call.Call:
-    """Make the call that undoes an action, with some of its arguments."""
+    """Build the call that undoes an action, with some of its arguments."""
     call = engine_call.Call(op, args, loop=loop)
     names = arguments.Signature(
         op.plugin.revert,

@@ -22,7 +22,7 @@ from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.i18n import _
 
 _LONGEST_ITEM = 1024
-"""How much text of a machine an expression may take."""
+"""Longest text of a machine in an expression, in characters."""
 
 
 def compile_pattern(text: typing.Any,
@@ -49,7 +49,7 @@ def compile_pattern(text: typing.Any,
 
 
 def problem(text: typing.Any, loop: engine_loop.Loop | None) -> str | None:
-    """Tell which field an expression must not hold, if any."""
+    """Return what is wrong with the fields of an expression, if anything."""
     if not isinstance(text, str):
         return None
     for piece in _split(text, (*interpolation.ROOTS, interpolation.ITEM)):
@@ -65,7 +65,7 @@ def problem(text: typing.Any, loop: engine_loop.Loop | None) -> str | None:
 
 def _split(text: str, roots: tuple[str, ...] = (interpolation.ITEM,)
            ) -> list[str | interpolation.Field]:
-    """Tell the fields over some roots from the rest of an expression."""
+    """Split an expression into text and fields over some roots."""
     pieces: list[str | interpolation.Field] = ['']
     position = 0
     last = text.rfind('}')

@@ -42,7 +42,7 @@ class Argument:
 
     @property
     def converts(self) -> bool:
-        """Whether :func:`convert` may change a value, or refuse it."""
+        """Return whether :func:`convert` may change a value, or refuse it."""
         return self.type in TYPES or (
             self.default is not REQUIRED and self.default is not None)
 
@@ -78,7 +78,7 @@ class Signature:
 
     def bind(self, args: typing.Any) -> tuple[
             dict[str, typing.Any], list[exceptions.Problem]]:
-        """Give each value its argument's name.
+        """Bind each value to its argument.
 
         :param args: list, mapping, or None for no arguments.
         :returns: what could be bound, and all problems with pointers

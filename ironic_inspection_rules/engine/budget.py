@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a phase may take: time, operations, and what it makes.
+"""The budget of a phase: time, operations, and what it makes.
 
 The data come from machines that nobody has authenticated. So everything that
 grows with them is paid for here: the items of loops, the text that is made,
@@ -27,7 +27,7 @@ _LOOK_EVERY = 64
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Limits:
-    """What one phase may take.
+    """The limits of one phase.
 
     ``time`` is in seconds. ``operations`` counts conditions, actions, items
     of loops, and what is read and written by size. ``loop`` is the largest
@@ -51,7 +51,7 @@ BY_PHASE: typing.Mapping[str, Limits] = {
 
 
 class Budget:
-    """What is left for a phase.
+    """The rest of what a phase may take.
 
     :param limits: what there is at the start, which is now.
     """
@@ -101,7 +101,7 @@ class Budget:
         return max(self._deadline - time.monotonic(), 0.001)
 
     def enter_loop(self, items: int) -> None:
-        """Let a loop begin.
+        """Check that a loop may begin.
 
         :param items: how many it has.
         :raises: :class:`.exceptions.BudgetExceeded` where it is too long.
@@ -220,7 +220,7 @@ class View(dict[str, typing.Any]):
 
     @contextlib.contextmanager
     def paid_by(self, budget: Budget) -> collections.abc.Iterator[None]:
-        """Let another budget pay while the context lasts."""
+        """Replace the budget while the context lasts."""
         before, self.budget = self.budget, budget
         try:
             yield

@@ -71,7 +71,7 @@ _COMPILERS: dict[typing.Any, typing.Callable[..., typing.Any]] = {
 
 def compile_argument(op: registry.Op, name: str, value: typing.Any,
                      loop: engine_loop.Loop | None) -> typing.Any:
-    """Make a template of an argument, or a value where it is known.
+    """Build a template of an argument, or a value where it is known.
 
     :param value: the argument as the rule has it.
     :raises: :class:`.exceptions.OperationError` where it is not usable.
@@ -87,7 +87,7 @@ def compile_argument(op: registry.Op, name: str, value: typing.Any,
 
 
 def is_as_written(value: template.Template) -> bool:
-    """Tell whether an argument is what its rule says, in no other form."""
+    """Return whether an argument is what its rule says, in no other form."""
     return not isinstance(
         value, _Converted | rendering.OrElse)
 

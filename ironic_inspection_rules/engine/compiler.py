@@ -80,7 +80,7 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
 
 
 def _reads_previous(value: typing.Any) -> bool:
-    """Tell whether the text anywhere in a value may be of such a field."""
+    """Return whether the text anywhere in a value may be of such a field."""
     if isinstance(value, typing.Mapping):
         value = [*value, *value.values()]
     if isinstance(value, list | tuple):

@@ -49,7 +49,7 @@ class Condition(abc.ABC):
 
     @property
     def needs_view(self) -> bool:
-        """Whether it may look at anything."""
+        """Return whether it may look at anything."""
         return bool(self.op.plugin.NEEDS_VIEW)
 
     def sentence(self, loop: engine_loop.Loop | None) -> sentence.Sentence:
@@ -67,15 +67,15 @@ class Condition(abc.ABC):
 
     @property
     def decides_first(self) -> bool:
-        """Whether it is decided before the first action of any rule."""
+        """Return whether it is decided before the first action of any rule."""
         return bool(self.op.plugin.DECIDES_FIRST)
 
     @abc.abstractmethod
     def check(self, roots: Roots) -> bool:
-        """Tell whether it holds for the data, given by root name."""
+        """Return whether it holds for the data, given by root name."""
 
     def decide(self, roots: Roots) -> trace.ConditionTrace:
-        """Tell whether it holds, and on what that was decided.
+        """Return whether it holds, and on what that was decided.
 
         :returns: without a reason, where that takes a second look.
         """
@@ -186,7 +186,7 @@ class Looped(Condition):
 
 
 class Found(typing.NamedTuple):
-    """What a loop was decided by.
+    """The result of a loop, and what decided it.
 
     ``decisive`` is the number of the item that did it, None where all of
     them together did.

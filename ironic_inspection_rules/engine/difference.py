@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How a machine as some rules leave it differs from how others leave it."""
+"""Differences between two states of a machine."""
 
 import typing
 
@@ -18,7 +18,7 @@ _Values = tuple[data_path.Path, typing.Any, typing.Any]
 def between(one: working_copy.Facts, other: working_copy.Facts,
             ports: typing.Iterable[dict[str, typing.Any]],
             hidden: Hidden) -> list[journal.Change]:
-    """Tell what makes one state of a machine the other.
+    """Return the changes that lead from one state of a machine to another.
 
     A list counts as one value. What rules note of themselves in plugin data
     is left out.

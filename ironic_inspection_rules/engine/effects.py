@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What actions do to the world outside while rules run."""
+"""Effects of actions outside of the data: log lines and requests."""
 
 import dataclasses
 import typing
@@ -19,7 +19,7 @@ class Request:
 
 
 class Effects(typing.Protocol):
-    """What an action does to the world outside while rules run."""
+    """Carries out what actions do outside of the data."""
 
     def log(self, level: str, message: str) -> None:
         """Write a line to the log of the service."""

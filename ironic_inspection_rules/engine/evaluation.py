@@ -18,7 +18,7 @@ from ironic_inspection_rules.engine import working_copy
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What rules would do.
+    """The outcome of an inspection that was not carried out.
 
     ``traces`` are of the rules that match or, where an explanation was asked
     for, of all that were looked at. ``changes`` are those that would be

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Why a rule matches a machine or does not, condition by condition.
+"""Reasons of conditions: why a rule matches a machine or does not.
 
 Nothing is told of values that sensitive rules have written.
 
@@ -30,7 +30,7 @@ Traces = tuple[trace.ConditionTrace, ...]
 
 def is_complete(plan: compiler.CompiledRule,
                 told: list[trace.ConditionTrace]) -> bool:
-    """Tell whether nothing is to be added to what is known of a rule."""
+    """Return whether nothing is to be added to what is known of a rule."""
     if len(told) < len(plan.conditions) or plan.unexplained:
         return False
     for _op, _result, reason in told:
@@ -41,7 +41,7 @@ def is_complete(plan: compiler.CompiledRule,
 
 def explain(plan: compiler.CompiledRule, view: Roots,
             known: typing.Iterable[trace.ConditionTrace] = ()) -> Traces:
-    """Tell how every condition of a rule is decided, also after a false one.
+    """Return a trace of every condition of a rule, also after a false one.
 
     :param view: the data by root name, as the rule may see it.
     :param known: what is known of the first conditions.
@@ -86,7 +86,7 @@ def hide(condition: engine_condition.Condition, told: trace.ConditionTrace,
 
 def explain_match(plan: compiler.CompiledRule, view: Roots,
                   shown: Roots) -> Traces:
-    """Tell why a rule matches, whose conditions all hold.
+    """Return the reasons of a rule whose conditions all hold.
 
     :param view: the data by root name, as the rule sees it.
     :param shown: the same; secrets that the rule has seen are hidden.
@@ -99,7 +99,7 @@ def explain_match(plan: compiler.CompiledRule, view: Roots,
 
 def reason(condition: engine_condition.Condition, view: Roots,
            outer: engine_loop.Loop | None) -> str:
-    """Say what a condition of an action was decided on.
+    """Return the reason of a condition of an action.
 
     :param outer: the loop of the action.
     """
@@ -154,7 +154,7 @@ def _reason(condition: engine_condition.Condition, view: Roots,
 
 def _sentence(condition: engine_condition.Condition, view: Roots,
               shown: Roots, loop: engine_loop.Loop | None) -> str:
-    """Say what the condition was decided on."""
+    """Return the reason of a condition that is no loop."""
     if not isinstance(condition, engine_condition.Group):
         return condition.sentence(loop).tell(shown)
     return '; '.join(
@@ -168,7 +168,7 @@ def _sentence(condition: engine_condition.Condition, view: Roots,
 
 
 def reads_hidden(plan: compiler.CompiledRule, hidden: hiding.Hidden) -> bool:
-    """Tell whether an error of deciding a rule may hold such a value."""
+    """Return whether an error of deciding a rule may hold such a value."""
     return not plan.rule.sensitive and bool(hidden) and (
         hidden.covers(hiding.VARS, ()) or any(
             hidden.shows_any(each.reads) for each in plan.conditions))

@@ -39,7 +39,7 @@ CompilePath = typing.Callable[[typing.Any], Template]
 def compile_filters(calls: typing.Iterable[filter_syntax.Call],
                     value: Template, missing: Missing,
                     compile_path: CompilePath) -> 'Filtered':
-    """Make a template of a value that goes through filters.
+    """Build a template of a value that goes through filters.
 
     :param calls: the filters as they are written, at least one.
     :param value: what goes through them.
@@ -105,7 +105,7 @@ def _compile_step(call: filter_syntax.Call,
 
 def _applied(op: registry.Op, call: filter_syntax.Call,
              compile_path: CompilePath) -> 'Applied':
-    """Make a template of a filter that another one applies."""
+    """Build a template of a filter that another one applies."""
     (_name, name), *others = call.arguments
     known = registry.filters()
     if not isinstance(name, str) or name not in known:
@@ -126,7 +126,7 @@ def find(value: typing.Any) -> list['Filtered']:
 
 def bind(op: registry.Op, call: filter_syntax.Call
          ) -> dict[str, typing.Any]:
-    """Give each argument of a filter its name."""
+    """Bind the arguments of a filter to their names."""
     by_name = {name: value for name, value in call.arguments if name}
     by_place = [value for name, value in call.arguments if not name]
     if len(by_name) + len(by_place) < len(call.arguments):
@@ -264,7 +264,7 @@ def _apply(steps: tuple[_Step, ...], value: typing.Any,
 
 def _check(op: registry.Op, made: typing.Any,
            allowance: budget.Budget) -> None:
-    """See that what a filter made is no larger than it may be."""
+    """Check that the result of a filter is not too large."""
     if made.__class__ is str:
         allowance.make_text(len(made))
     elif made.__class__ is int and not -_TOO_LARGE < made < _TOO_LARGE:

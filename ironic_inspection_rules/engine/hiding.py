@@ -31,7 +31,7 @@ Lasting = list[typing.Any]
 """A place as JSON data, in which a port is known by its UUID."""
 
 _MOST_LASTING = 1000
-"""How many places below another last on their own; else all of it is hidden
+"""Most places below another that last on their own; else all of it is hidden
 later."""
 
 _Node = dict[str, typing.Any]
@@ -51,7 +51,10 @@ class Hidden:
 
     def __init__(self, places: typing.Iterable[Place] = ()) -> None:
         self._roots: _Node = {}
-        # By identity: the nodes that no other set has, to be changed in place.
+        # By identity: the nodes that no other set has, to be changed in
+        # place. One that is gone may leave its number to a new one, which is
+        # of this set too: nodes of others are only seen when they are shared,
+        # and then nothing is of this set alone.
         self._own: set[int] = set()
         if isinstance(places, Hidden):
             self._roots = places._roots
@@ -127,7 +130,7 @@ class Hidden:
     @contextlib.contextmanager
     def with_vars(self, values: typing.Mapping[str, typing.Any]
                   ) -> typing.Iterator[None]:
-        """Do the same while the context lasts."""
+        """Hide them while the context lasts."""
         if not values:
             yield
             return
@@ -138,11 +141,11 @@ class Hidden:
             self.remove(VARS, ())
 
     def covers(self, root: str, path: data_path.Path) -> bool:
-        """Tell whether a value is, has, or is part of one not to show."""
+        """Return whether a value is, has, or is part of one not to show."""
         return self._find(root, path) is not _NOTHING
 
     def shows_any(self, reads: typing.Iterable[Place]) -> bool:
-        """Tell whether some of the places must not show.
+        """Return whether some of the places must not show.
 
         :param reads: of an operation; see :func:`reads`.
         """
@@ -182,7 +185,7 @@ _NOTHING: _Node = {}
 
 
 ANYWHERE: tuple[Place, ...] = ((NODE, ()), (PORTS, ()), (PLUGIN_DATA, ()))
-"""Where values may be of which it is not known where they are."""
+"""Places of values that may be anywhere."""
 
 
 def located(places: typing.Iterable[Lasting], ports: Ports) -> Hidden:

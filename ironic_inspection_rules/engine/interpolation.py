@@ -26,7 +26,7 @@ from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
 
 OF_NODE = ('node', 'ports', 'port_groups', 'previous')
-"""What there is not in the early phase."""
+"""Roots that the early phase does not have."""
 
 ROOTS = (*OF_NODE, 'inventory', 'plugin_data', 'vars')
 ITEM = 'item'
@@ -61,7 +61,7 @@ class Field(typing.NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a path and no more."""
+        """Return whether it is a path and no more."""
         return self.conversion is None and self.spec is None and (
             not self.filters)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What actions did to a machine, as far as it may be told."""
+"""The journal of a phase: its changes, with hidden values masked."""
 
 import dataclasses
 import typing
@@ -45,7 +45,7 @@ _HIDDEN = data_path.pointer([masking.MASK])
 
 
 class Journal:
-    """What a phase did so far.
+    """Changes, notes and hidden places of a phase.
 
     ``changes`` are those of the data, ``confirmed`` what was set to the value
     that was there already, ``notes`` the lines that were logged and the
@@ -72,7 +72,7 @@ class Journal:
 
     def enter(self, masked: bool, sensitive: bool, copies: bool = False,
               hides_path: bool = False) -> None:
-        """Take note of whose changes follow.
+        """Set whose changes follow.
 
         :param masked: whether secrets are hidden from the rule.
         :param sensitive: whether the values it sets are to be hidden.
@@ -84,18 +84,18 @@ class Journal:
         self._hides_path = sensitive or hides_path
 
     def read(self, root: str, path: data_path.Path) -> None:
-        """Take note that what follows may be made of what is at a place."""
+        """Record that what follows may be made of the value at a place."""
         if not self._copies and self.hidden.covers(root, path):
             self._copies = True
 
     @property
     def copies(self) -> bool:
-        """Whether what follows may be made of values of sensitive rules."""
+        """Return whether what follows may copy values of sensitive rules."""
         return self._copies and not self._sensitive
 
     @property
     def hides(self) -> bool:
-        """Whether what is written now must not show."""
+        """Return whether what is written now must not show."""
         return self._sensitive or self._copies
 
     def fork(self) -> 'Journal':
@@ -103,13 +103,13 @@ class Journal:
         return Journal(self._port_names, self.hidden)
 
     def note(self, text: str) -> None:
-        """Take note of a line that is logged or a request that is sent."""
+        """Record a line that is logged or a request that is sent."""
         if not self._sensitive:
             self.notes.append(text)
 
     def confirm(self, root: str, path: data_path.Path,
                 value: typing.Any) -> None:
-        """Take note that a value was set which was there already.
+        """Record that a value was set which was there already.
 
         :param root: a root, or :data:`TRAITS` with a name as its path.
         """
@@ -153,7 +153,7 @@ class Journal:
                path: data_path.Path, value: typing.Any = None,
                before: typing.Any = None,
                part: data_path.Path = ()) -> None:
-        """Take note of a change.
+        """Record a change.
 
         :param op: ``add``, ``replace`` or ``remove``.
         :param data: the root as it is after the change.
@@ -170,7 +170,7 @@ class Journal:
 
     def record_traits(self, before: typing.Sequence[str],
                       after: typing.Sequence[str]) -> None:
-        """Take note of the traits that went and those that came."""
+        """Record the traits that went and those that came."""
         for op, some, others in (('remove', before, after),
                                  ('add', after, before)):
             gone = set(others)
@@ -188,7 +188,7 @@ class Journal:
     def _change(self, op: str, root: str, path: data_path.Path,
                 value: typing.Any, before: typing.Any,
                 part: data_path.Path = ()) -> Change:
-        """Make a change of what it may tell.
+        """Build a change of what it may tell.
 
         :param value: what is there now, None where nothing is.
         :param before: what was there, None where nothing was.

@@ -22,7 +22,7 @@ Items = typing.Callable[[template.Roots],
 
 
 def compile_items(loop: typing.Any) -> Items:
-    """Make a function that gives the items of a loop.
+    """Build a function that gives the items of a loop.
 
     :param loop: a list; a mapping, which is one item; or a string whose
         field evaluates to one of the two (spec 003 "Consistent arguments
@@ -47,7 +47,7 @@ def compile_items(loop: typing.Any) -> Items:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Loop:
-    """What is known of a loop before any data comes.
+    """A loop as the rule has it, before any data comes.
 
     ``items`` are those that are written out in the rule, None where they
     come out of the data.
@@ -73,7 +73,7 @@ class Loop:
 
     def for_each(self, arguments: typing.Iterable[typing.Any]
                  ) -> template.Template:
-        """Make a template of what an argument is for each item in turn.
+        """Build a template of what an argument is for each item in turn.
 
         :raises: :class:`.exceptions.OperationError` where they are too many.
         """

@@ -27,14 +27,14 @@ _SECRETS = re.compile('|'.join((
 _PLAIN = frozenset((str, int, float, bool, type(None)))
 _LONGEST_NAME = 255
 _LONGEST_KNOWN = 64
-"""How long a name may be to be remembered: a machine chooses names."""
+"""Longest name that is cached: a machine chooses names."""
 _MOST_KNOWN = 8192
 _HARMLESS: set[str] = set()
 """Names that were found to be of no secret."""
 
 
 def is_secret(key: str) -> bool:
-    """Tell whether what is kept under this key has to be hidden.
+    """Return whether what is kept under this key has to be hidden.
 
     The names are those that Ironic hides in its own API
     (``oslo_utils.strutils``), and the credentials of its drivers. What has
@@ -120,7 +120,7 @@ def secret_along(path: tuple[str, ...]) -> tuple[str, ...] | None:
 def is_masked(root: str, path: data_path.Path,
               masked: typing.Mapping[str, typing.Any],
               unmasked: typing.Mapping[str, typing.Any]) -> bool:
-    """Tell whether what a rule reads is a secret that is hidden, or has one.
+    """Return whether what a rule reads is a secret that is hidden, or has one.
 
     :param masked: the data by root name as the rule sees them, which has the
         rule's own names too.

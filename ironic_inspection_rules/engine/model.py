@@ -68,14 +68,14 @@ class Rule:
 
     @property
     def label(self) -> str:
-        """What names the rule in errors: a sensitive one only its UUID."""
+        """Return the rule's name in errors: of a sensitive one its UUID."""
         if self.description and not self.sensitive:
             return f'{self.uuid} ({self.description})'
         return self.uuid
 
     @classmethod
     def from_mapping(cls, fields: typing.Mapping[str, typing.Any]) -> 'Rule':
-        """Make a rule of a mapping that passed validation.
+        """Build a rule of a mapping that passed validation.
 
         :param fields: keys are names of this class's fields; what is absent
             or None takes the default; other keys are ignored.
@@ -110,11 +110,11 @@ DEFAULTS: typing.Mapping[str, typing.Any] = {
     else {} if field.name == VARS else field.default
     for field in dataclasses.fields(Rule)
     if field.name in WRITABLE and field.name not in ('uuid', 'actions')}
-"""What these are where their author leaves them out, as JSON has it."""
+"""Their defaults, as JSON has them."""
 
 
 def split_op(op: str) -> tuple[str, bool]:
-    """Tell an op's name and whether it is inverted.
+    """Split an op into its name and whether it is inverted.
 
     ``eq`` is not, ``!eq`` and ``! eq`` are (spec 003 "Consistent arguments
     for conditions and actions").

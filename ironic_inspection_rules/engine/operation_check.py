@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether the conditions and actions of a rule are some."""
+"""Check ops and arguments of the operations of a rule."""
 
 import re
 import typing

@@ -73,7 +73,7 @@ def unescape(token: str) -> str:
 
 
 def appends(token: str) -> bool:
-    """Tell whether a token means the end of a list."""
+    """Return whether a token means the end of a list."""
     return token == APPEND and token.__class__ is str
 
 
@@ -99,7 +99,7 @@ def get(data: typing.Any, path: Path) -> typing.Any:
 
 
 def same(one: typing.Any, other: typing.Any) -> bool:
-    """Tell whether two values are equal and of the same types throughout."""
+    """Return whether two values are equal and of the same types throughout."""
     pairs = [(one, other)]
     while pairs:
         one, other = pairs.pop()

@@ -23,7 +23,7 @@ TIME_LIMIT = 1.0
 """Seconds that one match may take, of those that the phase has left."""
 
 _MOST_STEPS = 1_000_000
-"""How many ways to match may be tried without a time limit."""
+"""Most ways to match that are tried without a time limit."""
 
 _SHORT = 64
 """For how many characters a quick match needs no look at the clock."""
@@ -45,7 +45,7 @@ Matcher = typing.Callable[[budget.Budget, typing.Any], bool]
 
 
 class Replacement(typing.NamedTuple):
-    """What takes the place of a match.
+    """A replacement for a match.
 
     ``expands`` tells whether a backslash in it has a meaning: it has in a
     rule, and none in what a machine sent.
@@ -133,7 +133,7 @@ class Pattern:
                 _('invalid replacement: %s') % exc) from exc
 
     def check_replacement(self, replacement: Replacement) -> None:
-        """See that a replacement may take the place of a match.
+        """Check that a replacement fits the expression.
 
         :raises: :class:`.exceptions.OperationError` where it may not.
         """
@@ -144,13 +144,13 @@ class Pattern:
                 _('invalid replacement: %s') % exc) from exc
 
     def has_group(self, group: typing.Any) -> bool:
-        """Tell whether it has a group of this number or name."""
+        """Return whether it has a group of this number or name."""
         if isinstance(group, str):
             return group in self._compiled.groupindex
         return isinstance(group, int) and 0 <= group <= self._compiled.groups
 
     def matcher(self, method: str) -> Matcher:
-        """Make a function that checks whether a value matches, as text."""
+        """Build a function that checks whether a value matches, as text."""
         longest = min(self._quick, _SHORT)
         match: typing.Any = None
         if longest >= 0:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a condition, an action and a filter are to the engine.
+"""The base classes of conditions, actions and filters.
 
 Third parties subclass these and register the class under its name in
 ``ironic.inspection_rules.conditions``, ``ironic.inspection_rules.actions`` or
@@ -24,7 +24,7 @@ Arguments = typing.Mapping[str, typing.Any]
 Schema = dict[str, typing.Any]
 
 VERSION = 'version-'
-"""What relations between versions begin with: ``version-lt``."""
+"""Prefix of relations between versions: ``version-lt``."""
 
 OPPOSITES = {'lt': 'ge', 'ge': 'lt', 'gt': 'le', 'le': 'gt', 'eq': 'ne',
              'ne': 'eq', 'one-of': 'none-of', 'none-of': 'one-of'}
@@ -32,7 +32,7 @@ OPPOSITES = {'lt': 'ge', 'ge': 'lt', 'gt': 'le', 'le': 'gt', 'eq': 'ne',
 
 
 class Fact(typing.NamedTuple):
-    """What a condition states of one field.
+    """A statement of a condition about one field.
 
     :param field: the field as the rule has it: ``{inventory.cpu.count}``.
     :param relation: one of :data:`OPPOSITES`: a comparison, as the condition
@@ -47,7 +47,7 @@ class Fact(typing.NamedTuple):
 
 
 class Write(typing.NamedTuple):
-    """What an action leaves at one place.
+    """A value that an action leaves at one place.
 
     :param kind: ``node``, ``port``, ``plugin_data``, ``capability``,
         ``trait``, or ``traits`` for all that begin with a prefix.
@@ -67,17 +67,17 @@ class Write(typing.NamedTuple):
 
 
 class Plugin:
-    """What conditions and actions have in common."""
+    """Base of conditions and actions."""
 
     LITERAL: typing.ClassVar[frozenset[str]] = frozenset()
     """Arguments whose text is never interpolated, such as regexes."""
 
     NEEDS_VIEW: typing.ClassVar[bool] = False
-    """Whether calls begin with the data by root name, before the arguments."""
+    """True where calls begin with the data by root name."""
 
     PAYS: typing.ClassVar[bool] = False
-    """Whether calls begin with the budget of the phase, after the data by root
-    name where they are given too: what grows with the data is paid for."""
+    """True where calls begin with the budget of the phase, behind the data by
+    root name if they are given too: what grows with the data is paid for."""
 
     SCHEMAS: typing.ClassVar[typing.Mapping[str, typing.Sequence[Schema]]] = {}
     """JSON Schemas (draft 7) of arguments, of which a value without fields
@@ -121,14 +121,14 @@ class Condition(Plugin, abc.ABC):
     """A condition op; its arguments are the parameters of ``__call__``."""
 
     ACCEPTS_MISSING: typing.ClassVar[bool] = False
-    """Whether a missing field counts as None; else the condition is false,
+    """True where a missing field counts as None; else the condition is false,
     inverted or not."""
 
     SEES_MISSING: typing.ClassVar[bool] = False
-    """Whether a missing field reaches it, as :data:`.path.ABSENT`."""
+    """True where a missing field reaches it, as :data:`.path.ABSENT`."""
 
     DECIDES_FIRST: typing.ClassVar[bool] = False
-    """Whether the rule is decided before the first action of any rule."""
+    """True where the rule is decided before the first action of any rule."""
 
     def bind(self, arguments: dict[str, typing.Any]
              ) -> typing.Callable[..., bool]:
@@ -143,7 +143,7 @@ class Condition(Plugin, abc.ABC):
 
     def explain(self, view: budget.View,
                 arguments: Arguments) -> str | None:
-        """Say what the condition was decided on.
+        """Return the reason of the condition.
 
         :param view: the data by root name.
         :param arguments: all arguments as they were for this data, by name.
@@ -163,7 +163,7 @@ class Condition(Plugin, abc.ABC):
 
     @abc.abstractmethod
     def __call__(self, *args: typing.Any, **kwargs: typing.Any) -> bool:
-        """Tell whether the condition holds for these values."""
+        """Return whether the condition holds for these values."""
 
 
 class Group(Condition):
@@ -174,7 +174,7 @@ class Group(Condition):
     """
 
     HOLDS: typing.ClassVar[str] = ''
-    """How many have to hold: ``any``, ``all``, ``none``; empty: it depends."""
+    """How many hold: ``any``, ``all``, ``none``; empty where it depends."""
 
 
 class Filter(abc.ABC):
@@ -184,7 +184,7 @@ class Filter(abc.ABC):
     """
 
     ACCEPTS_MISSING: typing.ClassVar[bool] = False
-    """Whether a field that does not exist reaches the filter, as
+    """True where a field that does not exist reaches the filter, as
     :data:`.path.ABSENT`."""
 
     LITERAL: typing.ClassVar[frozenset[str]] = frozenset()
@@ -197,11 +197,11 @@ class Filter(abc.ABC):
     NEEDS_VIEW: typing.ClassVar[bool] = False
 
     PAYS: typing.ClassVar[bool] = False
-    """Whether calls begin with the budget of the phase, before the value."""
+    """True where calls begin with the budget of the phase."""
 
     TAKES_FILTER: typing.ClassVar[bool] = False
-    """Whether arguments by place are the name of a filter and its arguments;
-    the first parameter then is a function of a value, which applies it."""
+    """True where arguments by place are the name of a filter and its
+    arguments; the first parameter then is a function that applies it."""
 
     def problems(self, arguments: Arguments
                  ) -> typing.Iterator[tuple[str, str]]:
@@ -245,7 +245,7 @@ class Action(Plugin, abc.ABC):
     """
 
     SUPPORTS_EARLY: typing.ClassVar[bool] = False
-    """Whether the action may be used in the early phase."""
+    """True where the action may be used in the early phase."""
 
     TELLS: typing.ClassVar[frozenset[str]] = frozenset()
     """Arguments that are told to people: a missing field reads ``(missing)``
@@ -253,7 +253,7 @@ class Action(Plugin, abc.ABC):
     is an error."""
 
     FAILS: typing.ClassVar[bool] = False
-    """Whether the inspection ends with it, as a failure."""
+    """True where the inspection ends with it, as a failure."""
 
     def writes(self, arguments: Arguments) -> typing.Iterator[Write]:
         """Yield what is written, and where.

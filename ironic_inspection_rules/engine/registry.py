@@ -24,7 +24,7 @@ ACTIONS = 'ironic.inspection_rules.actions'
 FILTERS = 'ironic.inspection_rules.filters'
 
 PAGE = 'contributor/plugins'
-"""Where the documentation tells what a plugin is."""
+"""Page of the documentation about plugins."""
 
 
 class Op(typing.NamedTuple):

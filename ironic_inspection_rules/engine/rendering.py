@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a value with replacement fields is, and how fields are rendered."""
+"""Templates: values with replacement fields, rendered with data."""
 
 import abc
 import typing
@@ -39,7 +39,7 @@ class Template(abc.ABC):
 
     @property
     def parts(self) -> typing.Iterable[typing.Any]:
-        """What it is made of: templates among other values."""
+        """Return its parts: templates among other values."""
         return ()
 
     @abc.abstractmethod
@@ -74,7 +74,7 @@ PORT_ROOTS = ('ports', 'port_groups')
 SECOND_NAMES: typing.Mapping[str, tuple[data_path.Path, ...]] = {
     'bmc_address': (('inventory', 'bmc_address'),
                     ('inventory', 'bmc_v6address'))}
-"""Where else a field of plugin data is looked for, by its first step.
+"""Other places of fields of plugin data, by their first step.
 
 ironic-inspector's hook ``validate_interfaces`` put the address of the BMC
 there, and spec 003 "Rules examples" relies on it; Ironic's hook does not.
@@ -82,7 +82,7 @@ there, and spec 003 "Rules examples" relies on it; Ironic's hook does not.
 
 
 class Path(Template):
-    """What is at a path in plain data; rules spend their time here."""
+    """The value at a path in plain data; rules spend their time here."""
 
     __slots__ = ('_missing', '_root', '_steps')
 
@@ -114,12 +114,12 @@ def _item(value: typing.Any, step: str) -> typing.Any:
 
 
 def costs_nothing(value: Template) -> bool:
-    """Tell whether rendering a template spends nothing and cannot fail."""
+    """Return whether rendering a template spends nothing and cannot fail."""
     return isinstance(value, Path)
 
 
 class SecondName(Template):
-    """What is at a path of plugin data, or else where it has come from."""
+    """The value at a path of plugin data, or at its second name."""
 
     __slots__ = ('_others', '_path')
 
@@ -143,7 +143,7 @@ class SecondName(Template):
 
 
 class PortPath(Template):
-    """What is at a path below a port."""
+    """The value at a path below a port."""
 
     __slots__ = ('_missing', '_name', '_path', '_root')
 

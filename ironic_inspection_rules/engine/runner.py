@@ -18,14 +18,14 @@ from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
 
 _PAID_AT_ONCE = 16
-"""How many rules are paid for together; one by one is slow."""
+"""Rules that are paid for together; one by one is slow."""
 
 Why = tuple[trace.ConditionTrace, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a phase went.
+    """The outcome of a phase.
 
     ``traces`` hold the rules that matched or, where an explanation was asked
     for, all that were looked at. With a :class:`.exceptions.RuleFailed` the
@@ -43,7 +43,7 @@ class Outcome:
 
     @property
     def keeps_changes(self) -> bool:
-        """Whether the changes are to be saved, with or without an error."""
+        """Return whether the changes are saved, with or without an error."""
         return self.error is None or isinstance(self.error,
                                                 exceptions.RuleFailed)
 
@@ -111,7 +111,10 @@ class _Phase:
         self._target = target
         self._explain = explain
         self._keep = keep
-        # What only tells of rules must not use up what rules may take.
+        # What only tells of rules must not use up what rules may take: with
+        # one budget for all, an inspection would fail because somebody asked
+        # why, or because a rule is being tried. Each of the three has what a
+        # phase may take, so that a phase takes three times that at most.
         self._explaining = budget.Budget(limits)
         self._auditing = budget.Budget(limits)
         self._views = (target.view(masked=False), target.view(masked=True))
@@ -130,7 +133,7 @@ class _Phase:
             self._keep_why(plan)
 
     def matches(self, plan: compiler.CompiledRule) -> bool:
-        """Tell whether a rule matches, which is decided once."""
+        """Return whether a rule matches, which is decided once."""
         if plan.decides_first and plan in self._decided:
             return self._decided[plan]
         view = self._views[plan.masked]
@@ -163,6 +166,11 @@ class _Phase:
                 return self._audit_conditions(plan, view)
             return step.decide(plan, view, told)
         finally:
+            # Also after an error, since why a rule could not be decided is
+            # what people ask for first. Reasons are made now, while the data
+            # are those that decided; later rules and the rule's own actions
+            # change them. Most conditions bring their reason along, so that
+            # nothing is looked at twice.
             if explanation.is_complete(plan, told) and (
                     not self._target.journal.hidden):
                 self._why[plan] = tuple(told)
@@ -206,7 +214,7 @@ class _Phase:
 
     def outcome(self, plans: typing.Iterable[compiler.CompiledRule],
                 error: exceptions.RuleError | None) -> Outcome:
-        """Tell how the phase went."""
+        """Return the outcome of the phase."""
         if self._keep and error is not None:
             self._stop_clock(error.rule_uuid)
         journal = self._target.journal

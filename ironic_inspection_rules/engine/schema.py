@@ -96,7 +96,7 @@ VARYING: Schema = {'anyOf': [
     {'type': 'object', 'not': {'additionalProperties': {'not': VARIES}}},
     {'type': 'object', 'not': {'propertyNames': {'not': {
         'pattern': FIELD}}}}]}
-"""What :data:`VARIES` refers to."""
+"""The definition that :data:`VARIES` refers to."""
 
 MAX_TEXT = 255
 MOST_VARS = 100
@@ -107,7 +107,7 @@ _NAME = '[A-Za-z0-9_-]{1,255}'
 _PRIORITY = r'\s*(?:\+?(?:0_?)*[0-9](?:_?[0-9]){0,3}|-0(?:_?0)*)\s*'
 
 UNSTORABLE = _('must not hold the characters NUL and U+D800 to U+DFFF')
-"""What is said of text that no database takes."""
+"""The message for text that no database takes."""
 
 _TEXT: Schema = {
     'type': ['string', 'null'], 'maxLength': MAX_TEXT,
@@ -223,7 +223,7 @@ _QUOTE = _('put it in quotes if it is meant as text')
 
 
 def _message(error: jsonschema.ValidationError) -> str:
-    """Say what a value should be that does not fit, and what it is."""
+    """Return the message for a value that does not fit."""
     schema, value = error.schema, error.instance
     expected = schema.get('errorMessage', error.message)
     if error.validator == 'enum':

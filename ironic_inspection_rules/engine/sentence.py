@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a condition is decided on, in words.
+"""Sentences about the values that conditions are decided on.
 
 The words are put together when they are first asked for, as far as the rule
 says them; the values of a machine then fill the gaps.
@@ -137,7 +137,7 @@ class Sentence:
 
 
 def _filter_teller(field: filtering.Filtered) -> Say:
-    """Make what says which value filters made of which."""
+    """Build what says which value filters made of which."""
     frame = _('; {%(field)s} makes %(after)s of %(before)s')
     text, source = shorten(field.field), field.source
     return lambda view, value: frame % {

@@ -68,8 +68,10 @@ class _OfValue(condition.Condition):
         self._pays = bool(op.plugin.PAYS)
         self._says_value = not isinstance(varying, template.List) and (
             engine_call.is_as_written(varying))
-        # The last value, the one it was before filters, and what was told of
-        # them. Threads share a plan: it is read once, and replaced whole.
+        # The last value, the one it was before filters, and the trace of
+        # them. Threads share a plan: with three attributes one could read the
+        # value of its own machine and the trace of another. So it is one
+        # tuple in one attribute, read once and replaced whole.
         self._told = ('', '', trace.ConditionTrace(self.written_op, None))
 
     def decide(self, roots: condition.Roots) -> trace.ConditionTrace:

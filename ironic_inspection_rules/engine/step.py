@@ -20,7 +20,7 @@ from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 
 Done = tuple[trace.RuleTrace | None, exceptions.RuleError | None]
-"""What a step did, if anything, and what it failed with."""
+"""The trace of a step, if it did anything, and its error."""
 
 Step = collections.abc.Callable[
     [compiler.CompiledRule, working_copy.WorkingCopy], Done]
@@ -61,7 +61,7 @@ def _in_vars(plan: compiler.CompiledRule, name: str) -> str:
 
 def matches(plan: compiler.CompiledRule,
             view: budget.View) -> bool:
-    """Tell whether all conditions of a rule hold.
+    """Return whether all conditions of a rule hold.
 
     :param view: the data by root name, as the rule may see it.
     :raises: :class:`.exceptions.RuleError` where one cannot be decided.
@@ -79,7 +79,7 @@ def matches(plan: compiler.CompiledRule,
 
 def decide(plan: compiler.CompiledRule, view: budget.View,
            told: list[trace.ConditionTrace]) -> bool:
-    """Do the same as :func:`matches`, and note what was found out.
+    """Return the same as :func:`matches`, and trace the conditions.
 
     :param told: takes the trace of each condition that was checked.
     """
@@ -213,7 +213,7 @@ def _asked(asked: _Asked | None, hides: bool
 
 _WITHOUT_VALUES = (exceptions.BudgetExceeded, exceptions.FailRequested,
                    exceptions.MissingField)
-"""What tells no value, or was made to be told."""
+"""Errors that hold no value, or one that was made to be shown."""
 
 
 def without_values(error: exceptions.RuleError) -> exceptions.RuleError:
@@ -225,7 +225,7 @@ def without_values(error: exceptions.RuleError) -> exceptions.RuleError:
 
 def _error(plan: compiler.CompiledRule, op: str,
            exc: Exception) -> exceptions.RuleError:
-    """Say which rule and op it was, as much as its rule lets be said."""
+    """Return an error with its rule and op; of a sensitive one no more."""
     reason = None
     if not plan.rule.sensitive:
         known = isinstance(exc, exceptions.InspectionRulesError)
@@ -261,7 +261,7 @@ class RuleVars:
 
     def take(self, plan: compiler.CompiledRule,
              view: budget.View) -> None:
-        """Take the values of a rule out of the data, for its actions."""
+        """Move the values of a rule out of the data, for its actions."""
         hidden = self._target.journal.hidden
         values = view.pop(model.VARS, {})
         self._of[plan] = _Values(values, tuple([
@@ -274,7 +274,7 @@ class RuleVars:
     @contextlib.contextmanager
     def given(self, plan: compiler.CompiledRule,
               target: working_copy.WorkingCopy) -> typing.Iterator[None]:
-        """Let the data have the values of a rule meanwhile."""
+        """Put the values of a rule into the data while the context lasts."""
         if not plan.vars:
             yield
             return

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What to say of a name that nothing has: which one was perhaps meant.
+"""Messages for unknown names, with the one that was perhaps meant.
 
 One voice for rules, files, requests, options and plugins alike.
 """
@@ -15,10 +15,10 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.i18n import _
 
 _MOST_LISTED = 40
-"""How many known names fit into a message."""
+"""Most known names in one message."""
 
 _LONGEST = 80
-"""How many characters of a wrong name are worth showing."""
+"""Most characters of a wrong name that are shown."""
 
 _ELSEWHERE = {
     'eq': ('=', '==', 'equal', 'equals', 'is', 'same'),
@@ -110,7 +110,7 @@ def _one_letter_off(one: str, other: str) -> bool:
 
 
 def hint(name: str, known: typing.Iterable[str]) -> str:
-    """Ask whether another name was meant, or list those there are.
+    """Return a hint at the name that was meant, or list those there are.
 
     :returns: a phrase without a full stop, empty where too many are known.
     """
@@ -124,7 +124,7 @@ def hint(name: str, known: typing.Iterable[str]) -> str:
 
 
 def unknown(kind: str, name: str, known: typing.Iterable[str]) -> str:
-    """Say that there is no such name, and which one was perhaps meant.
+    """Return the message for an unknown name, with a near one.
 
     :param kind: what the name is of: a field, an op, an argument.
     """
@@ -145,7 +145,7 @@ def all_unknown(kind: str, names: typing.Iterable[str],
 
 
 def not_one_of(value: object, known: typing.Sequence[str]) -> str:
-    """Say that a value is none of those there are."""
+    """Return the message for a value that is none of the known ones."""
     text = _('must be one of %(known)s, not %(value)s') % {
         'known': ', '.join(known), 'value': quoted(value)}
     near = nearest(value, known) if isinstance(value, str) else None

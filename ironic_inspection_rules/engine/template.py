@@ -23,7 +23,7 @@ _SHORT = 256
 
 
 def compile_value(value: typing.Any, lenient: bool = False) -> typing.Any:
-    """Make a template of a value, or return the value if it has no fields.
+    """Build a template of a value, or return the value if it has no fields.
 
     :param value: a string, or lists and mappings with strings anywhere.
     :param lenient: leave a missing field where it stands inside a list or
@@ -63,7 +63,7 @@ def _compile_text(text: str) -> typing.Any:
 
 
 def join(pieces: typing.Iterable[str | interpolation.Field]) -> typing.Any:
-    """Make a template of text in pieces, or text where none is a field."""
+    """Build a template of text in pieces, or text where none is a field."""
     compiled = [_compile_field(piece)
                 if isinstance(piece, interpolation.Field) else piece
                 for piece in pieces]
@@ -96,7 +96,7 @@ def _compile_field(field: interpolation.Field) -> Template:
 
 
 def telling(value: typing.Any) -> typing.Any:
-    """Make a template in which each missing field reads ``(missing)``."""
+    """Build a template in which each missing field reads ``(missing)``."""
     if isinstance(value, List):
         return List([telling(item) for item in value.items])
     if isinstance(value, _Text):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is known of a text is kept for short texts only.
+"""Caches by text, for short texts only.
 
 Machines and users choose texts, so what a cache holds needs a bound in bytes,
 not only in entries.
@@ -14,7 +14,7 @@ _Known = typing.TypeVar('_Known')
 
 def for_short(maxsize: int, longest: int) -> typing.Callable[
         [typing.Callable[[str], _Known]], typing.Callable[[str], _Known]]:
-    """Make a decorator that keeps the results of a function of a text.
+    """Build a decorator that keeps the results of a function of a text.
 
     :param maxsize: how many results are kept.
     :param longest: how many characters a text may have for that.

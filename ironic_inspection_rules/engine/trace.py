@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What rules did to a machine, told afterwards."""
+"""Traces: what rules, conditions and actions did."""
 
 import typing
 
@@ -8,11 +8,11 @@ from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import model
 
 KEY = 'inspection_rules'
-"""Where plugin data keeps what rules did, by phase."""
+"""Key of plugin data with what rules did, by phase."""
 
 
 class ConditionTrace(typing.NamedTuple):
-    """How one condition was decided.
+    """The trace of one condition.
 
     ``result`` is None where it could not be. ``reason`` is one phrase, and
     None for a sensitive rule.
@@ -28,7 +28,7 @@ class ConditionTrace(typing.NamedTuple):
 
 
 class AskedTrace(typing.NamedTuple):
-    """How a condition of an action was decided, for each item of its loop.
+    """The trace of a condition of an action, over the items of its loop.
 
     ``true`` and ``false`` say how often. ``reason`` is that of the first
     item that it did not hold for, else of the first one.
@@ -41,7 +41,7 @@ class AskedTrace(typing.NamedTuple):
 
 
 class ActionTrace(typing.NamedTuple):
-    """What one action did.
+    """The trace of one action.
 
     ``notes`` are the lines it logged and the requests it sent; a sensitive
     rule has none. ``reverted`` tells that it was undone instead.
@@ -69,7 +69,7 @@ class ActionTrace(typing.NamedTuple):
 
 
 class RuleTrace(typing.NamedTuple):
-    """What became of one rule.
+    """The trace of one rule.
 
     Of a rule in mode ``audit`` it is what would have become of it, and
     ``error`` what it would have had inspection fail with.

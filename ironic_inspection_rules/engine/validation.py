@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether a rule is one: all that can be told before a machine comes.
+"""Validate a rule without a machine.
 
 The same checks serve the API, built-in rules and offline tools. They report
 every problem with the JSON pointer to it, and change nothing.
@@ -55,7 +55,7 @@ def parse(rule: typing.Any, ops: registry.Registry,
 
 
 def is_old(rule: typing.Any) -> bool:
-    """Tell whether a rule is in the language of ironic-inspector."""
+    """Return whether a rule is in the language of ironic-inspector."""
     return isinstance(rule, dict) and any(
         isinstance(operation, dict) and word in operation
         for name, word in (('conditions', 'field'), ('actions', 'action'))
@@ -63,7 +63,7 @@ def is_old(rule: typing.Any) -> bool:
 
 
 def is_storable(text: str) -> bool:
-    """Tell whether every database takes a text."""
+    """Return whether every database takes a text."""
     return '\0' not in text and not _SURROGATES.search(text)
 
 

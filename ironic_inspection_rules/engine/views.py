@@ -84,7 +84,7 @@ class Tree:
 
     def has_member(self, data: typing.Any, path: data_path.Path,
                    value: typing.Any) -> bool:
-        """Tell whether the list at the path holds a value that is the same.
+        """Return whether the list at the path holds a value that is the same.
 
         What it holds is remembered for the next time.
         """
@@ -110,7 +110,7 @@ class Tree:
         return data
 
     def release(self, value: typing.Any) -> None:
-        """Take note that somebody else holds a value too."""
+        """Share a value: it is copied before it changes."""
         if not self._own:
             return
         ahead = [value]
@@ -121,7 +121,7 @@ class Tree:
                 ahead += each.values() if isinstance(each, dict) else each
 
     def release_all(self) -> None:
-        """Take note that somebody may hold anything."""
+        """Share all values: they are copied before they change."""
         self._own.clear()
 
     def _owned(self, data: typing.Any) -> typing.Any:
@@ -169,19 +169,19 @@ class Views:
             roots, self._own, mask)
 
     def release(self, value: typing.Any) -> None:
-        """Let a value that was read stay as it is, whatever is written."""
+        """Share a value that was read: it is copied before it changes."""
         if value.__class__ in (dict, list):
             self._own.release(value)
             self._own_masked.release(value)
 
     def release_all(self) -> None:
-        """Let all of the data stay as they are, whatever is written."""
+        """Share all of the data: they are copied before they change."""
         self._own.release_all()
         self._own_masked.release_all()
 
     def has_member(self, root: str, path: data_path.Path,
                    value: typing.Any) -> bool:
-        """Tell whether the list at the path holds a value."""
+        """Return whether the list at the path holds a value."""
         return self._own.has_member(self.open[root], path, value)
 
     def assign(self, root: str, path: data_path.Path,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the rules of a phase see, and where their actions write.
+"""The data that the rules of a phase see and their actions change.
 
 All rules of a phase share one target: later rules see what earlier ones
 changed, and nothing outside has changed until someone applies it. A dry run
@@ -31,7 +31,7 @@ TRAITS = journal.TRAITS
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a machine, as plain JSON data.
+    """The data of a machine, as plain JSON.
 
     ``node`` is None in the early phase. Its key ``traits`` lists the names
     of the node's traits. ``previous`` has the ``inventory`` and the
@@ -101,7 +101,7 @@ class WorkingCopy:
 
     @contextlib.contextmanager
     def paid_by(self, allowance: budget.Budget) -> typing.Iterator[None]:
-        """Let another budget pay while the context lasts, in both views."""
+        """Replace the budget of both views while the context lasts."""
         before = self.roots.budget
         self.roots.budget = self._views.masked.budget = allowance
         try:
@@ -114,7 +114,7 @@ class WorkingCopy:
         return self._views.masked if masked else self.roots
 
     def release(self, value: typing.Any) -> None:
-        """Let a value that was read stay as it is, whatever is written."""
+        """Share a value that was read: it is copied before it changes."""
         self._views.release(value)
 
     def get(self, root: str, path: data_path.Path) -> typing.Any:
@@ -203,7 +203,7 @@ class WorkingCopy:
         return (str(index),)
 
     def has_port(self, port_id: str) -> bool:
-        """Tell whether the node has a port with this MAC address or UUID."""
+        """Return whether the node has a port with this MAC address or UUID."""
         return self._port_index(port_id) is not None
 
     def _port_index(self, port_id: str) -> int | None:
@@ -218,7 +218,7 @@ class WorkingCopy:
         return list(self.roots[NODE].get(TRAITS) or ())
 
     def set_traits(self, names: typing.Iterable[str]) -> None:
-        """Make these the node's traits."""
+        """Build these the node's traits."""
         before, after = self.traits, list(dict.fromkeys(names))
         self.journal.record_traits(before, after)
         if set(before) != set(after):
@@ -261,7 +261,7 @@ class WorkingCopy:
                 for root, path in places]
 
     def confirm_traits(self, names: typing.Iterable[str]) -> None:
-        """Take note of those of the traits that the node has already."""
+        """Record those of the traits that the node has already."""
         present = set(self.traits)
         for name in names:
             if name in present:

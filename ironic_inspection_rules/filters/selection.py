@@ -20,7 +20,7 @@ Test = typing.Callable[[typing.Any], bool]
 
 
 class _Select(plugin.Filter):
-    """What select items by a condition that takes a value first."""
+    """Base of filters that select items by a condition."""
 
     PAYS = True
     KEEPS: typing.ClassVar[bool] = True

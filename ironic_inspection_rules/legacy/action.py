@@ -188,7 +188,7 @@ def _parse_path(text: str) -> data_path.Path:
 
 
 def _add(target: WorkingCopy, path: data_path.Path, value: typing.Any) -> None:
-    """Do what ``add`` of a JSON patch does, as ironic-inspector sent it.
+    """Apply ``add`` of a JSON patch, as ironic-inspector sent it.
 
     :raises: :class:`.exceptions.OperationError` where the parent of the
         place does not exist, or the attribute cannot hold the value.

@@ -35,10 +35,10 @@ class FieldCondition(plugin.Condition):
     DECIDES_FIRST = True
 
     TESTS_MISSING: typing.ClassVar[bool] = False
-    """Whether a field that does not exist is tested as one null."""
+    """True where a field that does not exist is tested as one null."""
 
     RELATION: typing.ClassVar[str | None] = None
-    """What holds between the field and the value, in facts."""
+    """The relation between the field and the value, in facts."""
 
     def facts(self, arguments: plugin.Arguments,
               inverted: bool = False) -> typing.Iterator[plugin.Fact]:

@@ -33,7 +33,7 @@ ANY = ...
 Step = str | int | types.EllipsisType
 
 MAX_STEPS = 64
-"""How many steps, alternatives and brackets a JSON path may have."""
+"""Most steps, alternatives and brackets of a JSON path."""
 
 _STEPS = ('.', '|', '[', '(', '&', '`', ',', 'where')
 
@@ -57,7 +57,7 @@ NOW = {
 
 
 def split(field: str) -> tuple[str, str]:
-    """Tell the scheme and the path of a field; ``data`` is the default."""
+    """Split a field into scheme and path; ``data`` is the default."""
     scheme, separator, path = field.partition('://')
     return (scheme, path) if separator else ('data', field)
 
@@ -111,7 +111,7 @@ def as_replacement(field: str) -> str | None:
 @text_cache.for_short(maxsize=4096, longest=256)
 def compile_field(field: str) -> typing.Callable[[view.Roots],
                                                  list[typing.Any]]:
-    """Make a function that finds all values of a field.
+    """Build a function that finds all values of a field.
 
     :param field: a JSON path, with ``data://`` or ``node://`` before it.
     :returns: a function of the data by root name.
@@ -136,7 +136,7 @@ def _compile(path: Path) -> Find:
 
 
 def _without_root(path: Path) -> Path:
-    """Take the ``$`` from the beginning, where it says nothing."""
+    """Strip the ``$`` at the beginning, where it means nothing."""
     name = type(path).__name__
     if name == 'Root':
         return jsonpath.This()

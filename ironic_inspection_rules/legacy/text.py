@@ -45,7 +45,7 @@ def render(value: typing.Any, data: Data) -> typing.Any:
 
 
 def problems(value: typing.Any) -> typing.Iterator[str]:
-    """Tell which strings in a value cannot be filled in for any machine."""
+    """Yield the errors of strings that fail for every machine."""
     if isinstance(value, str):
         try:
             _compile(value)

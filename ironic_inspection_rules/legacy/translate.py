@@ -123,7 +123,7 @@ def _operation(operation: typing.Any, word: str,
 
 def restore(rule: typing.Any, ops: registry.Registry
             ) -> dict[str, list[Operation]] | None:
-    """Give conditions and actions back in the old language.
+    """Translate conditions and actions back into the old language.
 
     :param rule: has the attributes ``conditions`` and ``actions``.
     :returns: both, by name, or None where the old language has no words for

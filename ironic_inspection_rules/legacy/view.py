@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What ironic-inspector's rules see: one flat document, and the node."""
+"""The data of ironic-inspector's rules: one flat document, and the node."""
 
 import typing
 
