@@ -7,6 +7,7 @@ from typing import Any
 from ironicclient.osc import command
 from osc_lib import exceptions as osc_exceptions
 
+from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.terminal import escapes
 
 
@@ -70,3 +71,9 @@ class Lister(Guarded, command.Lister):
 
 class ShowOne(Guarded, command.ShowOne):
     """A command that shows one thing."""
+
+
+def add_node(parser: Any) -> None:
+    """Add the node that a command is for."""
+    parser.add_argument('node', metavar='<node>',
+                        help=_('Name or UUID of the node'))

@@ -28,8 +28,7 @@ class ReapplyInspection(command.ShowOne):
 
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
-        parser.add_argument('node', metavar='<node>',
-                            help=_('Name or UUID of the node'))
+        command.add_node(parser)
         parser.add_argument(
             '--inventory', metavar='<file>',
             help=_('File with an inventory to use instead'))

@@ -24,7 +24,8 @@ class ListInspectionRuns(command.Lister):
     """List the inspections of a node that are kept, newest first."""
 
     def get_parser(self, prog_name):
-        parser = _with_node(super().get_parser(prog_name))
+        parser = super().get_parser(prog_name)
+        command.add_node(parser)
         parser.add_argument('--limit', metavar='<limit>', type=int,
                             help=_('List so many, not all'))
         return parser
@@ -40,7 +41,8 @@ class ShowInspectionRun(command.ShowOne):
     """Show what the rules did in one inspection of a node."""
 
     def get_parser(self, prog_name):
-        parser = _with_node(super().get_parser(prog_name))
+        parser = super().get_parser(prog_name)
+        command.add_node(parser)
         parser.add_argument(
             'run', metavar='<run>', nargs='?',
             help=_('UUID of the run; the last one if not given'))
@@ -76,7 +78,8 @@ class ExplainInspection(command.Command):
     """
 
     def get_parser(self, prog_name):
-        parser = _with_node(super().get_parser(prog_name))
+        parser = super().get_parser(prog_name)
+        command.add_node(parser)
         asked = parser.add_mutually_exclusive_group()
         asked.add_argument('--path', metavar='<path>',
                            help=_('Path of the value, such as /extra/size; '
@@ -143,12 +146,6 @@ class ShowStatistics(command.Lister):
 
 def _count(name: str, value: Any) -> Any:
     return round(value, 6) if name == 'seconds' else value
-
-
-def _with_node(parser):
-    parser.add_argument('node', metavar='<node>',
-                        help=_('Name or UUID of the node'))
-    return parser
 
 
 _PRINTERS = {

@@ -30,7 +30,7 @@ class ListInventories(command.Lister):
 
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
-        _add_node(parser)
+        command.add_node(parser)
         parser.add_argument('--limit', metavar='<limit>',
                             type=parallel.positive,
                             help=_('List so many, not all'))
@@ -54,7 +54,7 @@ class ShowInventory(command.Command):
 
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
-        _add_node(parser)
+        command.add_node(parser)
         parser.add_argument(
             'inventory', metavar='<inventory>', nargs='?',
             help=_('UUID of the inventory; the last one if not given'))
@@ -184,11 +184,6 @@ def _rows(node: str, found: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
 def _shown(what: dict[str, Any] | None) -> str:
     return ', '.join(f'{name} {value}' for name, value in (what or {}).items()
                      if value is not None)
-
-
-def _add_node(parser: Any) -> None:
-    parser.add_argument('node', metavar='<node>',
-                        help=_('Name or UUID of the node'))
 
 
 def add_since(parser: Any) -> None:
