@@ -169,13 +169,8 @@ class Action:
             rendered.update({name: self._shown(name, target, roots)
                              for name in self._plugin.TELLS
                              if name in rendered})
-        self._plugin(target, *self._context(roots), **self._call.literals,
-                     **rendered)
-
-    def _context(self, roots: Roots) -> list[typing.Any]:
-        """Return what the op is given besides its arguments."""
-        return [*([roots] if self._plugin.NEEDS_VIEW else ()),
-                *([roots.budget] if self._plugin.PAYS else ())]
+        self._plugin(target, *self._call.op.context(roots),
+                     **self._call.literals, **rendered)
 
     def _refuse_masked(self, target: WorkingCopy, roots: Roots) -> None:
         """Refuse to write ``******`` in the place of a secret.
@@ -209,7 +204,7 @@ class Action:
         rendered = self._undo.render(roots)
         if not isinstance(rendered, template.Missing):
             self._refuse_masked(target, roots)
-            self._plugin.revert(target, *self._context(roots),
+            self._plugin.revert(target, *self._call.op.context(roots),
                                 **self._undo.literals, **rendered)
 
 

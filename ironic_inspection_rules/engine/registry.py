@@ -16,6 +16,7 @@ import stevedore
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import arguments
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.i18n import _
 
@@ -33,6 +34,11 @@ class Op(typing.NamedTuple):
     name: str
     plugin: typing.Any
     signature: arguments.Signature
+
+    def context(self, view: budget.View) -> list[typing.Any]:
+        """Return what its calls begin with, before the arguments."""
+        return [*([view] if self.plugin.NEEDS_VIEW else ()),
+                *([view.budget] if self.plugin.PAYS else ())]
 
 
 class Registry:

@@ -167,12 +167,7 @@ class _OfArguments(condition.Condition):
         rendered = self._call.render(roots)
         if isinstance(rendered, Missing):
             return False
-        context: list[typing.Any] = []
-        if self.op.plugin.NEEDS_VIEW:
-            context.append(roots)
-        if self.op.plugin.PAYS:
-            context.append(roots.budget)
         values = rendered.pop(self._variadic, self._values)
-        if self._holds(*context, *values, **rendered):
+        if self._holds(*self.op.context(roots), *values, **rendered):
             return not self._inverted
         return self._inverted

@@ -7,11 +7,13 @@ copy is the tree's own and is changed in place. So a loop that fills a list
 takes time in proportion to its items, not to their square.
 """
 
+import dataclasses
 import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
 
@@ -129,6 +131,53 @@ class Tree:
             data = data.copy()
             self._own[id(data)] = data
         return data
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Facts:
+    """The data of a machine, as plain JSON.
+
+    ``node`` is None in the early phase. Its key ``traits`` lists the names
+    of the node's traits. ``previous`` has the ``inventory`` and the
+    ``plugin_data`` that the last successful inspection stored, or is None.
+    """
+
+    inventory: dict[str, typing.Any]
+    plugin_data: dict[str, typing.Any]
+    node: dict[str, typing.Any] | None = None
+    ports: tuple[dict[str, typing.Any], ...] = ()
+    port_groups: tuple[dict[str, typing.Any], ...] = ()
+    previous: dict[str, typing.Any] | None = None
+    _masked: dict[str, tuple[typing.Any, typing.Any]] = dataclasses.field(
+        default_factory=dict, compare=False, repr=False)
+
+    @property
+    def scope(self) -> str | None:
+        """The inspection scope of the node."""
+        properties = (self.node or {}).get('properties')
+        return properties.get(model.SCOPE_PROPERTY) if isinstance(
+            properties, dict) else None
+
+    def masked(self, root: str, data: typing.Any) -> typing.Any:
+        """Mask the data of a root, once for all phases that have the same.
+
+        :param data: what is there, which must not change any more.
+        """
+        known = self._masked.get(root)
+        if known is None or known[0] is not data:
+            known = self._masked[root] = data, masking.mask(data)
+        return known[1]
+
+    def roots(self) -> dict[str, typing.Any]:
+        """Return the data by the name it has in replacement fields."""
+        roots: dict[str, typing.Any] = {'inventory': self.inventory,
+                                        'plugin_data': self.plugin_data}
+        if self.node is not None:
+            roots.update(node=self.node, ports=list(self.ports),
+                         port_groups=list(self.port_groups))
+            if self.previous is not None:
+                roots['previous'] = self.previous
+        return roots
 
 
 Mask = typing.Callable[[str, typing.Any], typing.Any]
