@@ -68,6 +68,9 @@ def explain(asked: Question, runs: Iterable[Any]) -> dict[str, Any]:
         'revision': rule['revision'],
         'phase': found.phase,
         'conditions': rule['conditions'],
+        **({'when': asked_actions} if (asked_actions := [
+            each for each in rule.get('when', ())
+            if each['action'] == change['action'] and each['ran']]) else {}),
         'run': found.run,
         'current': current,
         'current_value': None if current is not False else _shown(

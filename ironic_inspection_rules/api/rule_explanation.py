@@ -84,6 +84,7 @@ def explain(node: Any, uuid: str, runs: list[Any],
         answer = again
     if (rule is not None and rule.sensitive) or (
             recorded is not None and 'conditions' not in recorded):
+        answer.pop('when', None)
         answer.update(conditions=None, actions=[], changes=[], error=None)
         answer['rule'].update(description=None, revision=None)
     return answer
@@ -105,6 +106,8 @@ def _recorded(phases: Mapping[str, record.Record], uuid: str
                         'conditions', 'actions', 'changes', 'error')})
                     answer['changes'] = [*rule['changes'],
                                          *rule.get('confirmed', ())]
+                    if 'when' in rule:
+                        answer['when'] = rule['when']
                 if not kept['saved']:
                     answer['reason'] = _('Nothing of this was saved.')
                 return answer

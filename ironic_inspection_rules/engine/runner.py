@@ -196,8 +196,10 @@ class _Phase:
         """Carry out a rule that matches."""
         self._keep_why(plan)
         self._started = time.perf_counter()
+        # What is kept of a run has no secrets, whoever sees them.
+        told = self._explain or self._keep and plan.masked
         self._carry_out(plan, functools.partial(
-            step.act, explaining=self._explaining if self._explain else None))
+            step.act, explaining=self._explaining if told else None))
 
     def _keep_why(self, plan: compiler.CompiledRule) -> None:
         """Keep why a rule matches, while the data are those that decided."""

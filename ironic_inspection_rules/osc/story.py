@@ -62,6 +62,7 @@ def _of_rule(rule: dict[str, Any]) -> Iterator[str]:
         # It is sensitive.
         return
     yield from _because(rule.get('conditions') or ())
+    yield from _asked(rule)
     changes = [*rule['changes'], *rule.get('confirmed', ())]
     yield from map(of_change, changes)
     if not changes:
@@ -75,6 +76,18 @@ def _because(conditions: Iterable[dict[str, Any]]) -> Iterator[str]:
         yield _('because %(op)s: %(result)s%(reason)s') % {
             'op': condition['op'], 'reason': reason, 'result':
             _('undecided') if result is None else str(result).lower()}
+
+
+def _asked(told: dict[str, Any]) -> Iterator[str]:
+    """Tell of the conditions of actions."""
+    for action in told.get('when', ()):
+        yield (_('%s was carried out') if action['ran']
+               else _('%s was not carried out')) % action['action']
+        for each in action['conditions']:
+            reason = f' ({each["reason"]})' if each['reason'] else ''
+            yield '  ' + _('when %(op)s: %(true)d times true, %(false)d '
+                           'times false%(reason)s') % {
+                **each, 'reason': reason}
 
 
 def of_run(run: dict[str, Any]) -> Iterator[str]:
@@ -112,6 +125,7 @@ def of_answer(answer: dict[str, Any]) -> Iterator[str]:
     if not answer['conditions']:
         yield _('because the rule has no conditions')
     yield from _because(answer['conditions'])
+    yield from _asked(answer)
     if answer['current'] is False:
         yield _('Now it is %s: something else has changed it since, no rule '
                 'of the runs that are kept.') % _short(
@@ -130,6 +144,7 @@ def of_rule(answer: dict[str, Any]) -> Iterator[str]:
         yield _('Decided again, on the data of that run and the node as it '
                 'is now:')
     yield from _because(answer['conditions'] or ())
+    yield from _asked(answer)
     yield from map(of_change, answer['changes'])
     if answer['matched'] and answer['conditions'] is not None and not (
             answer['changes']):

@@ -12,6 +12,9 @@ The record is plain JSON data:
     only the ``uuid``, and ``places``: pairs of ``object`` and ``path`` that it
     set, which nobody is shown. ``confirmed`` is, like ``changes``, what was
     set to the value that was there already; only where something was.
+    ``when`` tells of actions with conditions: ``action`` (its op), ``ran``
+    and ``conditions`` (``op``, ``reason``, and how often they were ``true``
+    and ``false``); only where there are some.
 ``reverted``
     Likewise the rules that did not match and undid what they did before.
     All of that came before the first action of any rule.
@@ -142,6 +145,11 @@ def _rule(each: trace.RuleTrace, room: _Rooms) -> Record:
                  if room.confirmed.take()]
     if confirmed:
         record['confirmed'] = confirmed
+    asked = [{'action': action.op, 'ran': action.ran, 'conditions': [
+        {**each._asdict(), 'reason': limits.shorten_text(each.reason)}
+        for each in action.when]} for action in each.actions if action.when]
+    if asked:
+        record['when'] = asked
     if rule.mode == model.AUDIT:
         record['error'] = limits.shorten_text(each.error)
     return record

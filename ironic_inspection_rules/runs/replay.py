@@ -236,7 +236,7 @@ def _why(end: PhaseEnd) -> typing.Any:
 def _essence(phase: record.Record) -> typing.Any:
     """Return what the rules of a phase did, without times and texts."""
     return json.loads(json.dumps({kind: [
-        {**rule, 'conditions': [
+        {**rule, 'when': None, 'conditions': [
             (each['op'], each['result'])
             for each in rule.get('conditions', ())]}
         for rule in phase[kind]] for kind in ('rules', 'reverted', 'audit')},

@@ -129,7 +129,8 @@ def rules(*stored, **options):
 
 
 def rule(*actions, conditions=(), **fields):
-    """Write a rule: each action is an op and its arguments."""
-    return {'actions': [{'op': op, 'args': args} for op, args in actions],
+    """Write a rule: each action is an op and its arguments, or whole."""
+    return {'actions': [each if isinstance(each, dict) else
+                        {'op': each[0], 'args': each[1]} for each in actions],
             'conditions': list(conditions), 'phase': model.PHASES[-1],
             **fields}

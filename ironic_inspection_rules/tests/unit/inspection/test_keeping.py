@@ -89,6 +89,23 @@ class RunTestCase(KeepingTestCase):
                                         condition['result']))
         self.assertIn('16384', condition['reason'])
 
+    def test_a_run_says_why_actions_with_conditions_were_left_out(self):
+        big = {'op': 'gt', 'args': ['{item}', 5]}
+        self.inspect(base.rule(
+            {'op': 'set-plugin-data', 'args': ['/a', '{item}'],
+             'loop': [1, 7], 'when': [big]},
+            {'op': 'log', 'args': ['no'], 'when': [NEVER]}, ('log', ['x'])))
+
+        rule, = self.main()['rules']
+        self.assertEqual([
+            {'action': 'set-plugin-data', 'ran': True, 'conditions': [
+                {'op': 'gt', 'true': 1, 'false': 1,
+                 'reason': 'values=[1, 5]'}]},
+            {'action': 'log', 'ran': False, 'conditions': [
+                {'op': 'eq', 'true': 0, 'false': 1,
+                 'reason': 'values=[1, 2]'}]}], rule['when'])
+        self.assertEqual(['set-plugin-data', 'log'], rule['actions'])
+
     def test_rules_that_do_not_match_are_left_out(self):
         self.inspect(base.rule(('log', ['no']), conditions=[NEVER]))
 

@@ -36,6 +36,17 @@ class RunTestCase(base.TestCase):
                 'phases': {'main': phase(rules=[rule]),
                            'preprocess': phase()}})))
 
+    def test_conditions_of_actions_are_told(self):
+        rule = {**RULE, 'changes': [], 'when': [
+            {'action': 'fail', 'ran': False, 'conditions': [
+                {'op': 'gt', 'true': 0, 'false': 2,
+                 'reason': 'values=[1, 5]'}]}]}
+        self.assertEqual(
+            ['a (big)', '  fail was not carried out',
+             '    when gt: 0 times true, 2 times false (values=[1, 5])',
+             '  it changed nothing'],
+            list(story.of_phase(phase(rules=[rule]))))
+
 
 class ChangeTestCase(base.TestCase):
 
