@@ -21,7 +21,7 @@ VERSION = '1.0'
 
 
 _RUNS: Any = models.Run.__table__
-_KEPT = (sa.select(_RUNS.c.id, _RUNS.c.uuid)
+_KEPT = (sa.select(_RUNS.c.id, _RUNS.c.uuid, _RUNS.c.content)
          .where(_RUNS.c.node_uuid == sa.bindparam('node_uuid'))
          .order_by(_RUNS.c.id.desc()))
 _INSERT = sa.insert(_RUNS)
@@ -71,6 +71,11 @@ def _record(connection: sa.Connection, values: Mapping[str, Any],
     others = [row.id for row in kept if row.uuid != values['uuid']]
     remaining = set(others[:max(keep - 1, 0)])
     _destroy(connection, [row.id for row in kept if row.id not in remaining])
+    # Only those of the newest run are ever read.
+    outdated = [row.id for row in kept if row.content and row.id in remaining]
+    if outdated:
+        connection.execute(sa.update(_RUNS).where(
+            _RUNS.c.id.in_(outdated)).values(content=None))
     if keep > 0:
         connection.execute(_INSERT, {**values, 'version': VERSION})
 

@@ -6,10 +6,13 @@
 """
 
 from oslo_utils import uuidutils
+import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import content
+from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import run
+from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
 
@@ -87,6 +90,24 @@ class RunMixin:
         self.assertEqual({'cpu': 1}, run.get_data(NODE)['inventory'])
         self.record(result='ok')
         self.assertIsNone(run.get_data(NODE))
+
+    def test_an_older_run_names_no_data(self):
+        for number in range(3):
+            self.record(result='failed', content=content.store(
+                {'inventory': {'cpu': number}, 'plugin_data': {}}))
+        self.assertEqual({'cpu': 2}, run.get_data(NODE)['inventory'])
+        with transaction.reader() as session:
+            self.assertEqual([None, None], session.execute(sa.select(
+                models.Run.__table__.c.content).order_by(
+                    models.Run.id).limit(2)).scalars().all())
+
+    def test_a_run_without_rules_takes_over_what_is_hidden(self):
+        self.record(revision=1, hidden=[['node', ['extra']]])
+        self.record(result='failed')
+        self.assertEqual({NODE: [['node', ['extra']]]},
+                         run.get_hidden([NODE]))
+        self.record(revision=2)
+        self.assertEqual({}, run.get_hidden([NODE]))
 
     def test_data_that_an_older_release_has_stored_are_read(self):
         self.record(result='failed', inventory={'cpu': 1}, plugin_data={})

@@ -162,6 +162,31 @@ class RunTestCase(KeepingTestCase):
 
         self.assertEqual([], self.runs())
 
+    def test_rules_applied_outside_of_an_inspection_make_a_run(self):
+        rules = phase.PhaseRunner(base.rules(base.rule(
+            ('set-attribute', ['/extra/a', 1]), uuid=RULE)))
+        rules.apply(self.task, self.inventory, self.plugin_data, 'main')
+        rules.apply(self.task, self.inventory, self.plugin_data,
+                    'preprocess')
+        self.assertEqual(
+            [('inspection', 'ok', [], []),
+             ('inspection', 'ok', ['main'], [RULE])],
+            [(run.event, run.result, list(run.phases),
+              [each['uuid'] for record in run.phases.values()
+               for each in record['rules']]) for run in self.runs()])
+
+    def test_so_does_one_that_fails_there(self):
+        self.task.node.last_error = 'of an older inspection'
+        rules = phase.PhaseRunner(base.rules(base.rule(('fail', ['no']))))
+        self.assertRaises(
+            ironic_exception.HardwareInspectionFailure, rules.apply,
+            self.task, self.inventory, self.plugin_data, 'main')
+        run, = self.runs()
+        self.assertEqual('failed', run.result)
+        self.assertIn('fail: no', run.error)
+        self.assertEqual(self.inventory,
+                         db_run.get_data(self.task.node.uuid)['inventory'])
+
     def test_a_node_on_which_rules_do_not_run_has_no_runs(self):
         self.task.node.inspect_interface = 'fake'
         self.inspect(base.rule(('set-attribute', ['/extra/a', 1])))

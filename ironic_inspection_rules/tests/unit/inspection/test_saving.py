@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import sys
+
 import fixtures
 from ironic import objects
 from ironic.common import exception as ironic_exception
@@ -8,6 +10,7 @@ from oslo_db import exception as db_exc
 from oslo_utils import uuidutils
 import sqlalchemy as sa
 
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import phase
@@ -174,3 +177,51 @@ class BlameTestCase(SavingTestCase):
         self.assertIn('(guilty /address)', self.blamed(
             ('set-port-attribute', [base.MAC, '/address',
                                     base.MAC[:-1] + '7'])))
+
+
+class Port:
+    """A port that is saved nowhere."""
+
+    def __init__(self, number):
+        self.address = self.name = str(number)
+        self.extra = {}
+
+    def save(self):
+        pass
+
+
+class CostTestCase(base.GlueTestCase):
+    """What follows a phase costs in proportion to what it changed."""
+
+    def calls(self, ports, places):
+        """Count the calls of saving places of some ports and plugin data."""
+        target = working_copy.WorkingCopy(working_copy.Facts(
+            {}, {'a': {}}, {}, tuple(
+                {'uuid': str(number), 'address': str(number), 'extra': {}}
+                for number in range(ports))))
+        with budget.in_force(budget.Budget(budget.MAIN)):
+            for number in range(places):
+                target.set('ports', (str(number % ports), 'extra',
+                                     str(number)), {'a': [number]})
+                target.set('plugin_data', ('a', str(number)), [number])
+        self.task.ports = [Port(number) for number in range(ports)]
+        count = 0
+
+        def profile(_frame, event, _arg):
+            nonlocal count
+            count += event == 'call'
+        sys.setprofile(profile)
+        try:
+            saving.update_plugin_data(target, {})
+            saving._write_ports(self.task, target, ())
+        finally:
+            sys.setprofile(None)
+        self.assertEqual({str(number): {'a': [number]} for number in range(
+            0, places, ports)}, self.task.ports[0].extra)
+        return count
+
+    def test_ten_times_as_much_costs_ten_times_as_much(self):
+        small = self.calls(20, 100)
+        self.assertLess(self.calls(200, 1000), 11 * small)
+        self.assertLess(self.calls(20, 1000), 11 * small)
+        self.assertLess(self.calls(200, 200), 11 * small)
