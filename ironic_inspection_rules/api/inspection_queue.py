@@ -8,22 +8,25 @@ import functools
 from ironic.conf import CONF
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.api.controllers import continue_inspection
-from ironic_inspection_rules.api.controllers import inspection_request
-from ironic_inspection_rules.api.controllers import introspection
-from ironic_inspection_rules.api.controllers import node_inventory
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import tables
 from ironic_inspection_rules.patches import body_limit
-from ironic_inspection_rules.patches import controllers
 from ironic_inspection_rules.queue import absence
 from ironic_inspection_rules.queue import service
 from ironic_inspection_rules.queue import submission
 from ironic_inspection_rules.queue import wakeup
 
 
+@functools.cache
+def submitter() -> submission.RequestSubmitter:
+    """Return where requests are put; made at the start of the API."""
+    return submission.RequestSubmitter(
+        service.make_queue(), _make_wake(),
+        absence.WorkerAbsence(CONF.inspection_queue.lease).check)
+
+
 def install() -> None:
-    """Have posted inventories stored, and show what becomes of them.
+    """Store posted inventories, and show what becomes of them.
 
     Starts a worker too, in an all-in-one Ironic that is to have one.
 
@@ -31,19 +34,8 @@ def install() -> None:
         does not start then.
     """
     _require_database()
-    requests = submission.RequestSubmitter(
-        service.make_queue(), _make_wake(),
-        absence.WorkerAbsence(CONF.inspection_queue.lease).check)
-    controllers.serve(
-        'continue_inspection',
-        continue_inspection.ContinueInspectionController(requests))
-    controllers.serve(
-        'inspection_requests',
-        inspection_request.InspectionRequestController(requests))
-    controllers.serve_of_node('inventory', functools.partial(
-        node_inventory.NodeInventoryController, requests))
-    controllers.serve('introspection',
-                      introspection.IntrospectionController(requests))
+    submitter.cache_clear()
+    submitter()
     for ending in ('inventory/reapply', 'data/unprocessed'):
         body_limit.as_inspection_data(ending)
 

@@ -2,8 +2,8 @@
 
 """How this project gets into Ironic's API.
 
-Named in ``[api]middleware``, it puts its controllers beside Ironic's own,
-so that authentication, policies, limits and errors are Ironic's.
+Named in ``[api]middleware``, it puts its calls beside Ironic's own, so that
+authentication, policies, limits and errors are Ironic's.
 """
 
 from collections.abc import Callable
@@ -15,18 +15,12 @@ from ironic.conf import CONF
 
 from ironic_inspection_rules import policies
 from ironic_inspection_rules.api import body_guard
+from ironic_inspection_rules.api import inspection_queue
 from ironic_inspection_rules.api import inspector_forms
+from ironic_inspection_rules.api import routes
+from ironic_inspection_rules.api import routing
 from ironic_inspection_rules.api import stream
-from ironic_inspection_rules.api.controllers import continue_inspection
-from ironic_inspection_rules.api.controllers import inspection_part
-from ironic_inspection_rules.api.controllers import inspection_rule
-from ironic_inspection_rules.api.controllers import inspection_run
-from ironic_inspection_rules.api.controllers import inspector_rule
-from ironic_inspection_rules.api.controllers import introspection
 from ironic_inspection_rules.api.controllers import node
-from ironic_inspection_rules.api.controllers import node_trait
-from ironic_inspection_rules.api.controllers import switched_off
-from ironic_inspection_rules.api.controllers import trait
 from ironic_inspection_rules.inspection import announcement
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.patches import body_limit
@@ -58,43 +52,28 @@ def install(app: Callable) -> Callable:
         from ironic_inspection_rules.inspection import hook
         hook.prepare_conductor()
     policies.register(policy.get_enforcer())
-    controllers.serve('inspection_rules',
-                      inspection_rule.InspectionRuleController(rules))
-    for path in _STREAMED:
+    for path in (*_STREAMED, 'inspection_rules'):
         body_limit.as_inspection_data(path)
-    body_limit.as_inspection_data('inspection_rules')
-    controllers.serve('rules', inspector_rule.InspectorRuleController(rules))
-    controllers.serve(
-        'continue_inspection',
-        continue_inspection.ContinueInspectionController())
-    controllers.serve_of_node('inspection_runs', functools.partial(
-        inspection_run.InspectionRunController, rules))
-    controllers.serve('inspection_parts',
-                      inspection_part.InspectionPartController())
+    for top in {route.parts[0] for route in routes.TABLE} - {'nodes'}:
+        controllers.serve(top, routing.Place(routes.TABLE, top))
+    for below in {route.parts[2] for route in routes.TABLE
+                  if route.parts[0] == 'nodes'}:
+        controllers.serve_of_node(below, functools.partial(
+            _place_of_node, below))
     _install_traits()
     if CONF.inspection_queue.enabled:
-        # What is switched off is not even loaded.
-        from ironic_inspection_rules.api import inspection_queue
         with start.required():
             inspection_queue.install()
-    else:
-        _install_switched_off()
     return stream.Streams(
         inspector_forms.InspectorForms(body_guard.BodyGuard(app)), _STREAMED)
 
 
-def _install_switched_off() -> None:
-    off = switched_off.SwitchedOffController()
-    controllers.serve('inspection_requests', off)
-    controllers.serve('introspection', introspection.IntrospectionController())
-    controllers.serve_of_node('inventory',
-                              switched_off.NodeInventoryController)
+def _place_of_node(below: str, node_ident: str) -> routing.Place:
+    return routing.Place(routes.TABLE, 'nodes', node_ident, below)
 
 
 def _install_traits() -> None:
     node_query.install()
     controllers.serve('nodes', node.NodesController())
     controllers.serve_of_chassis(node.NodesController())
-    controllers.serve_of_node('traits', node_trait.NodeTraitsController)
-    controllers.serve('traits', trait.TraitsController())
     controllers.show_in_root('traits', api_utils.allow_traits)

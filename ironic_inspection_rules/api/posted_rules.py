@@ -2,21 +2,27 @@
 
 """Rules of a request that are tried, not stored."""
 
-import collections
-from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
+import functools
 import hashlib
 import json
-import threading
 from typing import Any
 import uuid
 
+from ironic.api.controllers.v1 import utils as api_utils
+from oslo_utils import strutils
+
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.api import rule_set
 from ironic_inspection_rules.api import view
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.inspection import start
+from ironic_inspection_rules.objects import rule as rule_object
+from ironic_inspection_rules.rule_set import replacement
 from ironic_inspection_rules.rule_set import repository
 
 Plans = Mapping[str, Sequence[compiler.CompiledRule]]
@@ -25,80 +31,97 @@ _KEPT = 4
 _LARGEST = 1 << 20
 """Characters of a rule set that is kept: more is slow to read anyway."""
 
+_POLICY = 'baremetal:inspection_rule:update'
+"""Who may not write rules could read off other rules what these do."""
 
-class PostedRules:
-    """Compiles rules, and keeps the last few sets of them.
 
-    A client that tries rules on a fleet posts them with every page.
+def filled(context: Any, posted: Sequence[Any]
+           ) -> tuple[list[Any], frozenset[int]]:
+    """Give sensitive rules without operations those of the stored ones.
 
-    :param rules: has the ops and the options to compile with.
+    So they are in files that were exported, and so they are replaced. Stored
+    rules are found as for a replacement.
+
+    :param posted: rules of a request, as they were posted.
+    :returns: the rules, and the places of those that were given some.
+    :raises: InvalidRule where there is no such sensitive rule; what Ironic
+        raises where the caller may not change rules.
     """
+    rules = list(posted)
+    hidden = [index for index, rule in enumerate(rules)
+              if _lacks_operations(rule)]
+    if not hidden:
+        return rules, frozenset()
+    api_utils.check_policy(_POLICY)
+    rules = [rule_set.with_canonical_uuid(index, rule)
+             for index, rule in enumerate(rules)]
+    _revision, present = rule_object.Rule.read_rule_set(context)
+    matched = replacement.match(rules, present)
+    for index in hidden:
+        pair = matched[index]
+        if pair is None or not pair[0]['sensitive']:
+            raise exceptions.InvalidRule([exceptions.Problem(
+                '', _('no sensitive rule is stored by this UUID or '
+                      'description, whose conditions and actions would be '
+                      'used; write them here, or leave the rule out'))],
+                f'/rules/{index}')
+        rules[index] = {**rules[index], **{
+            name: pair[0][name] for name in ('uuid', *model.HIDDEN)}}
+    return rules, frozenset(hidden)
 
-    def __init__(self, rules: repository.Repository) -> None:
-        self._rules = rules
-        self._built_in = {rule.uuid: rule for rule in rules.built_in}
-        self._lock = threading.Lock()
-        self._kept: collections.OrderedDict[bytes, Plans] = (
-            collections.OrderedDict())
 
-    def plans(self, posted: Sequence[Any],
-              hidden: Collection[int] = ()) -> Plans:
-        """Compile rules, by phase, in the order they run in.
+def plans(posted: Sequence[Any], hidden: frozenset[int] = frozenset()
+          ) -> Plans:
+    """Compile rules, by phase, in the order they run in.
 
-        One without a UUID gets one by its content and its place. One with
-        ``built_in`` stands for the built-in rule of its UUID, and all others
-        have the default scope where they set none, as if they were stored.
+    The last few sets are kept: a client that tries rules on a fleet posts
+    them with every page. A rule without a UUID gets one by its content and
+    its place. One with ``built_in`` stands for the built-in rule of its UUID,
+    and all others have the default scope where they set none, as if they were
+    stored.
 
-        :param hidden: the places of rules whose operations the client does
-            not know: no error tells of them.
-        :raises: :class:`.exceptions.InvalidRules` with the place of a bad one
-            as ``/rules/<number>``.
-        """
-        text = json.dumps(posted, sort_keys=True)
-        if len(text) > _LARGEST:
-            return self._compile(posted, hidden)
-        key = hashlib.sha256(text.encode()).digest()
-        with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
-                self._kept.move_to_end(key)
-                return found
-        found = self._compile(posted, hidden)
-        with self._lock:
-            self._kept[key] = found
-            while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
-        return found
+    :param hidden: the places of rules whose operations the client does not
+        know: no error tells of them.
+    :raises: :class:`.exceptions.InvalidRules` with the place of a bad one as
+        ``/rules/<number>``.
+    """
+    # Not sorted: vars are computed in their order.
+    text = json.dumps(posted)
+    compile_ = (_compile if len(text) > _LARGEST else _compile_kept)
+    return compile_(start.rules(), text, hidden)
 
-    def _compile(self, posted: Sequence[Any],
-                 hidden: Collection[int]) -> Plans:
-        rules = []
-        refused = []
-        for position, rule in enumerate(posted):
-            try:
-                rules.append(self._parse(position, rule, position in hidden))
-            except exceptions.InvalidRule as exc:
-                refused.append(exc)
-        if refused:
-            raise exceptions.InvalidRules(refused)
-        return self._rules.compile(rules)
 
-    def _parse(self, position: int, rule: Any, hidden: bool) -> model.Rule:
-        if isinstance(rule, dict):
-            built_in = rule.get('built_in') and self._built_in.get(
-                str(rule.get('uuid')))
-            if built_in:
-                return built_in
-            if rule.get('uuid') is None:
-                rule = {**rule, 'uuid': _uuid_of(position, rule)}
+def _compile(rules: repository.Repository, text: str,
+             hidden: frozenset[int]) -> Plans:
+    parsed = []
+    refused = []
+    for position, rule in enumerate(json.loads(text)):
         try:
-            return self._rules.scoped(
-                validation.parse(rule, self._rules.ops))
+            parsed.append(_parse(rules, position, rule, position in hidden))
         except exceptions.InvalidRule as exc:
-            raise exceptions.InvalidRule(
-                view.without_secrets(exc.problems) if hidden
-                else exc.problems, f'/rules/{position}') from (
-                    None if hidden else exc)
+            refused.append(exc)
+    if refused:
+        raise exceptions.InvalidRules(refused)
+    return rules.compile(parsed)
+
+
+_compile_kept = functools.lru_cache(_KEPT)(_compile)
+
+
+def _parse(rules: repository.Repository, position: int, rule: Any,
+           hidden: bool) -> model.Rule:
+    if isinstance(rule, dict):
+        if rule.get('built_in') and rule.get('uuid') in rules.built_in_uuids:
+            return next(each for each in rules.built_in
+                        if each.uuid == rule['uuid'])
+        if rule.get('uuid') is None:
+            rule = {**rule, 'uuid': _uuid_of(position, rule)}
+    try:
+        return rules.scoped(validation.parse(rule, rules.ops))
+    except exceptions.InvalidRule as exc:
+        raise exceptions.InvalidRule(
+            view.without_secrets(exc.problems) if hidden else exc.problems,
+            f'/rules/{position}') from (None if hidden else exc)
 
 
 def _uuid_of(position: int, rule: dict[str, Any]) -> str:
@@ -106,3 +129,9 @@ def _uuid_of(position: int, rule: dict[str, Any]) -> str:
     text = f'{position} {json.dumps(said, sort_keys=True)}'
     digest = hashlib.sha256(text.encode()).digest()
     return str(uuid.UUID(bytes=digest[:16], version=4))
+
+
+def _lacks_operations(rule: Any) -> bool:
+    return (isinstance(rule, dict)
+            and strutils.bool_from_string(rule.get('sensitive'))
+            and all(rule.get(name) is None for name in model.HIDDEN))

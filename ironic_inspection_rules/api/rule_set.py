@@ -10,18 +10,19 @@ from typing import Any
 
 from ironic import api
 from ironic.api.controllers.v1 import utils as api_utils
+from ironic.common import exception as ironic_exception
 from oslo_utils import uuidutils
+import tenacity
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.api import contention
 from ironic_inspection_rules.api import notification
 from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api import view
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path
-from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.rule_set import replacement
 
@@ -30,146 +31,145 @@ _POLICIES = {replacement.CREATED: 'baremetal:inspection_rule:create',
              replacement.DELETED: 'baremetal:inspection_rule:delete'}
 _ACTIONS = {replacement.CREATED: 'create', replacement.UPDATED: 'update',
             replacement.DELETED: 'delete'}
-
+_MOST_ATTEMPTS = 100
 
 Fields = Mapping[str, Any]
 
 
-class RuleSet:
-    """The stored rules as one thing that is replaced whole.
+def decided_anew(change: Callable[[], Any]) -> Any:
+    """Make a change, and again on what somebody made who was faster.
 
-    :param ops: the conditions and actions there are.
-    :param built_in: UUIDs of the built-in rules, which are no part of it.
+    :param change: reads what is there, decides, and writes.
+    :returns: what it returned.
+    :raises: ironic.common.exception.Conflict if others are faster every time.
     """
+    return tenacity.Retrying(
+        retry=tenacity.retry_if_exception_type(ironic_exception.Conflict),
+        stop=tenacity.stop_after_attempt(_MOST_ATTEMPTS),
+        reraise=True)(change)
 
-    def __init__(self, ops: registry.Registry,
-                 built_in: frozenset[str]) -> None:
-        self._ops = ops
-        self._built_in = built_in
 
-    def replace(self, rules: Sequence[Any], revision: int | None,
-                message: str | None, dry_run: bool, prune: bool = True
-                ) -> dict[str, Any]:
-        """Make the stored rules exactly these.
+def replace(rules: Sequence[Any], revision: int | None,
+            message: str | None, dry_run: bool, prune: bool = True
+            ) -> dict[str, Any]:
+    """Make the stored rules exactly these.
 
-        :param rules: as they were posted, or as GET shows them.
-        :param revision: the revision that this was decided on; None for
-            whatever is there.
-        :param message: what the new revision says of it.
-        :param dry_run: whether only to tell what would be done.
-        :param prune: whether stored rules that are not among these go.
-        :returns: the answer to the client.
-        :raises: Conflict if the rule set is at another revision.
-        """
-        return self._replace(
-            lambda present: self._decide(rules, present, prune=prune),
-            revision, message, dry_run)
+    :param rules: as they were posted, or as GET shows them.
+    :param revision: the revision that this was decided on; None for
+        whatever is there.
+    :param message: what the new revision says of it.
+    :param dry_run: whether only to tell what would be done.
+    :param prune: whether stored rules that are not among these go.
+    :returns: the answer to the client.
+    :raises: Conflict if the rule set is at another revision.
+    """
+    return _replace(lambda present: _decide(rules, present, prune=prune),
+                    revision, message, dry_run)
 
-    def restore(self, rules: Sequence[Mapping[str, Any]],
-                message: str) -> dict[str, Any]:
-        """Put the rule set of a revision in force again.
 
-        A rule that has become sensitive since then stays so, also if it is
-        gone by now.
+def restore(rules: Sequence[Fields], message: str) -> dict[str, Any]:
+    """Put the rule set of a revision in force again.
 
-        :param rules: of that revision, with their operations; ``secret``
-            tells that these are not for readers.
-        """
-        def decide(present: Sequence[Fields]) -> list[replacement.Step]:
-            closed = {rule['uuid'] for rule in present if rule['sensitive']}
-            return self._decide(
-                [{**{name: rule[name] for name in model.WRITABLE},
-                  'sensitive': (rule['sensitive'] or rule['secret']
-                                or rule['uuid'] in closed)}
-                 for rule in rules], present, restored=True)
+    A rule that has become sensitive since then stays so, also if it is gone
+    by now.
 
-        created_at = {rule['uuid']: rule['created_at'] for rule in rules}
-        return self._replace(decide, None, message, False, created_at)
+    :param rules: of that revision, with their operations; ``secret`` tells
+        that these are not for readers.
+    """
+    def decide(present: Sequence[Fields]) -> list[replacement.Step]:
+        closed = {rule['uuid'] for rule in present if rule['sensitive']}
+        return _decide(
+            [{**{name: rule[name] for name in model.WRITABLE},
+              'sensitive': (rule['sensitive'] or rule['secret']
+                            or rule['uuid'] in closed)}
+             for rule in rules], present, restored=True)
 
-    def _replace(self, decide: Callable[[Sequence[Fields]],
-                                        list[replacement.Step]],
-                 revision: int | None, message: str | None, dry_run: bool,
-                 created_at: Mapping[str, Any] | None = None
-                 ) -> dict[str, Any]:
-        def change() -> dict[str, Any]:
-            before, present = rule_object.Rule.read_rule_set(
-                api.request.context)
-            if revision not in (None, before):
-                raise exceptions.RuleSetChanged(revision, before)
-            steps = decide(present)
-            for outcome in {step.outcome for step in steps}:
-                if outcome in _POLICIES:
-                    api_utils.check_policy(_POLICIES[outcome])
-            if dry_run:
-                return _represent(before, steps)
-            return _represent(
-                _carry_out(steps, before, message, created_at or {}), steps)
+    created_at = {rule['uuid']: rule['created_at'] for rule in rules}
+    return _replace(decide, None, message, False, created_at)
 
-        return change() if revision is not None else (
-            contention.decided_anew(change))
 
-    def _decide(self, rules: Sequence[Any], present: Sequence[Fields],
-                restored: bool = False, prune: bool = True
-                ) -> list[replacement.Step]:
-        rules = [with_canonical_uuid(index, rule)
-                 for index, rule in enumerate(rules)]
-        matched = replacement.match(rules, present)
-        wanted = []
-        refused = []
-        for index, (rule, pair) in enumerate(
-                zip(rules, matched, strict=True)):
-            try:
-                wanted.append(self._parse(
-                    index, rule, pair[0] if pair else None,
-                    restored and rule['sensitive']))
-            except exceptions.Invalid as exc:
-                refused.append(exc)
-        if refused:
-            raise exceptions.InvalidRules(refused)
-        return replacement.decide(wanted, matched, present, prune)
+def _replace(decide: Callable[[Sequence[Fields]], list[replacement.Step]],
+             revision: int | None, message: str | None, dry_run: bool,
+             created_at: Fields | None = None) -> dict[str, Any]:
+    def change() -> dict[str, Any]:
+        before, present = rule_object.Rule.read_rule_set(api.request.context)
+        if revision not in (None, before):
+            raise exceptions.RuleSetChanged(revision, before)
+        steps = decide(present)
+        for outcome in {step.outcome for step in steps}:
+            if outcome in _POLICIES:
+                api_utils.check_policy(_POLICIES[outcome])
+        if dry_run:
+            return _represent(before, steps)
+        return _represent(
+            _carry_out(steps, before, message, created_at or {}), steps)
 
-    def _parse(self, index: int, rule: Any, before: Mapping[str, Any] | None,
-               secret: bool) -> dict[str, Any]:
-        """Read a rule.
+    made: dict[str, Any] = (change() if revision is not None
+                            else decided_anew(change))
+    return made
 
-        :param before: the rule that it takes the place of, if any.
-        :param secret: whether the client has not seen what is in it.
-        """
-        hidden = False
-        if isinstance(rule, dict):
-            if rule.get('built_in'):
-                raise exceptions.Invalid(
-                    _('/rules/%d: a built-in rule is no part of the rule set')
-                    % index)
-            rule = {name: value for name, value in rule.items()
-                    if name == 'uuid' or name not in view.READ_ONLY}
-            if before:
-                rule['uuid'] = before['uuid']
-                hidden = before['sensitive'] and all(
-                    rule.get(name) is None for name in view.SECRET)
-            elif not rule.get('uuid'):
-                rule['uuid'] = uuidutils.generate_uuid()
-            if rule['uuid'] in self._built_in:
-                raise exceptions.Invalid(
-                    _('/rules/%(index)d: rule %(uuid)s is built-in')
-                    % {'index': index, 'uuid': rule['uuid']})
-            if before and hidden:
-                # What GET shows of a sensitive rule leaves it as it is.
-                rule.update({name: before[name] for name in view.SECRET})
-            if before and _is_as(rule, before):
-                return {name: before[name] for name in model.WRITABLE}
+
+def _decide(rules: Sequence[Any], present: Sequence[Fields],
+            restored: bool = False, prune: bool = True
+            ) -> list[replacement.Step]:
+    rules = [with_canonical_uuid(index, rule)
+             for index, rule in enumerate(rules)]
+    matched = replacement.match(rules, present)
+    wanted = []
+    refused = []
+    for index, (rule, pair) in enumerate(zip(rules, matched, strict=True)):
         try:
-            parsed = validation.parse(rule, self._ops)
-        except exceptions.InvalidRule as exc:
-            # No cause: it would say what is left out of a sensitive rule.
-            raise exceptions.InvalidRule(
-                view.without_secrets(exc.problems) if hidden or secret
-                else exc.problems, f'/rules/{index}') from None
-        if before and before['sensitive'] and not parsed.sensitive:
+            wanted.append(_parse(index, rule, pair[0] if pair else None,
+                                 restored and rule['sensitive']))
+        except exceptions.Invalid as exc:
+            refused.append(exc)
+    if refused:
+        raise exceptions.InvalidRules(refused)
+    return replacement.decide(wanted, matched, present, prune)
+
+
+def _parse(index: int, rule: Any, before: Fields | None, secret: bool
+           ) -> dict[str, Any]:
+    """Read a rule.
+
+    :param before: the rule that it takes the place of, if any.
+    :param secret: whether the client has not seen what is in it.
+    """
+    hidden = False
+    if isinstance(rule, dict):
+        if rule.get('built_in'):
             raise exceptions.Invalid(
-                _('/rules/%d: a sensitive inspection rule stays sensitive')
+                _('/rules/%d: a built-in rule is no part of the rule set')
                 % index)
-        return parsed.to_mapping()
+        rule = {name: value for name, value in rule.items()
+                if name == 'uuid' or name not in view.READ_ONLY}
+        if before:
+            rule['uuid'] = before['uuid']
+            hidden = before['sensitive'] and all(
+                rule.get(name) is None for name in view.SECRET)
+        elif not rule.get('uuid'):
+            rule['uuid'] = uuidutils.generate_uuid()
+        if rule['uuid'] in start.rules().built_in_uuids:
+            raise exceptions.Invalid(
+                _('/rules/%(index)d: rule %(uuid)s is built-in')
+                % {'index': index, 'uuid': rule['uuid']})
+        if before and hidden:
+            # What GET shows of a sensitive rule leaves it as it is.
+            rule.update({name: before[name] for name in view.SECRET})
+        if before and _is_as(rule, before):
+            return {name: before[name] for name in model.WRITABLE}
+    try:
+        parsed = validation.parse(rule, start.rules().ops)
+    except exceptions.InvalidRule as exc:
+        # No cause: it would say what is left out of a sensitive rule.
+        raise exceptions.InvalidRule(
+            view.without_secrets(exc.problems) if hidden or secret
+            else exc.problems, f'/rules/{index}') from None
+    if before and before['sensitive'] and not parsed.sensitive:
+        raise exceptions.Invalid(
+            _('/rules/%d: a sensitive inspection rule stays sensitive')
+            % index)
+    return parsed.to_mapping()
 
 
 def _is_as(rule: Fields, before: Fields) -> bool:

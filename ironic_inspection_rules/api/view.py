@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How a rule looks to clients."""
+"""How rules, links and pages look to clients."""
 
+from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Sequence
+import datetime
 from typing import Any
+from urllib import parse
 
 from ironic import api
 from ironic.api.controllers import link
@@ -22,6 +26,50 @@ READ_ONLY = ('uuid', *(name for name in FIELDS
 BRIEF_FIELDS = tuple(name for name in FIELDS if name not in SECRET)
 
 
+def links(resource: str, ident: str) -> list[dict[str, Any]]:
+    """Return the links of one thing.
+
+    :param resource: path of those of its kind.
+    """
+    return [link.make_link('self', api.request.public_url, resource, ident),
+            link.make_link('bookmark', api.request.public_url, resource,
+                           ident, bookmark=True)]
+
+
+def page(resource: str, found: Sequence[Any], limit: int,
+         shown: Callable[[Any], dict[str, Any]], marker: str = 'uuid',
+         name: str | None = None) -> dict[str, Any]:
+    """Return the answer for one page of a list.
+
+    :param resource: path of the list.
+    :param found: what is on the page, and one more if others follow.
+    :param shown: makes plain data of one.
+    :param marker: field of the last one that the next page begins after.
+    :param name: of the member that has the list, if it is not the end of the
+        path.
+    """
+    answer: dict[str, Any] = {name or resource.rpartition('/')[2]: [
+        shown(each) for each in found[:limit]]}
+    if len(found) > limit:
+        last = found[limit - 1]
+        answer['next'] = next_link(resource, limit, last[marker] if isinstance(
+            last, dict) else getattr(last, marker))
+    return answer
+
+
+def next_link(resource: str, limit: int, marker: Any) -> str:
+    """Return the URL of the page that begins after a marker."""
+    given = [(name, value) for name, value in api.request.GET.items()
+             if name not in ('limit', 'marker')]
+    return str(link.build_url(resource, '?' + parse.urlencode(
+        [*given, ('limit', limit), ('marker', marker)])))
+
+
+def time(value: datetime.datetime | None) -> str | None:
+    """Return a time as ISO 8601 text."""
+    return value.isoformat() if value else None
+
+
 def represent(rule: Any, fields: Iterable[str] = FIELDS) -> dict[str, Any]:
     """Tell a client about a rule.
 
@@ -30,12 +78,7 @@ def represent(rule: Any, fields: Iterable[str] = FIELDS) -> dict[str, Any]:
     :param fields: names of the fields it wants besides ``links``.
     """
     shown = {name: _value(rule, name) for name in fields}
-    shown['links'] = [
-        link.make_link('self', api.request.public_url, RESOURCE, rule.uuid),
-        link.make_link('bookmark', api.request.public_url, RESOURCE,
-                       rule.uuid, bookmark=True),
-    ]
-    return shown
+    return {**shown, 'links': links(RESOURCE, rule.uuid)}
 
 
 def without_secrets(problems: Iterable[exceptions.Problem]

@@ -29,7 +29,6 @@ BENEATH = tuple(
     for path, parameters in (
         ('NodesController.get_all', None),
         ('NodesController.detail', None),
-        ('NodesController.post', ('self', 'node')),
         ('NodesController._lookup', ('self', 'ident', 'remainder')),
         ('NodeTraitsController.put', ('self', 'trait', 'body')),
         ('NodeTraitsController.delete', ('self', 'trait')),
@@ -37,15 +36,7 @@ BENEATH = tuple(
         ('NodeStatesController.provision', ('self', 'node_ident', 'target'))))
 """Methods that controllers of this project call, see :func:`undecorated`."""
 
-FIELDS = name.Name(
-    'ironic.api.controllers.v1.node', '_get_fields_for_node_query',
-    'a field that nodes do not have is answered with 500', ('fields',),
-    required=False)
-COLLECTION = name.Name(
-    'ironic.api.controllers.v1.node', 'NodesController._get_nodes_collection',
-    'a field that nodes do not have is answered with 500', required=False)
-
-NAMES = (MAP, ROOT, OF_CHASSIS, OF_NODE, *BENEATH, FIELDS, COLLECTION)
+NAMES = (MAP, ROOT, OF_CHASSIS, OF_NODE, *BENEATH)
 
 
 def serve(path: str, controller: Controller) -> None:
@@ -76,15 +67,6 @@ def show_in_root(path: str, allowed: Callable[[], bool]) -> None:
     :param allowed: whether the request's microversion has it.
     """
     ROOT.find()[path] = allowed
-
-
-def check_fields(fields: list[str]) -> None:
-    """Make sure that nodes have some fields, where this Ironic can tell.
-
-    :raises: ironic.common.exception.Invalid that names one that is none.
-    """
-    if name.are_here([FIELDS]):
-        FIELDS.find()(fields)
 
 
 def undecorated(method: _Method) -> _Method:

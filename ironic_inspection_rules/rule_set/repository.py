@@ -72,6 +72,7 @@ class Repository:
                  mask_secrets: str = 'always') -> None:
         self.ops = ops
         self.built_in = tuple(built_in)
+        self.built_in_uuids = frozenset(rule.uuid for rule in built_in)
         self._store = store
         self._default_scope = default_scope or None
         self._mask_secrets = mask_secrets

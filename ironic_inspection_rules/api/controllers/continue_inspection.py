@@ -3,7 +3,6 @@
 """Inspection data from the ramdisk: early rules come first."""
 
 import functools
-from http import client as http_client
 import time
 from typing import Any
 
@@ -18,8 +17,8 @@ from ironic.conductor import utils as conductor_utils
 from ironic.conf import CONF
 from ironic.drivers.modules import inspect_utils
 
+from ironic_inspection_rules.api import inspection_queue
 from ironic_inspection_rules.api import request
-from ironic_inspection_rules.api.controllers import base
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import trace
@@ -39,41 +38,28 @@ AGENT_TOKEN = 'agent_token'
 """What a ramdisk may post to prove which machine it is, as in heartbeats."""
 
 
-class ContinueInspectionController(base.RestController):
-    """Ironic's own controller, after the early rules.
+def post() -> Any:
+    """Process inspection data from the ramdisk, after the early rules.
 
-    :param requests: where data go that are not for a conductor, None if
-        they all are.
+    :raises: RuleError if an early rule fails; nothing is looked up,
+        enrolled or changed then.
     """
-
-    def __init__(self, requests: submission.RequestSubmitter |
-                 None = None) -> None:
-        super().__init__()
-        self._stock = ramdisk.ContinueInspectionController()
-        self._requests = requests
-
-    @base.expose(status_code=http_client.ACCEPTED)
-    def post(self):
-        """Process inspection data from the ramdisk.
-
-        :raises: RuleError if an early rule fails; nothing is looked up,
-            enrolled or changed then.
-        """
-        _check_access(api.request.GET.get('node_uuid'))
-        node_uuid = request.query({'node_uuid': args.uuid})['node_uuid']
-        data = stock.validated(request.ramdisk_data())
-        inventory = data.pop('inventory')
-        if self._requests is not None:
-            # Before anything can see it: it is a secret.
-            token = data.pop(AGENT_TOKEN, None)
-            stock.hand_over_by(functools.partial(
-                submission.QueueingConductorAPI, submitter=self._requests,
-                posted=data, sender=api.request.client_addr,
-                is_machine=functools.partial(_is_machine, token)))
-        plugin_data = without_reserved(data)
-        run_early_rules(api.request.context, inventory, plugin_data)
-        return stock.post(
-            self._stock, {**plugin_data, 'inventory': inventory}, node_uuid)
+    _check_access(api.request.GET.get('node_uuid'))
+    node_uuid = request.query({'node_uuid': args.uuid})['node_uuid']
+    data = stock.validated(request.ramdisk_data())
+    inventory = data.pop('inventory')
+    if CONF.inspection_queue.enabled:
+        # Before anything can see it: it is a secret.
+        token = data.pop(AGENT_TOKEN, None)
+        stock.hand_over_by(functools.partial(
+            submission.QueueingConductorAPI,
+            submitter=inspection_queue.submitter(), posted=data,
+            sender=api.request.client_addr,
+            is_machine=functools.partial(_is_machine, token)))
+    plugin_data = without_reserved(data)
+    run_early_rules(api.request.context, inventory, plugin_data)
+    return stock.post(ramdisk.ContinueInspectionController(),
+                      {**plugin_data, 'inventory': inventory}, node_uuid)
 
 
 _NOT_FOR_THE_RAMDISK = (inspect_utils.AUTO_DISCOVERED_FLAG, trace.KEY,

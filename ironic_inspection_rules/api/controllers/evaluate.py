@@ -2,7 +2,6 @@
 
 """/v1/inspection_rules/evaluate: rules tried without changing anything."""
 
-from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 from typing import Any
@@ -14,14 +13,10 @@ from ironic.common import exception as ironic_exception
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.api import hidden_operations
 from ironic_inspection_rules.api import inspection_data
 from ironic_inspection_rules.api import posted_rules
-from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api import stream
-from ironic_inspection_rules.api import version
 from ironic_inspection_rules.api import view
-from ironic_inspection_rules.api.controllers import base
 from ironic_inspection_rules.api.fleet import answer
 from ironic_inspection_rules.api.fleet import machines
 from ironic_inspection_rules.api.fleet import page as fleet_page
@@ -29,140 +24,100 @@ from ironic_inspection_rules.api.fleet import trial
 from ironic_inspection_rules.engine import evaluation
 from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import hidden_places
 from ironic_inspection_rules.inspection import limits
-from ironic_inspection_rules.policies import inspection_rule as policies
-from ironic_inspection_rules.rule_set import repository
+from ironic_inspection_rules.inspection import start
 
-_OF_MACHINE = {'node': str, 'inventory': dict, 'plugin_data': dict}
-_OF_FLEET = {'nodes': (dict, list), 'limit': int, 'marker': str,
-             'compare': bool}
-_MEMBERS: dict[str, Any] = {**_OF_MACHINE, **_OF_FLEET, 'rules': list,
-                            'phase': str}
+_OF_MACHINE = {'node': {'type': ['string', 'null']},
+               'inventory': {'type': ['object', 'null']},
+               'plugin_data': {'type': ['object', 'null']}}
+PAGE = {
+    'nodes': {'type': ['object', 'array', 'null']},
+    'limit': {'type': ['integer', 'null'], 'minimum': 1,
+              'maximum': fleet_page.MOST,
+              'description': f'1 to {fleet_page.MOST}'},
+    'marker': {'type': ['string', 'null']}}
+_OF_FLEET = {**PAGE, 'compare': {'type': ['boolean', 'null']}}
+SCHEMA = {
+    'type': 'object', 'additionalProperties': False, 'properties': {
+        **_OF_MACHINE, **_OF_FLEET,
+        'rules': {'type': ['array', 'null']},
+        'phase': {'enum': [None, *model.PHASES]}}}
+"""What a client posts to try rules."""
+
 _REQUEST = 'request'
-_TYPE_NAMES = {str: 'string', dict: 'object', list: 'list', int: 'integer',
-               bool: 'boolean', (dict, list): 'object or list'}
+
+Answer = dict[str, Any]
 
 
-class EvaluateController(base.RestController):
-    """A dry run of an inspection, explained condition by condition.
+def post(asked: Answer) -> Answer:
+    """Return what rules would do to a machine, or to each of a fleet.
 
     Takes no lock: what it reads of a node may be changing.
-
-    :param rules: the rules in force.
     """
-
-    def __init__(self, rules: repository.Repository) -> None:
-        self._rules = rules
-        self._posted = posted_rules.PostedRules(rules)
-
-    @base.expose()
-    @version.since_inspection_rules
-    def post(self) -> dict[str, Any]:
-        """Tell what rules would do to a machine, or to each of a fleet."""
-        api_utils.check_policy(policies.EVALUATE)
-        request.query({})
-        asked = _checked(request.body())
-        if asked['nodes'] is not None:
-            return self._try_on_fleet(asked)
-        plans = self._plans(asked['rules'])
-        known, origin = _facts(api.request.context, asked, any(
-            plan.reads_previous for each in plans.values() for plan in each))
-        outcome = evaluation.evaluate(
-            plans, known, _phases(asked), limits=limits.by_phase(),
-            hidden=self._hidden(plans, known))
-        return {**view.represent_evaluation(outcome), **origin}
-
-    def _try_on_fleet(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Have the answer sent while it is made.
-
-        :returns: what nobody gets to see.
-        """
-        plans = self._plans(asked['rules'])
-        tried = trial.Trial(plans, _phases(asked), limits.by_phase(),
-                            self._plans(None) if asked['compare'] else None,
-                            self._hidden_by_rules(plans))
-        page = fleet_page.find(asked['nodes'], asked['limit'],
-                               asked['marker'])
-        stream.send(answer.parts(tried.all(machines.read(
-            api.request.context, page.nodes, page.filters)),
-            'nodes', page.next))
-        return {}
-
-    def _hidden(self, plans: posted_rules.Plans,
-                known: working_copy.Facts) -> hiding.Hidden:
-        """Return what must not show of the machine as it is."""
-        if not known.node:
-            return hiding.Hidden()
-        uuid = known.node['uuid']
-        return hidden_places.located(
-            hidden_places.of_runs(api.request.context, [uuid])[uuid],
-            self._hidden_by_rules(plans), known)
-
-    def _hidden_by_rules(self, plans: posted_rules.Plans
-                         ) -> frozenset[hiding.Place]:
-        """Return where rules in force, or those tried, may hide values.
-
-        Who posts a rule by the UUID of a sensitive one could change when it
-        runs, and so read what it has left.
-        """
-        return hidden_places.of_rules(
-            plan for some in (plans, self._plans(None))
-            for each in some.values() for plan in each)
-
-    def _plans(self, posted: list[Any] | None) -> posted_rules.Plans:
-        if posted is not None:
-            return self._posted.plans(*hidden_operations.filled(
-                api.request.context, posted))
-        self._rules.refresh(api.request.context)
-        return {phase: self._rules.plans(phase) for phase in model.PHASES}
+    _check_together(asked)
+    plans = _plans(asked['rules'])
+    if asked['nodes'] is not None:
+        return _try_on_fleet(asked, plans)
+    known, origin = _facts(api.request.context, asked, any(
+        plan.reads_previous for each in plans.values() for plan in each))
+    outcome = evaluation.evaluate(
+        plans, known, _phases(asked), limits=limits.by_phase(),
+        hidden=_hidden(plans, known))
+    return {**view.represent_evaluation(outcome), **origin}
 
 
-def _phases(asked: dict[str, Any]) -> Sequence[str]:
+def _try_on_fleet(asked: Answer, plans: posted_rules.Plans) -> Answer:
+    """Send the answer while it is made.
+
+    :returns: a placeholder; api.stream sends the body.
+    """
+    tried = trial.Trial(plans, _phases(asked), limits.by_phase(),
+                        _plans(None) if asked['compare'] else None,
+                        _hidden_by_rules(plans))
+    page = fleet_page.find(asked['nodes'], asked['limit'], asked['marker'])
+    stream.send(answer.parts(tried.all(machines.read(
+        api.request.context, page.nodes, page.filters)),
+        'nodes', page.next))
+    return {}
+
+
+def _hidden(plans: posted_rules.Plans, known: working_copy.Facts
+            ) -> hiding.Hidden:
+    """Return what must not show of the machine as it is."""
+    if not known.node:
+        return hiding.Hidden()
+    uuid = known.node['uuid']
+    return hidden_places.located(
+        hidden_places.of_runs(api.request.context, [uuid])[uuid],
+        _hidden_by_rules(plans), known)
+
+
+def _hidden_by_rules(plans: posted_rules.Plans) -> frozenset[hiding.Place]:
+    """Return where rules in force, or those tried, may hide values.
+
+    Who posts a rule by the UUID of a sensitive one could change when it
+    runs, and so read what it has left.
+    """
+    return hidden_places.of_rules(
+        plan for some in (plans, _plans(None))
+        for each in some.values() for plan in each)
+
+
+def _plans(posted: list[Any] | None) -> posted_rules.Plans:
+    if posted is not None:
+        return posted_rules.plans(*posted_rules.filled(
+            api.request.context, posted))
+    rules = start.rules()
+    rules.refresh(api.request.context)
+    return {phase: rules.plans(phase) for phase in model.PHASES}
+
+
+def _phases(asked: Answer) -> Sequence[str]:
     return [asked['phase']] if asked['phase'] else model.PHASES
-
-
-def members(asked: Any, kinds: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the members of a request, None for what is not there.
-
-    :param kinds: the type of each member that there may be.
-    :raises: Invalid for others.
-    """
-    if not isinstance(asked, dict):
-        raise exceptions.Invalid(_('The request must be a JSON object'))
-    unknown = suggestion.all_unknown(_('member of the request'), asked,
-                                     kinds)
-    if unknown:
-        raise exceptions.Invalid(unknown)
-    for name, kind in kinds.items():
-        value = asked.get(name)
-        if value is not None and (
-                not isinstance(value, kind)
-                or isinstance(value, bool) and kind is int):
-            raise exceptions.Invalid(
-                _('"%(name)s" must be of the type %(type)s')
-                % {'name': name, 'type': _TYPE_NAMES[kind]})
-    return {name: asked.get(name) for name in kinds}
-
-
-def check_limit(limit: int | None) -> None:
-    """Refuse pages of more nodes than may be asked for."""
-    if limit is not None and not 1 <= limit <= fleet_page.MOST:
-        raise exceptions.Invalid(
-            _('"limit" must be 1 to %d') % fleet_page.MOST)
-
-
-def _checked(asked: Any) -> dict[str, Any]:
-    given = members(asked, _MEMBERS)
-    if given['phase'] not in (None, *model.PHASES):
-        raise exceptions.Invalid(_('The phase %s') % suggestion.not_one_of(
-            given['phase'], model.PHASES))
-    _check_together(given)
-    return given
 
 
 def _check_together(asked: dict[str, Any]) -> None:
@@ -187,7 +142,6 @@ def _check_together(asked: dict[str, Any]) -> None:
     if asked['compare'] and asked['rules'] is None:
         raise exceptions.Invalid(
             _('"compare" needs "rules" to compare with those in force'))
-    check_limit(asked['limit'])
 
 
 def _visible(context: Any, ident: str) -> Any:
@@ -208,7 +162,7 @@ def _visible(context: Any, ident: str) -> Any:
 
 
 def _facts(context: Any, asked: dict[str, Any], reads_previous: bool
-           ) -> tuple[working_copy.Facts, dict[str, Any]]:
+           ) -> tuple[working_copy.Facts, Answer]:
     """Gather the facts, as much of them as was posted from there.
 
     A posted inventory comes after what Ironic has stored of the node.

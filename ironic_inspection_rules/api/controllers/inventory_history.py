@@ -6,91 +6,70 @@ from collections.abc import Collection
 from collections.abc import Mapping
 import datetime
 from typing import Any
-from urllib import parse
 
 from ironic import api
 from ironic import objects
-from ironic.api.controllers import link
 from ironic.api.controllers.v1 import utils as api_utils
 from ironic.common import args
 from ironic.common import exception as ironic_exception
 from oslo_utils import timeutils
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.api import request
-from ironic_inspection_rules.api import version
-from ironic_inspection_rules.api.controllers import base
+from ironic_inspection_rules.api import view
 from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.machine import part_difference
 from ironic_inspection_rules.policies import inventory_history as policies
 from ironic_inspection_rules.runs import history
 
-RESOURCE = 'inventories'
+Answer = dict[str, Any]
 
 
-class InventoryHistoryController(base.RestController):
-    """What is kept of the inspections of one node.
-
-    :param node_ident: UUID or name of the node.
-    """
-
-    def __init__(self, node_ident: str) -> None:
-        self._node_ident = node_ident
-        self.diff = DiffController(node_ident)
-
-    @base.expose()
-    @version.since_inspection_rules_get
-    def get_all(self) -> dict[str, Any]:
-        """List inventories, newest first."""
-        node = _readable_node(self._node_ident)
-        query = request.query({'limit': args.integer, 'marker': args.uuid,
-                               'since': time})
-        limit = api_utils.validate_limit(query['limit'])
-        marker = query['marker']
-        found = db_history.list_inventories(
-            node.uuid, limit + 1, marker and db_history.get_inventory(
-                node.uuid, marker).id, query['since'])
-        answer: dict[str, Any] = {
-            RESOURCE: [_represent(row) for row in found[:limit]]}
-        if len(found) > limit:
-            answer['next'] = _next_link(node.uuid, limit,
-                                        str(found[limit - 1].uuid))
-        return answer
-
-    @base.expose()
-    @version.since_inspection_rules_get
-    def get_one(self, uuid: str) -> dict[str, Any]:
-        """Show what one inspection found."""
-        node = _readable_node(self._node_ident)
-        request.query({})
-        uuid = args.uuid('uuid', uuid)
-        found = history.read(db_history.get_inventory(node.uuid, uuid))
-        if not found:
-            raise exceptions.KeptInventoryNotFound(uuid)
-        return {name: found[name] for name in ('inventory', 'plugin_data')}
+def time(name: str, value: str) -> datetime.datetime:
+    """Read a time of a request, to UTC."""
+    try:
+        return timeutils.normalize_time(timeutils.parse_isotime(value))
+    except (ValueError, OverflowError) as exc:
+        raise exceptions.Invalid(
+            _('"%(name)s" must be a time as of ISO 8601, not "%(value)s"')
+            % {'name': name, 'value': value}) from exc
 
 
-class DiffController(base.RestController):
-    """Which parts of a machine are others than before.
+LIST = {'limit': args.integer, 'marker': args.uuid, 'since': time}
+DIFF = {'from': args.uuid, 'to': args.uuid}
 
-    :param node_ident: UUID or name of the node.
-    """
 
-    def __init__(self, node_ident: str) -> None:
-        self._node_ident = node_ident
+def get_all(node: Any, query: Answer) -> Answer:
+    """List inventories, newest first."""
+    limit = api_utils.validate_limit(query['limit'])
+    marker = query['marker']
+    found = db_history.list_inventories(
+        node.uuid, limit + 1, marker and db_history.get_inventory(
+            node.uuid, marker).id, query['since'])
+    return view.page(
+        f'nodes/{node.uuid}/inventory/history', found, limit,
+        name='inventories', shown=lambda row: {
+            'uuid': row.uuid, 'created_at': view.time(row.created_at),
+            'interface': row.interface, 'run': row.uuid,
+            'changed': row.changed})
 
-    @base.expose()
-    @version.since_inspection_rules_get
-    def get(self) -> dict[str, Any]:
-        """Compare two inventories, by default the last two that differ."""
-        node = _readable_node(self._node_ident)
-        query = request.query({'from': args.uuid, 'to': args.uuid})
-        before, after = _compared(node.uuid, query['from'], query['to'])
-        changes = part_difference.between(history.read_parts(before),
-                                          history.reported_parts(after))
-        return {'from': before.uuid, 'to': after.uuid,
-                'parts': [change.as_dict() for change in changes]}
+
+def get_one(node: Any, uuid: str) -> Answer:
+    """Show what one inspection found."""
+    uuid = args.uuid('uuid', uuid)
+    found = history.read(db_history.get_inventory(node.uuid, uuid))
+    if not found:
+        raise exceptions.KeptInventoryNotFound(uuid)
+    return {name: found[name] for name in ('inventory', 'plugin_data')}
+
+
+def diff(node: Any, query: Answer) -> Answer:
+    """Compare two inventories, by default the last two that differ."""
+    before, after = _compared(node.uuid, query['from'], query['to'])
+    changes = part_difference.between(history.read_parts(before),
+                                      history.reported_parts(after))
+    return {'from': before.uuid, 'to': after.uuid,
+            'parts': [change.as_dict() for change in changes]}
 
 
 def _compared(node_uuid: str, from_: str | None, to: str | None
@@ -136,33 +115,3 @@ def readable(uuids: Collection[str], filters: Mapping[str, Any] | None = None
             continue
         found.add(node.uuid)
     return found
-
-
-def _readable_node(ident: str) -> Any:
-    return api_utils.check_node_policy_and_retrieve(policies.GET, ident)
-
-
-def time(name: str, value: str) -> datetime.datetime:
-    """Read a time of a request, to UTC."""
-    try:
-        return timeutils.normalize_time(timeutils.parse_isotime(value))
-    except (ValueError, OverflowError) as exc:
-        raise exceptions.Invalid(
-            _('"%(name)s" must be a time as of ISO 8601, not "%(value)s"')
-            % {'name': name, 'value': value}) from exc
-
-
-def _represent(row: Any) -> dict[str, Any]:
-    return {'uuid': row.uuid, 'created_at': row.created_at.isoformat(),
-            'interface': row.interface, 'run': row.uuid,
-            'changed': row.changed}
-
-
-def _next_link(node_uuid: str, limit: int, marker: str) -> str:
-    parameters = [(name, value) for name, value in api.request.GET.items()
-                  if name not in ('limit', 'marker')]
-    parameters += [('limit', str(limit)), ('marker', marker)]
-    return str(link.make_link(
-        'next', api.request.public_url, 'nodes',
-        f'{node_uuid}/inventory/history?{parse.urlencode(parameters)}'
-    )['href'])

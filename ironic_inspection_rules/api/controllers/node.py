@@ -15,8 +15,6 @@ from ironic.common import exception
 from ironic.common import metrics_utils
 import pecan
 
-from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.api import request
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import tables
 from ironic_inspection_rules.patches import controllers
@@ -27,22 +25,11 @@ from ironic_inspection_rules.traits import query
 METRICS = metrics_utils.get_metrics_logger(__name__)
 
 _get_all = controllers.undecorated(node.NodesController.get_all)
-_post = controllers.undecorated(node.NodesController.post)
 _detail = controllers.undecorated(node.NodesController.detail)
 
 
-_BESIDE_THE_TABLE = frozenset({'allocation_uuid', 'chassis_uuid', 'conductor'})
-"""Fields of a node that are no columns of its table."""
-
-
 class NodesController(node.NodesController):
-    """Ironic's own, but its lists also take the filters by trait.
-
-    What it answers with 500, it answers as it should.
-    """
-
-    invalid_sort_key_list = [*node.NodesController.invalid_sort_key_list,
-                             'tags']
+    """Ironic's own, but its lists also take the filters by trait."""
 
     @METRICS.timer('NodesController.get_all')
     @method.expose()
@@ -58,41 +45,11 @@ class NodesController(node.NodesController):
         """List nodes in detail, with the same parameters."""
         return _listed(self, _detail, chassis_uuid, parameters)
 
-    @METRICS.timer('NodesController.post')
-    @method.expose(status_code=http_client.CREATED)
-    def post(self, *path: str, **_found: typing.Any) -> dict[str, typing.Any]:
-        """Enroll a node, as Ironic does, but never trip over its body."""
-        if path:
-            raise exceptions.NotFound(_('There is nothing to post to.'))
-        body = request.body(any_type=True)
-        if not isinstance(body, dict):
-            raise exceptions.Invalid(_('A node must be a JSON object'))
-        return _post(self, node=body)
-
-    def _get_nodes_collection(
-            self, chassis_uuid: str | None, *arguments: typing.Any,
-            fields: list[str] | None = None,
-            **parameters: typing.Any) -> dict[str, typing.Any]:
-        """List nodes, as Ironic does where it knows the fields."""
-        wanted = frozenset(fields or ())
-        controllers.check_fields(sorted(wanted))
-        if not _BESIDE_THE_TABLE & wanted:
-            return super()._get_nodes_collection(
-                chassis_uuid, *arguments, fields=fields, **parameters)
-        # Ironic asks its table for them, and answers with 500.
-        nodes = super()._get_nodes_collection(
-            chassis_uuid, *arguments, **parameters)
-        nodes['nodes'] = [
-            {name: value for name, value in each.items()
-             if name in {*wanted, 'links'}} for each in nodes['nodes']]
-        if 'next' in nodes:
-            nodes['next'] = _with_all_parameters(nodes['next'], chassis_uuid)
-        return nodes
-
     @pecan.expose()
     def _lookup(self, ident: str, *remainder: str) -> typing.Any:
         if (api.request.method == 'GET' and remainder[:1] == ('traits',)
                 and len(remainder) > 1 and not api_utils.allow_traits()):
+            # Ironic looks for no call then, and this one is not its own.
             pecan.abort(http_client.NOT_FOUND)
         return super()._lookup(ident, *remainder)
 

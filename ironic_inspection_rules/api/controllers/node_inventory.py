@@ -1,97 +1,153 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The inventory of one node: ``/v1/nodes/<ident>/inventory``."""
+"""/v1/nodes/<ident>/inventory, and what is beneath it."""
 
-from http import client as http_client
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from ironic import api
-from ironic.api.controllers.v1 import node
+from ironic.api.controllers.v1 import node as ironic_node
+from ironic.api.controllers.v1 import ramdisk
+from ironic.api.controllers.v1 import utils as api_utils
+from ironic.common import exception as ironic_exception
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.api import reapplication
+from ironic_inspection_rules.api import inspection_queue
 from ironic_inspection_rules.api import request
-from ironic_inspection_rules.api.controllers import base
+from ironic_inspection_rules.api.controllers import continue_inspection
 from ironic_inspection_rules.api.controllers import inspection_request
-from ironic_inspection_rules.api.controllers import inventory_history
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import request as request_object
 from ironic_inspection_rules.patches import controllers
-from ironic_inspection_rules.queue import submission
+from ironic_inspection_rules.policies import inspection_request as policies
+from ironic_inspection_rules.queue import node_state
+from ironic_inspection_rules.queue import request as queue_request
 
-_get = controllers.undecorated(node.NodeInventoryController.get)
+_LOGS = 'logs'
+"""Where ironic-python-agent puts its logs, an archive as Base64 text."""
+
+_get = controllers.undecorated(ironic_node.NodeInventoryController.get)
+
+_DATA = {
+    'type': 'object', 'required': ['inventory'],
+    'additionalProperties': False, 'properties': {
+        'inventory': {'type': ['object']},
+        'plugin_data': {'type': ['object', 'null']}}}
+"""What a client posts to have it processed."""
 
 
-class NodeInventoryController(base.RestController):
-    """Ironic's own, and what lies beneath it.
+class Data(NamedTuple):
+    """Inspection data as the ramdisk posts them, in two parts."""
 
-    :param requests: where requests are put.
-    :param node_ident: UUID or name of the node.
+    inventory: dict[str, Any]
+    plugin_data: dict[str, Any]
+
+
+def get(node_ident: str) -> Any:
+    """Show the inventory, as Ironic does."""
+    return _get(ironic_node.NodeInventoryController(node_ident))
+
+
+def get_unprocessed(node: Any) -> dict[str, Any]:
+    """Show what the ramdisk of a node posted last, as it came.
+
+    Its logs, which may hold anything, only to those who may see them.
+
+    :raises: NotFound if there is nothing.
     """
-
-    def __init__(self, requests: submission.RequestSubmitter,
-                 node_ident: str) -> None:
-        self.node_ident = node_ident
-        self.history = inventory_history.InventoryHistoryController(
-            node_ident)
-        self.reapply = ReapplyController(requests, node_ident)
-        self.unprocessed = UnprocessedController(node_ident)
-
-    @base.expose()
-    def get(self) -> dict[str, Any]:
-        """Show the inventory, as Ironic does."""
-        return _get(self)
+    inventory, plugin_data = _unprocessed(node.uuid)
+    try:
+        _check_policy(policies.UNPROCESSED_LOGS, node)
+    except ironic_exception.HTTPForbidden:
+        plugin_data = {name: value for name, value in plugin_data.items()
+                       if name != _LOGS}
+    return Data(inventory, plugin_data)._asdict()
 
 
-class UnprocessedController(base.RestController):
-    """What the ramdisk posted.
-
-    :param node_ident: UUID or name of the node.
-    """
-
-    def __init__(self, node_ident: str) -> None:
-        self._node_ident = node_ident
-
-    @base.expose()
-    def get(self) -> dict[str, Any]:
-        """Show inventory and plugin data as they came."""
-        request.query({})
-        return reapplication.unprocessed(self._node_ident)
+def reapply(node: Any) -> dict[str, Any]:
+    """Put a request to process the node's data again."""
+    put = put_request(node, _parse)
+    return inspection_request.represent(
+        request_object.InspectionRequest.get_by_uuid(
+            api.request.context, put.uuid))
 
 
-class ReapplyController(base.RestController):
-    """Hooks and rules again.
-
-    :param requests: where requests are put.
-    :param node_ident: UUID or name of the node.
-    """
-
-    def __init__(self, requests: submission.RequestSubmitter,
-                 node_ident: str) -> None:
-        self._requests = requests
-        self._node_ident = node_ident
-
-    @base.expose(status_code=http_client.ACCEPTED)
-    def post(self) -> dict[str, Any]:
-        """Put a request to process the node's data again."""
-        request.query({})
-        put = reapplication.reapply(self._requests, self._node_ident, _parse)
-        return inspection_request.represent(
-            request_object.InspectionRequest.get_by_uuid(
-                api.request.context, put.uuid))
-
-
-def _parse(body: Any) -> reapplication.Data:
+def _parse(body: Any) -> Data:
     """Read the data in the body of the request."""
-    if not isinstance(body, dict) or set(body) - {'inventory', 'plugin_data'}:
-        raise exceptions.Invalid(
-            _('The request may have "inventory" and "plugin_data" only'))
-    inventory, plugin_data = body.get('inventory'), body.get('plugin_data')
-    if not isinstance(inventory, dict):
-        raise exceptions.Invalid(
-            _('"inventory" is needed, and must be an object'))
-    if plugin_data is None:
-        plugin_data = {}
-    if not isinstance(plugin_data, dict):
-        raise exceptions.Invalid(_('"plugin_data" must be an object'))
-    return reapplication.checked({**plugin_data, 'inventory': inventory})
+    data = request.checked(body, _DATA)
+    return checked({**(data['plugin_data'] or {}),
+                    'inventory': data['inventory']})
+
+
+def checked(document: Any) -> Data:
+    """Take inspection data apart that came in one document.
+
+    :param document: ``inventory`` and, beside it, the plugin data.
+    :raises: InvalidParameterValue if the ramdisk could not have sent it.
+    """
+    document = ramdisk.DATA_VALIDATOR('data', document)
+    return Data(document['inventory'],
+                {name: value for name, value in document.items()
+                 if name != 'inventory'})
+
+
+def put_request(node: Any, parse: Callable[[Any], Data]
+                ) -> queue_request.Request:
+    """Put a request to inspect a node with data that there are already.
+
+    These are in the body of the API's request, or else what the ramdisk
+    posted last.
+
+    :param parse: makes data of the body.
+    :returns: the request, which is on disk.
+    :raises: NotFound if there are no data.
+    :raises: Conflict if the node is locked, in inspection, or otherwise in
+        a state in which its inventory must not change.
+    :raises: HTTPForbidden if there are data in the body of somebody who may
+        only have those of the ramdisk processed.
+    """
+    requests = inspection_queue.submitter()
+    given = _given(node, parse)
+    _check_state(node)
+    if requests.find_open(node.uuid) is not None:
+        raise exceptions.RequestPending(node.uuid)
+    inventory, posted = given or _unprocessed(node.uuid)
+    plugin_data = continue_inspection.without_reserved(posted)
+    continue_inspection.run_early_rules(api.request.context, inventory,
+                                        plugin_data)
+    return requests.put(node.uuid, queue_request.REAPPLY, given and inventory,
+                        posted, plugin_data)
+
+
+def _given(node: Any, parse: Callable[[Any], Data]) -> Data | None:
+    document = request.body() if api.request.body else None
+    if document in (None, {}):
+        return None
+    _check_policy(policies.REAPPLY_WITH_DATA, node)
+    return parse(document)
+
+
+def _check_policy(name: str, node: Any) -> None:
+    api_utils.check_owner_policy('node', name, node.owner, node.lessee)
+
+
+def _check_state(node: Any) -> None:
+    if node.reservation:
+        raise exceptions.NodeBusy(
+            _('Node %(node)s is locked by %(holder)s.')
+            % {'node': node.uuid, 'holder': node.reservation})
+    if node.provision_state not in node_state.REAPPLICABLE:
+        raise exceptions.Conflict(
+            _('Inspection of node %(node)s cannot be reapplied in state '
+              '"%(state)s".')
+            % {'node': node.uuid, 'state': node.provision_state})
+
+
+def _unprocessed(node_uuid: str) -> Data:
+    found = request_object.InspectionRequest.get_unprocessed(
+        api.request.context, node_uuid)
+    if found is None:
+        raise exceptions.NotFound(
+            _('There are no unprocessed inspection data of node %s.')
+            % node_uuid)
+    return Data(found['inventory'], found['plugin_data'])

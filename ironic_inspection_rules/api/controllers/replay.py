@@ -10,18 +10,13 @@ import functools
 from typing import Any
 
 from ironic import api
-from ironic.api.controllers.v1 import utils as api_utils
 from ironic.common import context as ironic_context
 from ironic.common import exception as ironic_exception
 from oslo_log import log
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.api import hidden_operations
 from ironic_inspection_rules.api import posted_rules
-from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api import stream
-from ironic_inspection_rules.api import version
-from ironic_inspection_rules.api.controllers import base
 from ironic_inspection_rules.api.controllers import evaluate
 from ironic_inspection_rules.api.controllers import inventory_history
 from ironic_inspection_rules.api.fleet import answer
@@ -29,16 +24,20 @@ from ironic_inspection_rules.api.fleet import page as fleet_page
 from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import limits
+from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.objects import rule as rule_object
-from ironic_inspection_rules.policies import inspection_rule as policies
 from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.runs import replay
 
 LOG = log.getLogger(__name__)
 
-_MEMBERS = {'nodes': (dict, list), 'rules': list, 'since': str, 'limit': int,
-            'marker': str}
+SCHEMA = {
+    'type': 'object', 'additionalProperties': False, 'properties': {
+        **evaluate.PAGE, 'rules': {'type': ['array', 'null']},
+        'since': {'type': ['string', 'null']}}}
+"""What a client posts to have kept inspections decided again."""
+
 _ERROR = 'error'
 _ROWS = 20
 """Inspections that are in memory together."""
@@ -48,74 +47,47 @@ _SETS = 8
 Entry = dict[str, Any]
 
 
-class ReplayController(base.RestController):
-    """Every kept inspection again, with given rules or those of its time.
+def post(asked: Entry) -> Entry:
+    """Return how each kept inspection would end, in an answer that is sent."""
+    since = asked['since'] and inventory_history.time('since', asked['since'])
+    plans = None if asked['rules'] is None else posted_rules.plans(
+        *posted_rules.filled(api.request.context, asked['rules']))
+    page = fleet_page.find({} if asked['nodes'] is None else asked['nodes'],
+                           asked['limit'], asked['marker'])
+    readable = inventory_history.readable(
+        {uuid for _asked, uuid in page.nodes if uuid}, page.filters)
+    stream.send(answer.parts(
+        _Replay(plans, since).all(page.nodes, readable), 'runs', page.next))
+    return {}
 
-    :param rules: the rules in force.
+
+def _rules_of(past: replay.Past) -> posted_rules.Plans:
+    """Return the rules that a run had.
+
+    :raises: Incomparable where they are not known any more.
     """
-
-    def __init__(self, rules: repository.Repository) -> None:
-        self._posted = posted_rules.PostedRules(rules)
-        self._past = RulesOfThePast(rules)
-
-    @base.expose()
-    @version.since_inspection_rules
-    def post(self) -> dict[str, Any]:
-        """Tell of each kept inspection how it would end."""
-        api_utils.check_policy(policies.EVALUATE)
-        request.query({})
-        asked = evaluate.members(request.body(), _MEMBERS)
-        evaluate.check_limit(asked['limit'])
-        since = asked['since'] and inventory_history.time('since',
-                                                          asked['since'])
-        plans = None if asked['rules'] is None else self._posted.plans(
-            *hidden_operations.filled(api.request.context, asked['rules']))
-        page = fleet_page.find({} if asked['nodes'] is None
-                               else asked['nodes'], asked['limit'],
-                               asked['marker'])
-        readable = inventory_history.readable(
-            {uuid for _asked, uuid in page.nodes if uuid}, page.filters)
-        replayed = _Replay(self._past, plans, since)
-        stream.send(answer.parts(replayed.all(page.nodes, readable),
-                                 'runs', page.next))
-        return {}
+    return {phase: _compile(start.rules(), past.revision(phase), past.options)[
+        phase] for phase in past.phases}
 
 
-class RulesOfThePast:
-    """The rules of kept runs, compiled; of some it is remembered.
-
-    :param rules: the rules in force.
-    """
-
-    def __init__(self, rules: repository.Repository) -> None:
-        self._rules = rules
-        self.plans = functools.lru_cache(_SETS)(self._compile)
-
-    def of(self, past: replay.Past) -> posted_rules.Plans:
-        """Return the rules that a run had.
-
-        :raises: Incomparable where they are not known any more.
-        """
-        return {phase: self.plans(past.revision(phase), past.options)[phase]
-                for phase in past.phases}
-
-    def _compile(self, revision: int | None, options: str
-                 ) -> posted_rules.Plans:
-        try:
-            # Before the first change there are no stored rules.
-            stored = rule_object.Rule.get_rules_of_revision(
-                ironic_context.get_admin_context(),
-                revision)['rules'] if revision else []
-            rules = self._rules.with_options(options)
-            return rules.compile(rules.with_stored(stored))
-        except ironic_exception.NotFound:
-            raise replay.Incomparable(
-                _('the rules of revision %s are not kept any more')
-                % revision) from None
-        except exceptions.InvalidRule:
-            raise replay.Incomparable(
-                _('a rule of revision %s does not compile any more')
-                % revision) from None
+@functools.lru_cache(_SETS)
+def _compile(rules: repository.Repository, revision: int | None, options: str
+             ) -> posted_rules.Plans:
+    try:
+        # Before the first change there are no stored rules.
+        stored = rule_object.Rule.get_rules_of_revision(
+            ironic_context.get_admin_context(),
+            revision)['rules'] if revision else []
+        rules = rules.with_options(options)
+        return rules.compile(rules.with_stored(stored))
+    except ironic_exception.NotFound:
+        raise replay.Incomparable(
+            _('the rules of revision %s are not kept any more')
+            % revision) from None
+    except exceptions.InvalidRule:
+        raise replay.Incomparable(
+            _('a rule of revision %s does not compile any more')
+            % revision) from None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,7 +97,6 @@ class _Replay:
     ``plans`` are the given rules, None for those of its time.
     """
 
-    past: RulesOfThePast
     plans: posted_rules.Plans | None
     since: Any
 
@@ -166,7 +137,7 @@ class _Replay:
 
     def _decided(self, past: replay.Past) -> Entry:
         allowed = limits.by_phase()
-        ends, otherwise = past.again(self.past.of(past), allowed)
+        ends, otherwise = past.again(_rules_of(past), allowed)
         if self.plans is None:
             return {'outcome': replay.DIFFERENT if otherwise else replay.SAME,
                     'reason': otherwise, 'then': past.ending}

@@ -2,7 +2,6 @@
 
 """The traits there are: ``/v1/traits``."""
 
-from http import client as http_client
 import typing
 
 from ironic.api.controllers.v1 import utils as api_utils
@@ -10,8 +9,6 @@ from ironic.common import args
 from ironic.common import metrics_utils
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.api import request
-from ironic_inspection_rules.api.controllers import base
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import tables
 from ironic_inspection_rules.traits import catalog
@@ -19,38 +16,30 @@ from ironic_inspection_rules.traits import query
 
 METRICS = metrics_utils.get_metrics_logger(__name__)
 
+QUERY = {'name': args.string, 'associated': args.boolean}
 
-class TraitsController(base.RestController):
-    """Lists traits as placement does, with the number of nodes of each.
 
-    Who may list only the nodes of a project sees only their traits.
+@METRICS.timer('TraitsController.get_all')
+def get_all(asked: dict[str, typing.Any]) -> dict[str, typing.Any]:
+    """List traits as placement does, with the number of nodes of each.
+
+    Who may list only the nodes of a project sees only their traits. Their
+    ``name`` may be asked for as ``startswith:PREFIX`` or ``in:NAME,NAME``;
+    ``associated`` ones are those that some node has.
     """
+    counts = _counts(catalog.parse(asked['name']), asked['associated'])
+    return {'traits': [{'name': found, 'nodes': nodes}
+                       for found, nodes in counts.items()]}
 
-    @METRICS.timer('TraitsController.get_all')
-    @base.expose()
-    def get_all(self) -> dict[str, typing.Any]:
-        """List traits.
 
-        Their ``name`` may be asked for as ``startswith:PREFIX`` or
-        ``in:NAME,NAME``; ``associated`` ones are those that some node has.
-        """
-        asked = request.query({'name': args.string,
-                               'associated': args.boolean})
-        counts = _counts(catalog.parse(asked['name']), asked['associated'])
-        return {'traits': [{'name': found, 'nodes': nodes}
-                           for found, nodes in counts.items()]}
+@METRICS.timer('TraitsController.get_one')
+def get_one(name: str) -> None:
+    """Check that a trait exists: it is a standard one or a node has it.
 
-    @METRICS.timer('TraitsController.get_one')
-    @base.expose(status_code=http_client.NO_CONTENT)
-    def get_one(self, name: str) -> None:
-        """Check that a trait exists: it is a standard one or a node has it.
-
-        :raises: NotFound when it does not.
-        """
-        request.query({})
-        if not _counts(catalog.Selection(listed=frozenset([name]))):
-            raise exceptions.NotFound(
-                _('Trait %s could not be found.') % name)
+    :raises: NotFound when it does not.
+    """
+    if not _counts(catalog.Selection(listed=frozenset([name]))):
+        raise exceptions.NotFound(_('Trait %s could not be found.') % name)
 
 
 def _counts(selection: catalog.Selection,

@@ -70,7 +70,7 @@ class ContentionTestCase(base.TestCase):
 
     def test_nobody_waits_for_ever(self):
         self.useFixture(fixtures.MonkeyPatch(
-            'ironic_inspection_rules.api.contention._MOST_ATTEMPTS', 3))
+            'ironic_inspection_rules.api.rule_set._MOST_ATTEMPTS', 3))
         self.faster = FOREVER
         for answer in self.changes():
             self.assertEqual(409, answer.status_int, answer.text)

@@ -2,19 +2,16 @@
 
 """Every route: described, and closed to those who have no business there."""
 
-from collections.abc import Iterator
-import inspect
+import collections
 import pathlib
 import re
 import uuid
 
-from ironic.api.controllers import v1
-from ironic.api.controllers.v1 import node
 import webob
 import yaml
 
 import ironic_inspection_rules
-from ironic_inspection_rules.api.controllers import base as base_controller
+from ironic_inspection_rules.api import routes as api_routes
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.unit import base
 
@@ -31,26 +28,6 @@ def routes() -> list[tuple[str, str]]:
     return [(verb.upper(), path)
             for path, operations in described['paths'].items()
             for verb in VERBS.intersection(operations)]
-
-
-def served(controller: base_controller.RestController,
-           path: str) -> Iterator[tuple[str, str]]:
-    """Return method and path of what a controller and those in it answer.
-
-    :param path: where it is; a ``{}`` in a path stands for any name.
-    """
-    for name in dir(controller):
-        handler = getattr(controller, name)
-        if isinstance(handler, base_controller.RestController):
-            yield from served(handler, f'{path}/{name}')
-        elif name[0] != '_' and getattr(handler, 'exposed', False):
-            method, below = name.split('_')[0].upper(), path
-            for parameter in inspect.signature(handler).parameters.values():
-                if parameter.default is None:
-                    yield method, below
-                below += ('/restore' if parameter.name == 'action'
-                          else '/{}')
-            yield method, below
 
 
 class RoutesTestCase(base.TestCase):
@@ -79,21 +56,44 @@ class RoutesTestCase(base.TestCase):
         return statuses
 
     def test_all_are_described(self):
-        self.useFixture(application.Application())
-        rules = v1.Controller._subcontroller_map['inspection_rules']
-        runs = node.NodesController._subcontroller_map['inspection_runs']
-
-        inventory = node.NodesController._subcontroller_map['inventory']
-        parts = v1.Controller._subcontroller_map['inspection_parts']
-
+        described = ('inspection_rules', 'inspection_runs', 'history',
+                     'inspection_parts')
         self.assertEqual(
-            {*served(rules, '/v1/inspection_rules'),
-             *served(runs('a-node'), '/v1/nodes/{}/inspection_runs'),
-             *served(inventory('a-node').history,
-                     '/v1/nodes/{}/inventory/history'),
-             *served(parts, '/v1/inspection_parts')},
+            {(route.method, re.sub('{.*?}', '{}', f'/v1/{route.path}'))
+             for route in api_routes.TABLE
+             if {*described}.intersection(route.parts)},
             {(method, re.sub('{.*?}', '{}', path))
              for method, path in routes()})
+
+    def test_bodies_are_as_they_are_described(self):
+        described = yaml.safe_load(DESCRIPTION.read_text())
+        for route in api_routes.TABLE:
+            if not (route.schema and 'inspection_rules' in route.parts):
+                continue
+            body = described['paths'][f'/v1/{route.path}'][
+                route.method.lower()]['requestBody']['content'][
+                    'application/json']['schema']
+            while '$ref' in body:
+                body = described['components']['schemas'][
+                    body['$ref'].rpartition('/')[2]]
+            self.assertEqual({*route.schema['properties']},
+                             {*body['properties']}, route.path)
+
+    def test_other_methods_are_told_which_there_are(self):
+        app = self.useFixture(application.Application()).app
+        by_path = collections.defaultdict(set)
+        for route in api_routes.TABLE:
+            by_path[route.path].add(route.method)
+        for path, methods in by_path.items():
+            for method, status in (('OPTIONS', 200), ('LINK', 405)):
+                answer = webob.Request.blank(
+                    '/v1/' + path.replace('{node}', 'n').replace(
+                        '{', '').replace('}', ''), method=method, headers={
+                        'X-OpenStack-Ironic-API-Version': '1.96'}
+                ).get_response(app)
+                self.assertEqual(
+                    (status, ', '.join(sorted(methods))),
+                    (answer.status_int, answer.headers.get('Allow')), path)
 
     def test_without_a_token_all_answer_401(self):
         answers = self.answers(auth_strategy='keystone')
@@ -103,9 +103,9 @@ class RoutesTestCase(base.TestCase):
     def test_to_a_member_of_a_project_all_answer_403(self):
         answers = self.answers('member', auth_strategy='keystone')
 
-        # Whose node it is nobody learns.
         # Parts may be looked for, among those of one's own nodes.
         self.assertEqual(400, answers.pop(('GET', '/v1/inspection_parts')))
+        # Whose node it is nobody learns.
         self.assertEqual({route: 404 if '{node}' in route[1] else 403
                           for route in answers}, answers)
 

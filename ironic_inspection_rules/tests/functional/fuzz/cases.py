@@ -2,11 +2,15 @@
 
 """Requests that nobody should send, and some that somebody might."""
 
+from collections.abc import Iterator
 import dataclasses
+import itertools
 import json
 
 from hypothesis import strategies as st
 
+from ironic_inspection_rules.api import routes
+from ironic_inspection_rules.api import routing
 from ironic_inspection_rules.tests.functional.fuzz import child
 from ironic_inspection_rules.tests.unit.engine import fuzz
 
@@ -164,54 +168,66 @@ def _reads(path: str) -> st.SearchStrategy[Case]:
             lambda query: Case('GET', f'{path}?{query}', '', b''))
 
 
-_RULES = '/v1/inspection_rules'
-_RUNS = '/v1/nodes/posted/inspection_runs'
-_REVISION = f'{_RULES}/revisions'
-READ = (
-    _RULES, f'{_RULES}/{UUID}', f'{_RULES}/statistics', _REVISION,
-    f'{_REVISION}/1', f'{_REVISION}/x', f'{_REVISION}/{"9" * 30}',
-    _RUNS, f'{_RUNS}/{UUID}', f'{_RUNS}/explain',
-    '/v1/rules', f'/v1/rules/{UUID}', '/v1/nodes', '/v1/nodes/detail',
-    '/v1/nodes/posted/traits', '/v1/nodes/posted/traits/CUSTOM_A',
-    '/v1/nodes/posted/inventory', '/v1/nodes/posted/inventory/unprocessed',
-    '/v1/traits', '/v1/traits/CUSTOM_A', '/v1/inspection_requests',
-    f'/v1/inspection_requests/{UUID}',
-    '/v1/introspection/posted', '/v1/introspection/posted/data')
-"""What can be read, by its path."""
-
-
-CASES = st.one_of(
-    _requests('POST', '/v1/continue_inspection', INVENTORIES),
-    _requests('POST', '/v1/inspection_rules', RULES),
-    _requests('POST', '/v1/inspection_rules', WIDE),
-    _requests('PUT', f'/v1/inspection_rules/{UUID}', RULES),
-    _requests('PATCH', f'/v1/inspection_rules/{UUID}', PATCHES | BOMBS),
-    *(_requests('PUT', f'{_RULES}?{query}', RULE_SETS) for query in (
-        'dry_run=true', 'dry_run=x', 'prune=false', 'x=1')),
-    _requests('POST', f'{_REVISION}/1/restore', fuzz.json_values),
-    _requests('POST', '/v1/inspection_rules/evaluate', FLEETS),
-    _requests('POST', '/v1/inspection_rules/evaluate', WIDE),
-    MANY.map(lambda query: Case(
-        'POST', f'/v1/continue_inspection?{query}', '', b'{}')),
-    _requests('POST', '/v1/inspection_rules/evaluate', st.fixed_dictionaries(
+REAPPLIED = fuzz.json_values | INVENTORIES
+BODIES = {
+    'POST continue_inspection': INVENTORIES,
+    'POST inspection_rules': RULES | WIDE,
+    'PUT inspection_rules/{uuid}': RULES,
+    'PATCH inspection_rules/{uuid}': PATCHES | BOMBS,
+    'PUT inspection_rules': RULE_SETS,
+    'POST inspection_rules/evaluate': FLEETS | WIDE | st.fixed_dictionaries(
         {'node': st.sampled_from(['posted', None, 'x', 5]),
          'inventory': fuzz.mappings | st.none()},
         optional={'rules': st.lists(RULES, max_size=3),
                   'plugin_data': fuzz.json_values,
-                  'phase': st.sampled_from(['early', 'main', 'x'])})),
-    _requests('POST', '/v1/rules', OLD_RULES),
-    _requests('PUT', '/v1/nodes/posted/traits', fuzz.json_values
-              | st.just({'traits': ['CUSTOM_A']})),
-    _requests('POST', '/v1/nodes/posted/inventory/reapply',
-              fuzz.json_values | INVENTORIES),
-    _requests('POST', '/v1/introspection/posted/data/unprocessed',
-              fuzz.json_values | INVENTORIES),
-    _requests('PUT', '/v1/nodes/posted/traits/CUSTOM_A', fuzz.json_values),
-    _requests('PUT', f'/v1/rules/{UUID}', OLD_RULES),
-    st.sampled_from([Case('DELETE', path, '', b'') for path in (
-        '/v1/nodes/posted/traits', '/v1/nodes/posted/traits/CUSTOM_A',
-        f'/v1/inspection_requests/{UUID}', f'{_RULES}/x', '/v1/rules/x')]),
-    *map(_reads, READ),
+                  'phase': st.sampled_from(['early', 'main', 'x'])}),
+    'POST rules': OLD_RULES,
+    'PUT rules/{uuid}': OLD_RULES,
+    'PUT nodes/{node}/traits': (
+        fuzz.json_values | st.just({'traits': ['CUSTOM_A']})),
+    'POST nodes/{node}/inventory/reapply': REAPPLIED,
+    'POST introspection/{node}/data/unprocessed': REAPPLIED}
+"""What is posted, by the route; anything to others."""
+
+LEFT_OUT = {
+    # There would be nothing left to try, or to leak.
+    'DELETE inspection_rules',
+    # The conductor that is served with changes no states.
+    'POST introspection/{node}', 'POST introspection/{node}/abort'}
+
+_QUERIES = {'PUT inspection_rules': ('?dry_run=true', '?dry_run=x',
+                                     '?prune=x', '?x=1')}
+_VALUES = {'{node}': ['posted'], '{uuid}': [UUID, 'x'],
+           '{revision}': ['1', 'x', '9' * 30], '{name}': ['CUSTOM_A', 'x']}
+
+
+def _paths(route: routing.Route) -> list[str]:
+    """Return paths of a route, of things that there are and others."""
+    choices = [['x'] if (part, route.method) == ('{uuid}', 'DELETE')
+               else _VALUES.get(part, [part]) for part in route.parts]
+    return [f'/v1/{"/".join(parts)}' for parts in itertools.product(*choices)]
+
+
+def _cases() -> Iterator[st.SearchStrategy[Case]]:
+    """Yield requests for each route."""
+    for route in routes.TABLE:
+        name = f'{route.method} {route.path}'
+        for path in [] if name in LEFT_OUT else _paths(route):
+            if route.method == 'GET':
+                yield _reads(path)
+            elif route.method == 'DELETE':
+                yield st.just(Case('DELETE', path, '', b''))
+            else:
+                for query in _QUERIES.get(name, ['']):
+                    yield _requests(route.method, path + query,
+                                    BODIES.get(name, fuzz.json_values))
+
+
+CASES = st.one_of(
+    *_cases(),
+    *map(_reads, ('/v1/nodes', '/v1/nodes/detail')),
+    MANY.map(lambda query: Case(
+        'POST', f'/v1/continue_inspection?{query}', '', b'{}')),
     FILES.map(lambda text: Case(
         'FILE', '', '', text.encode('utf-8', 'surrogatepass'))),
 )

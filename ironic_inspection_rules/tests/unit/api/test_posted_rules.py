@@ -2,6 +2,8 @@
 
 """Rules of a request are compiled once for many requests."""
 
+import fixtures
+
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import posted_rules
 from ironic_inspection_rules.engine import model
@@ -20,30 +22,31 @@ class PostedRulesTestCase(base.TestCase):
 
     def setUp(self):
         super().setUp()
-        self.posted = posted_rules.PostedRules(
-            repository.Repository(registry.installed(), [], None))
+        rules = repository.Repository(registry.installed(), [], None)
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.inspection.start.rules', lambda: rules))
 
     def test_a_set_that_was_there_is_not_compiled_again(self):
-        first = self.posted.plans([rule(), rule(phase='early')])
-        self.assertIs(first, self.posted.plans(
+        first = posted_rules.plans([rule(), rule(phase='early')])
+        self.assertIs(first, posted_rules.plans(
             [rule(), rule(phase='early')]))
-        self.assertIsNot(first, self.posted.plans(
+        self.assertIsNot(first, posted_rules.plans(
             [rule(phase='early'), rule()]))
 
     def test_only_some_sets_are_kept(self):
-        first = self.posted.plans([rule()])
+        first = posted_rules.plans([rule()])
         for number in range(4):
-            self.posted.plans([rule(str(number))])
-        self.assertIsNot(first, self.posted.plans([rule()]))
+            posted_rules.plans([rule(str(number))])
+        self.assertIsNot(first, posted_rules.plans([rule()]))
 
     def test_no_big_set_is_kept(self):
         big = [rule('x' * (1 << 20))]
-        self.assertIsNot(self.posted.plans(big), self.posted.plans(big))
+        self.assertIsNot(posted_rules.plans(big), posted_rules.plans(big))
 
     def test_a_uuid_depends_on_what_a_rule_says_and_where(self):
         def uuids(*rules):
             return [plan.rule.uuid
-                    for plan in self.posted.plans(list(rules))['main']]
+                    for plan in posted_rules.plans(list(rules))['main']]
 
         first, second = uuids(rule(), rule())
         self.assertNotEqual(first, second)
@@ -70,6 +73,6 @@ class PostedRulesTestCase(base.TestCase):
                          [plan.rule.scope for plan in plans['main']])
 
     def test_a_bad_rule_is_refused_with_its_place(self):
-        exc = self.assertRaises(exceptions.InvalidRules, self.posted.plans,
+        exc = self.assertRaises(exceptions.InvalidRules, posted_rules.plans,
                                 [rule(), {'actions': 1}])
         self.assertIn('/rules/1', str(exc))

@@ -74,6 +74,32 @@ class BodyTestCase(base.TestCase):
             self.assertEqual(415, exc.code)
 
 
+class CheckedTestCase(base.TestCase):
+
+    schema = {'type': 'object', 'required': ['a'],
+              'additionalProperties': False, 'properties': {
+                  'a': {'type': ['array']}, 'b': {'enum': [None, 'x', 'y']},
+                  'c': {'type': ['integer', 'null'], 'minimum': 1,
+                        'description': '1 or more'}}}
+
+    def test_what_is_not_there_is_none(self):
+        self.assertEqual({'a': [], 'b': None, 'c': 2},
+                         request.checked({'a': [], 'c': 2}, self.schema))
+
+    def test_all_problems_are_told_at_once(self):
+        for document, parts in (
+                ([], ['must be a JSON object']),
+                ({'b': 'z', 'c': 0}, ['"a" is needed', '"b" must be one of',
+                                      '"c" must be 1 or more']),
+                ({'a': 1, 'c': 1.0}, ['"a" must be of the type list',
+                                      '"c" must be of the type integer']),
+                ({'a': [], 'd': 1, 'e': 2}, ['"d"', '"e"'])):
+            exc = self.assertRaises(exceptions.Invalid, request.checked,
+                                    document, self.schema)
+            for part in parts:
+                self.assertIn(part, str(exc))
+
+
 class RamdiskDataTestCase(base.TestCase):
 
     def read(self, body):

@@ -4,7 +4,6 @@ import fixtures
 from ironic.api.controllers import v1
 from ironic.api.controllers.v1 import chassis
 from ironic.api.controllers.v1 import node
-from ironic.common import exception
 
 from ironic_inspection_rules.patches import controllers
 from ironic_inspection_rules.tests.unit import base
@@ -50,13 +49,6 @@ class ControllersTestCase(base.IronicTestCase):
             dict(v1.VERSIONED_CONTROLLERS)))
         controllers.show_in_root('traits', bool)
         self.assertIs(bool, v1.VERSIONED_CONTROLLERS['traits'])
-
-    def test_a_field_that_nodes_do_not_have_is_refused(self):
-        controllers.check_fields([])
-        controllers.check_fields(['uuid', 'traits', 'conductor'])
-        self.assertRaisesRegex(exception.Invalid, 'nonsense',
-                               controllers.check_fields, ['nonsense'])
-
 
 class UndecoratedTestCase(base.IronicTestCase):
 

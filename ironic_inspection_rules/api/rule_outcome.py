@@ -36,7 +36,7 @@ _SETTLING = datetime.timedelta(minutes=1)
 Answer = dict[str, Any]
 
 
-def explain(node: Any, uuid: str, runs: list[Any],
+def find(node: Any, uuid: str, runs: list[Any],
             rules: repository.Repository) -> Answer:
     """Tell what a rule did in the newest run, also that it did not match.
 

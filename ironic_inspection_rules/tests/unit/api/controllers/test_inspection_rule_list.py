@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ironic.common import context
 from ironic.common import exception as ironic_exception
 
-from ironic_inspection_rules.api import listing
+from ironic_inspection_rules.api.controllers import inspection_rule_list
 from ironic_inspection_rules.db import api as db_api
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.objects import rule as rule_object
@@ -44,8 +44,9 @@ class PageTestCase(base.IronicTestCase):
         """Follow the pages from the first to the last."""
         marker, more = None, True
         while more:
-            rules, more = listing.page(self.context, self.built_in, filters,
-                                       sort_key, descending, limit, marker)
+            rules, more = inspection_rule_list.page(
+                self.context, self.built_in, filters, sort_key, descending,
+                limit, marker)
             yield [int(rule.uuid[-12:]) for rule in rules]
             marker = rules[-1].uuid if rules else None
 
@@ -90,7 +91,7 @@ class PageTestCase(base.IronicTestCase):
 
     def test_the_page_after_a_marker_that_is_gone_is_not_found(self):
         self.assertRaises(
-            ironic_exception.InspectionRuleNotFound, listing.page,
+            ironic_exception.InspectionRuleNotFound, inspection_rule_list.page,
             self.context, self.built_in, {}, 'id', False, 3, uuid(99))
 
     def test_a_rule_that_goes_meanwhile_is_left_out(self):
@@ -111,8 +112,8 @@ class PageTestCase(base.IronicTestCase):
 
         self.useFixture(fixtures.MonkeyPatch(
             'ironic_inspection_rules.objects.rule.Rule.list', read_late))
-        rules, more = listing.page(self.context, [], {}, 'id', False, 2,
-                                   None)
+        rules, more = inspection_rule_list.page(
+            self.context, [], {}, 'id', False, 2, None)
 
         self.assertEqual([uuid(12), uuid(13)], [each.uuid for each in rules])
         self.assertTrue(more)

@@ -37,7 +37,7 @@ class Question:
     port: str | None = None
 
 
-def explain(asked: Question, runs: Iterable[Any]) -> dict[str, Any]:
+def find(asked: Question, runs: Iterable[Any]) -> dict[str, Any]:
     """Tell the rule that last set a value, and why it did.
 
     :param runs: the runs kept of the node, whole, newest first.

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The table of the calls of the API.
+
+Only the lists of nodes are a controller derived from Ironic's: beneath it are
+many calls that are none of this project's.
+"""
+
+from http import client as http_client
+from typing import Any
+
+from ironic_inspection_rules.api.controllers import continue_inspection
+from ironic_inspection_rules.api.controllers import evaluate
+from ironic_inspection_rules.api.controllers import inspection_part
+from ironic_inspection_rules.api.controllers import inspection_request
+from ironic_inspection_rules.api.controllers import inspection_rule
+from ironic_inspection_rules.api.controllers import inspection_rule_revision
+from ironic_inspection_rules.api.controllers import inspection_run
+from ironic_inspection_rules.api.controllers import inspector_rule
+from ironic_inspection_rules.api.controllers import introspection
+from ironic_inspection_rules.api.controllers import inventory_history
+from ironic_inspection_rules.api.controllers import node_inventory
+from ironic_inspection_rules.api.controllers import node_trait
+from ironic_inspection_rules.api.controllers import replay
+from ironic_inspection_rules.api.controllers import rule_statistics
+from ironic_inspection_rules.api.controllers import trait
+from ironic_inspection_rules.api.routing import Route
+from ironic_inspection_rules.policies import inspection_request as of_request
+from ironic_inspection_rules.policies import inspection_rule as of_rule
+from ironic_inspection_rules.policies import inspection_run as of_run
+from ironic_inspection_rules.policies import inventory_history as of_history
+
+RULE = 'baremetal:inspection_rule'
+INVENTORY = 'baremetal:node:inventory:get'
+
+ANY: dict[str, Any] = {}
+"""The schema of a body that the engine validates, or an older language."""
+
+TABLE = (
+    Route('GET', 'inspection_rules', inspection_rule.get_all,
+          f'{RULE}:get', query=inspection_rule.LIST),
+    Route('POST', 'inspection_rules', inspection_rule.create,
+          f'{RULE}:create', schema=ANY, status=http_client.CREATED),
+    Route('PUT', 'inspection_rules', inspection_rule.replace_all,
+          f'{RULE}:update', query=inspection_rule.REPLACE_SET,
+          schema=inspection_rule.RULE_SET),
+    Route('DELETE', 'inspection_rules', inspection_rule.delete_all,
+          f'{RULE}:delete', status=http_client.NO_CONTENT),
+    Route('GET', 'inspection_rules/{uuid}', inspection_rule.get_one,
+          f'{RULE}:get', query=inspection_rule.SHOW),
+    Route('PATCH', 'inspection_rules/{uuid}', inspection_rule.update,
+          f'{RULE}:update', schema=ANY),
+    Route('PUT', 'inspection_rules/{uuid}', inspection_rule.replace,
+          f'{RULE}:update', schema=ANY),
+    Route('DELETE', 'inspection_rules/{uuid}', inspection_rule.delete,
+          f'{RULE}:delete', status=http_client.NO_CONTENT),
+    Route('POST', 'inspection_rules/evaluate', evaluate.post,
+          of_rule.EVALUATE, schema=evaluate.SCHEMA),
+    Route('POST', 'inspection_rules/replay', replay.post, of_rule.EVALUATE,
+          schema=replay.SCHEMA),
+    Route('GET', 'inspection_rules/statistics', rule_statistics.get,
+          of_run.STATISTICS, query=rule_statistics.QUERY),
+    Route('GET', 'inspection_rules/revisions',
+          inspection_rule_revision.get_all, f'{RULE}:get',
+          query=inspection_rule_revision.LIST),
+    Route('GET', 'inspection_rules/revisions/{revision}',
+          inspection_rule_revision.get_one, f'{RULE}:get'),
+    Route('POST', 'inspection_rules/revisions/{revision}/restore',
+          inspection_rule_revision.restore, f'{RULE}:update'),
+
+    Route('GET', 'nodes/{node}/inspection_runs', inspection_run.get_all,
+          of_run.GET, query=inspection_run.LIST),
+    Route('GET', 'nodes/{node}/inspection_runs/{uuid}',
+          inspection_run.get_one, of_run.GET, query=inspection_run.SHOW),
+    Route('GET', 'nodes/{node}/inspection_runs/explain',
+          inspection_run.explain, of_run.GET, query=inspection_run.EXPLAIN),
+
+    Route('GET', 'nodes/{node}/inventory', node_inventory.get, since=None),
+    Route('GET', 'nodes/{node}/inventory/unprocessed',
+          node_inventory.get_unprocessed, INVENTORY, since=None,
+          is_queue=True),
+    Route('POST', 'nodes/{node}/inventory/reapply', node_inventory.reapply,
+          of_request.REAPPLY, since=None, status=http_client.ACCEPTED,
+          is_queue=True),
+    Route('GET', 'nodes/{node}/inventory/history', inventory_history.get_all,
+          of_history.GET, query=inventory_history.LIST),
+    Route('GET', 'nodes/{node}/inventory/history/{uuid}',
+          inventory_history.get_one, of_history.GET),
+    Route('GET', 'nodes/{node}/inventory/history/diff',
+          inventory_history.diff, of_history.GET,
+          query=inventory_history.DIFF),
+    Route('GET', 'inspection_parts', inspection_part.get, of_history.PARTS,
+          query=inspection_part.QUERY),
+
+    Route('POST', 'continue_inspection', continue_inspection.post,
+          since=None, query=None, status=http_client.ACCEPTED),
+    Route('GET', 'inspection_requests', inspection_request.get_all,
+          of_request.GET, since=None, query=inspection_request.LIST,
+          is_queue=True),
+    Route('GET', 'inspection_requests/{uuid}', inspection_request.get_one,
+          of_request.GET, since=None, is_queue=True),
+    Route('DELETE', 'inspection_requests/{uuid}', inspection_request.delete,
+          of_request.DELETE, since=None, status=http_client.NO_CONTENT,
+          is_queue=True),
+
+    # Who may is checked by Ironic, and which trait is asked for may come as a
+    # parameter.
+    Route('GET', 'nodes/{node}/traits', node_trait.get_all, since=None),
+    Route('GET', 'nodes/{node}/traits/{name}', node_trait.get_one,
+          since=None, status=http_client.NO_CONTENT),
+    *(Route(method, f'nodes/{{node}}/traits{name}', handler, since=None,
+            query=node_trait.QUERY, status=http_client.NO_CONTENT)
+      for method, handler in (('PUT', node_trait.put),
+                              ('DELETE', node_trait.delete))
+      for name in ('', '/{name}')),
+    Route('GET', 'traits', trait.get_all, since=None, query=trait.QUERY),
+    Route('GET', 'traits/{name}', trait.get_one, since=None,
+          status=http_client.NO_CONTENT),
+
+    # ironic-inspector's, in the versions of its own API.
+    Route('GET', 'rules', inspector_rule.get_all, f'{RULE}:get', since=None,
+          query=None, is_inspector=True),
+    Route('POST', 'rules', inspector_rule.create, f'{RULE}:create',
+          since=None, query=None, schema=ANY, status=None,
+          is_inspector=True),
+    Route('DELETE', 'rules', inspector_rule.delete_all, f'{RULE}:delete',
+          since=None, query=None, status=http_client.NO_CONTENT,
+          is_inspector=True),
+    Route('GET', 'rules/{uuid}', inspector_rule.get_one, f'{RULE}:get',
+          since=None, query=None, is_inspector=True),
+    Route('PUT', 'rules/{uuid}', inspector_rule.replace, f'{RULE}:update',
+          since=None, query=None, schema=ANY, is_inspector=True),
+    Route('DELETE', 'rules/{uuid}', inspector_rule.delete, f'{RULE}:delete',
+          since=None, query=None, status=http_client.NO_CONTENT,
+          is_inspector=True),
+    Route('GET', 'introspection', introspection.get_all, since=None,
+          query=introspection.LIST, is_inspector=True),
+    Route('GET', 'introspection/{node}', introspection.get_one,
+          'baremetal:node:get', since=None, is_inspector=True),
+    Route('POST', 'introspection/{node}', introspection.begin, since=None,
+          query=introspection.BEGIN, status=http_client.ACCEPTED,
+          is_inspector=True),
+    Route('POST', 'introspection/{node}/abort', introspection.abort,
+          since=None, status=http_client.ACCEPTED, is_inspector=True),
+    Route('GET', 'introspection/{node}/data', introspection.get_data,
+          INVENTORY, since=None, is_inspector=True),
+    Route('GET', 'introspection/{node}/data/unprocessed',
+          introspection.get_unprocessed, INVENTORY, since=None,
+          is_inspector=True, is_queue=True),
+    Route('POST', 'introspection/{node}/data/unprocessed',
+          introspection.reapply, of_request.REAPPLY, since=None,
+          status=http_client.ACCEPTED, is_inspector=True, is_queue=True),
+)

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""How a request finds what answers it: by one table.
+
+pecan finds methods of controllers by their names, and answers what it does not
+find with 404, 405 or 500, as it happens. In its place one object for each
+place in Ironic's map of controllers looks into the table of :mod:`.routes`.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+import functools
+from http import client as http_client
+import types
+from typing import Any
+
+from ironic import api
+from ironic.api import method as ironic_method
+from ironic.api import validation
+from ironic.api.controllers.v1 import utils as api_utils
+from ironic.api.controllers.v1 import versions
+from ironic.conf import CONF
+import pecan
+from webob import exc as webob_exc
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.api import inspector_forms
+from ironic_inspection_rules.api import request
+from ironic_inspection_rules.i18n import _
+
+RULES = versions.MINOR_96_INSPECTION_RULES
+NODE = '{node}'
+
+Handler = Callable[..., Any]
+Query = Mapping[str, Callable[[str, str], Any]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Route:
+    """One call of the API.
+
+    ``path`` is what follows ``/v1/``; a part in braces is any text, and
+    is given to the handler. ``policy`` is checked before the parameters of
+    the URL, and these before the body. Where ``{node}`` is in the path it is
+    the policy for that node, and the handler gets the node itself; without a
+    policy the handler checks what it has to. ``query`` has the parameters of
+    the URL and what converts them; the handler gets them as a mapping, unless
+    there are none; None leaves them to the handler. ``schema`` is the JSON
+    Schema of the body, which is the last argument; None leaves the body to
+    the handler. ``status`` is that of a good answer, None where the handler
+    sets it. ``since`` is the first minor version that has the call.
+    ``is_queue`` calls need durable inspection, ``is_inspector`` ones are
+    ironic-inspector's and have versions of its own.
+    """
+
+    method: str
+    path: str
+    handler: Handler
+    policy: str | None = None
+    since: int | None = RULES
+    query: Query | None = dataclasses.field(default_factory=dict)
+    schema: Mapping[str, Any] | None = None
+    status: int | None = http_client.OK
+    is_queue: bool = False
+    is_inspector: bool = False
+
+    @functools.cached_property
+    def parts(self) -> tuple[str, ...]:
+        return tuple(self.path.split('/'))
+
+    def match(self, path: list[str]) -> list[str] | None:
+        """Return the parts of a path that are any text, None if it is none.
+
+        :param path: all of its parts after ``/v1/``.
+        """
+        if len(path) != len(self.parts):
+            return None
+        pairs = list(zip(self.parts, path, strict=True))
+        if any(mine != given for mine, given in pairs if mine[0] != '{'):
+            return None
+        return [given for mine, given in pairs if mine[0] == '{']
+
+    def answer(self, *path: str) -> Any:
+        """Check a request, and call the handler.
+
+        :param path: see :meth:`match`.
+        """
+        if self.is_queue and not CONF.inspection_queue.enabled:
+            raise exceptions.NotFound(
+                _('Durable inspection is switched off here: it needs '
+                  '[inspection_queue]enabled = True in the configuration of '
+                  'the API'))
+        if self.is_inspector:
+            inspector_forms.requested_version()
+            # The client asks for a version of inspector's API and of no
+            # other; Ironic's first versions know neither names of nodes nor
+            # states of inspection.
+            api.request.version.minor = RULES
+        given: list[Any] = list(path)
+        if self.policy and NODE in self.parts:
+            given[0] = api_utils.check_node_policy_and_retrieve(
+                self.policy, given[0])
+        elif self.policy:
+            api_utils.check_policy(self.policy)
+        if self.query is not None:
+            query = request.query(self.query)
+            given += [query] if self.query else []
+        if self.schema is not None:
+            given.append(request.checked(request.body(), self.schema))
+        return self.handler(*given)
+
+    @functools.cached_property
+    def exposed(self) -> Callable[..., Any]:
+        """Return what pecan calls; see :func:`ironic.api.method.expose`."""
+        checked = validation.api_version(
+            self.since,
+            message=_('This call needs API version 1.%d or newer; ask for it '
+                      'in the header X-OpenStack-Ironic-API-Version')
+            % (self.since or 0),
+            exception_class=(webob_exc.HTTPNotFound if self.method == 'GET'
+                             else webob_exc.HTTPMethodNotAllowed)
+        )(self.answer)
+
+        # What pecan finds in the query and in the body is left out: it would
+        # be mistaken for parts of the path.
+        def answer(_self: Any, *path: str, **_found: Any) -> Any:
+            return checked(*path)
+
+        return ironic_method.expose(self.status)(answer)
+
+
+class Place:
+    """What Ironic's map of controllers has for the routes below one path.
+
+    :param routes: all of the table.
+    :param parts: of the path after ``/v1/``, up to this place.
+    """
+
+    def __init__(self, routes: Iterable[Route], *parts: str) -> None:
+        self._parts = list(parts)
+        self._routes = [route for route in routes if route.match(
+            [*parts, *route.parts[len(parts):]]) is not None]
+
+    @pecan.expose()
+    def _route(self, args: list[str], request: Any) -> Any:
+        try:
+            request.params  # noqa: B018
+        except ValueError:
+            # A form that is none; pecan would not expect it.
+            pecan.abort(http_client.UNSUPPORTED_MEDIA_TYPE)
+        path = [*self._parts, *filter(None, args)]
+        found = [(route, values) for route in self._routes
+                 if (values := route.match(path)) is not None]
+        # What is written out in the table is not any text.
+        least = min((len(values) for _route, values in found), default=0)
+        found = [each for each in found if len(each[1]) == least]
+        for route, values in found:
+            if route.method == request.method:
+                return types.MethodType(route.exposed, self), values
+        allowed = ', '.join(sorted(route.method for route, _values in found))
+        if request.method == 'OPTIONS' and allowed:
+            pecan.abort(http_client.OK, headers={'Allow': allowed})
+        if allowed:
+            pecan.abort(http_client.METHOD_NOT_ALLOWED,
+                        headers={'Allow': allowed})
+        pecan.abort(http_client.NOT_FOUND)
