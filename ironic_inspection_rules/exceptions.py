@@ -21,7 +21,7 @@ CONTROL_CHARACTERS = {
     for code in (*range(0x20), *range(0x7f, 0xa0), 0x61c, 0x200e, 0x200f,
                  *range(0x2028, 0x202f), *range(0x2066, 0x206a),
                  *range(0xd800, 0xe000), 0xfffe, 0xffff)}
-"""What is no text, ends a line or changes the order of text, as escapes."""
+"""Characters that are no text, end a line or change its order, as escapes."""
 
 CONTROL_CHARACTER = re.compile(
     f'[{re.escape("".join(map(chr, CONTROL_CHARACTERS)))}]')
@@ -72,13 +72,13 @@ class InspectionRulesError(Exception):
 
 
 class Invalid(InspectionRulesError):
-    """What was given cannot be accepted as it is."""
+    """The input cannot be accepted as it is."""
 
     code = http_client.BAD_REQUEST
 
 
 class NotFound(InspectionRulesError):
-    """What was asked for does not exist."""
+    """The thing asked for does not exist."""
 
     code = http_client.NOT_FOUND
 

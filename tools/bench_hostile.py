@@ -31,6 +31,17 @@ def _body(method, path, document):
     return cases.Case(method, path, JSON, json.dumps(document).encode())
 
 
+def _machine(rules, **plugin_data):
+    """Return a dry run of rules on the data that a machine could send."""
+    return _body('POST', '/v1/inspection_rules/evaluate', {
+        'inventory': {}, 'plugin_data': plugin_data, 'rules': [
+            {'actions': [action], **fields} for action, fields in rules]})
+
+
+def _written(path, value, **fields):
+    return {'op': 'set-plugin-data', 'args': [path, value], **fields}
+
+
 HOSTILE = {
     'unknown parameters, no login': (True, lambda size: _url(
         '/v1/continue_inspection', (f'a{each}=' for each in range(size)),
@@ -46,6 +57,22 @@ HOSTILE = {
     'operations of a patch': (False, lambda size: _body(
         'PATCH', f'/v1/inspection_rules/{child.RULE}',
         [{'op': 'copy', 'from': '/scope', 'path': '/scope'}] * size)),
+    'copies that double, in a patch': (False, lambda size: _body(
+        'PATCH', f'/v1/inspection_rules/{child.RULE}',
+        [{'op': 'copy', 'from': '/actions', 'path': '/actions/-'}]
+        * min(size // 200, 100))),
+    'items a sensitive rule writes': (False, lambda size: _machine(
+        [(_written('/nics/{item[n]}', '{item}', loop='{plugin_data[l]}'),
+          {'phase': 'early', 'sensitive': True}),
+         (_written('/seen', True), {})],
+        l=[{'n': str(each)} for each in range(size)])),
+    'places below ports': (False, lambda size: _machine(
+        [(_written('/ports/{item}/a', '{item}', loop='{plugin_data[l]}'),
+          {})], l=[f'p{each}' for each in range(size)])),
+    'large values that are kept': (False, lambda size: _machine(
+        [(_written('/copies/{item}', '{plugin_data[v]}',
+                   loop='{plugin_data[l]}'), {'phase': 'early'})],
+        l=list(range(size // 200)), v=['x' * 100] * (size // 20))),
     'members of an evaluation': (False, lambda size: _body(
         'POST', '/v1/inspection_rules/evaluate',
         {f'member{each}': 1 for each in range(size)})),

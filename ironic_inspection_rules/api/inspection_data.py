@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is known of a machine: stored data, or those of a failed inspection."""
+"""Newest data of a machine: stored ones, or those of a failed inspection."""
 
 from collections.abc import Iterator
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ class InspectionData:
 
 
 Found = InspectionData | Exception
-"""What is known of a machine, or why nothing can be told of it."""
+"""Newest data of a machine, or why there are none."""
 
 
 def find(context: Any, node: Any) -> InspectionData:
@@ -98,7 +98,7 @@ def portions(context: Any, nodes: Sequence[Any], most: int
 
 def _lengths(context: Any, nodes: Sequence[Any], unknown: int
              ) -> dict[str, int]:
-    """Tell how large the data of nodes are, by UUID.
+    """Return how large the data of nodes are, by UUID.
 
     :param unknown: of what is not in the database.
     """

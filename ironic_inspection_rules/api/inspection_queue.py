@@ -48,7 +48,7 @@ def _require_database() -> None:
 
 
 def _make_wake() -> Callable[[], None]:
-    """Tell what to call when there is work for the workers."""
+    """Return what to call when there is work for the workers."""
     if service.is_embedded_wanted():
         return service.start_embedded().wake
     if wakeup.is_available():

@@ -15,7 +15,7 @@ from ironic_inspection_rules.objects import rule as rule_object
 
 
 def enabled() -> bool:
-    """Tell whether anybody is to be notified at all."""
+    """Check if notifications are switched on."""
     return bool(CONF.notification_level)
 
 

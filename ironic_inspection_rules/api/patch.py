@@ -120,7 +120,7 @@ def _checked(operation: Any, sensitive: bool) -> dict[str, Any]:
 
 
 def _reason(operation: dict[str, Any], fields: dict[str, Any]) -> str:
-    """Say why an operation failed, without a value of the rule."""
+    """Return why an operation failed, without a value of the rule."""
     names = ['path']
     if _NEEDS[operation['op']] == 'from':
         names.append('from')

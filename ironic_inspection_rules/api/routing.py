@@ -132,7 +132,7 @@ class Route:
 
 
 class Place:
-    """What Ironic's map of controllers has for the routes below one path.
+    """An entry of Ironic's map of controllers: all routes below one path.
 
     :param routes: all of the table.
     :param parts: of the path after ``/v1/``, up to this place.

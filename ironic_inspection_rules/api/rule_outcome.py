@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What became of a rule in a node's newest run, as the API tells it."""
+"""The outcome of a rule in a node's newest run, as the API answers it."""
 
 from collections.abc import Mapping
 import datetime
@@ -38,7 +38,7 @@ Answer = dict[str, Any]
 
 def find(node: Any, uuid: str, runs: list[Any],
             rules: repository.Repository) -> Answer:
-    """Tell what a rule did in the newest run, also that it did not match.
+    """Return what a rule did in the newest run, also that it did not match.
 
     Why it did not match is not kept: it is decided again, on what its phase
     found or, where that is not kept, on the data of that run and on the node

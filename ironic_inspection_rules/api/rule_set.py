@@ -173,7 +173,7 @@ def _parse(index: int, rule: Any, before: Fields | None, secret: bool
 
 
 def _is_as(rule: Fields, before: Fields) -> bool:
-    """Tell whether a rule, as it was posted, is what is stored."""
+    """Check if a rule, as it was posted, is what is stored."""
     return rule.keys() <= set(model.WRITABLE) and all(
         path.same(rule.get(name, model.DEFAULTS.get(name)), before[name])
         for name in model.WRITABLE)
@@ -234,7 +234,7 @@ def _notify(stack: contextlib.ExitStack,
 
 def _represent(revision: int, steps: Sequence[replacement.Step]
                ) -> dict[str, Any]:
-    """Tell a client what was done, or would be."""
+    """Return what was done, or would be, as clients see it."""
     shown = []
     for step in steps:
         fields = step.after or step.before or {}

@@ -54,7 +54,7 @@ class Streams:
 
 
 def send(parts: Iterable[bytes]) -> None:
-    """Have these be the body of the answer to the current request.
+    """Set the body of the answer to the current request.
 
     :param parts: made one after the other, while they are sent. There is no
         request any more by then.

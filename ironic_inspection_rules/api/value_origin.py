@@ -38,7 +38,7 @@ class Question:
 
 
 def find(asked: Question, runs: Iterable[Any]) -> dict[str, Any]:
-    """Tell the rule that last set a value, and why it did.
+    """Return the rule that last set a value, and why it did.
 
     :param runs: the runs kept of the node, whole, newest first.
     :returns: the answer; its ``run`` is one of these.

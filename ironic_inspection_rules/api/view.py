@@ -71,7 +71,7 @@ def time(value: datetime.datetime | None) -> str | None:
 
 
 def represent(rule: Any, fields: Iterable[str] = FIELDS) -> dict[str, Any]:
-    """Tell a client about a rule.
+    """Return a rule as clients see it.
 
     :param rule: a stored rule (objects.rule.Rule) or a built-in one
         (engine.model.Rule).
@@ -83,7 +83,7 @@ def represent(rule: Any, fields: Iterable[str] = FIELDS) -> dict[str, Any]:
 
 def without_secrets(problems: Iterable[exceptions.Problem]
                     ) -> list[exceptions.Problem]:
-    """Say which operations of a sensitive rule are wrong, but not why."""
+    """Return which operations of a sensitive rule are wrong, but not why."""
     redacted = []
     for problem in problems:
         parts = problem.pointer.split('/')
@@ -95,7 +95,7 @@ def without_secrets(problems: Iterable[exceptions.Problem]
 
 
 def represent_evaluation(outcome: evaluation.Evaluation) -> dict[str, Any]:
-    """Tell a client what rules would do.
+    """Return what rules would do, as clients see it.
 
     Of a sensitive rule it learns whether it matches and what it changes,
     without the values.

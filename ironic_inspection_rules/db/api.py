@@ -162,7 +162,7 @@ def read_rule_set() -> tuple[int, list[Mapping[str, Any]]]:
 
 @transaction.retried
 def get_revision() -> int:
-    """Tell how many times the stored rules have changed."""
+    """Return the revision of the rule set."""
     with transaction.reader() as session:
         return rule_set.read_revision(session)
 

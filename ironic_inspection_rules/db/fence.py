@@ -32,7 +32,7 @@ _FENCE: contextvars.ContextVar[Callable[[sa.Connection], None] | None] = (
 @contextlib.contextmanager
 def while_locked(node_uuid: str, holder: str, request_uuid: str, token: int,
                  lost: Callable[[], BaseException]) -> Iterator[None]:
-    """Let this thread commit only as the delivery that has locked a node.
+    """Refuse commits of this thread once another delivery has locked the node.
 
     Who claims a request anew has not locked its node at once: meanwhile it
     is the token that tells.
@@ -61,7 +61,7 @@ def while_locked(node_uuid: str, holder: str, request_uuid: str, token: int,
 
 @contextlib.contextmanager
 def suspended() -> Iterator[None]:
-    """Let this thread commit what asks for the token by itself."""
+    """Allow commits of what asks for the token by itself."""
     outer = _FENCE.set(None)
     try:
         yield

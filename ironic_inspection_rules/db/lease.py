@@ -77,12 +77,12 @@ def claim_request(worker: str, lease: float,
 
 
 def is_any_due(lease: float, *conditions: sa.ColumnElement[bool]) -> bool:
-    """Whether a claim would find anything."""
+    """Check if a claim would find anything."""
     return bool(_due_requests(lease, sa.and_(db_request.OPEN, *conditions)))
 
 
 def due(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
-    """What is due; each condition is a range of the index.
+    """Return the condition of what is due; each part is a range of the index.
 
     No request is put off for long, so the clock was set back since one was
     that seems to be.

@@ -47,7 +47,7 @@ def list_inventories(node_ids: Iterable[int]) -> list[Row]:
 
 
 def measure_inventories(node_ids: Collection[int]) -> list[tuple[int, int]]:
-    """Tell how large the data are that inspections stored which passed.
+    """Return how large the data are that inspections stored which passed.
 
     :returns: pairs of the ``id`` of a node and the characters of its data as
         JSON.
@@ -59,7 +59,7 @@ def measure_inventories(node_ids: Collection[int]) -> list[tuple[int, int]]:
 
 
 def measure_failed(node_uuids: Collection[str]) -> list[tuple[str, int]]:
-    """Tell how large what :func:`list_failed` would read is.
+    """Return how large what :func:`list_failed` would read is.
 
     :returns: pairs of the UUID of a node and the characters of what its
         machine sent, as JSON.

@@ -46,7 +46,7 @@ def stamp(revision: str | None = None) -> None:
 
 
 def version() -> str | None:
-    """Tell the revision of the tables, None if there are none."""
+    """Return the revision of the tables, None if there are none."""
     with enginefacade.writer.get_engine().connect() as connection:
         context = alembic_migration.MigrationContext.configure(
             connection, opts={'version_table': VERSION_TABLE})
@@ -54,7 +54,7 @@ def version() -> str | None:
 
 
 def database() -> str:
-    """Tell the URL of the database, without its password."""
+    """Return the URL of the database, without its password."""
     return enginefacade.writer.get_engine().url.render_as_string(
         hide_password=True)
 

@@ -100,7 +100,7 @@ class Rule(models.TimestampMixin, Base):
 
 
 class RuleVersion(Base):
-    """What a rule was from one revision of the rule set to another.
+    """A rule as it was from one revision of the rule set to another.
 
     The rules of revision *n* are those with ``first_revision`` <= *n* <
     ``end_revision``, which is NULL for what holds now. So a change costs what
@@ -232,7 +232,7 @@ class InspectionData(models.TimestampMixin, Base):
 
 
 class Run(models.TimestampMixin, Base):
-    """What the rules did in one inspection of a node.
+    """One run: what the rules did in one inspection of a node.
 
     ``created_at`` is when it ended, ``revision`` that of the rules it ran,
     ``phases`` what they did. ``content`` is the digest of what the machine
@@ -274,7 +274,7 @@ class Run(models.TimestampMixin, Base):
 
 
 class RuleStatistics(Base):
-    """What was counted of one rule, built-in or stored.
+    """Counters of one rule, built-in or stored.
 
     ``runs`` tells how often it was decided, ``audited`` how many of
     ``matched`` were in the mode ``audit``; ``since`` is when counting began.
@@ -344,7 +344,7 @@ class Section(Base):
 
 
 class KeptInventory(Base):
-    """What one inspection found, and what the rules made of it.
+    """The data of one inspection, and what the rules made of them.
 
     ``content`` is the digest of a document, and ``patch`` makes of it what
     this inspection's is: what changes each time is small. ``parts`` is the

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the queue asks of Ironic's table of nodes, by one statement each.
+"""Queries of the queue on Ironic's table of nodes, one statement each.
 
 The lock of a node is the column that Ironic's own tasks lock nodes by. Its
 objects read the node before and after, and need a transaction each time.
@@ -87,7 +87,7 @@ def stop_clock(session: orm.Session, node_uuid: str,
 
 def set_clock(session: orm.Session, node_uuid: str,
               began: datetime.datetime | None) -> None:
-    """Have the timeout of an inspection count from a time.
+    """Set the time from which the timeout of an inspection counts.
 
     :param began: in UTC; None to have it stand still.
     """

@@ -25,7 +25,7 @@ from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.db import unprocessed
 
 OPEN: sa.ColumnElement[bool] = models.Request.open_node_uuid.is_not(None)
-"""Whether a request is not done."""
+"""Holds for a request that is not done."""
 
 
 @transaction.retried
@@ -293,5 +293,5 @@ def _open_request(session: orm.Session,
 
 
 def changed_one(result: Any) -> bool:
-    """Whether a statement has changed a row."""
+    """Check if a statement has changed a row."""
     return result.rowcount == 1

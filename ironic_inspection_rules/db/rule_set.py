@@ -196,7 +196,7 @@ def change(origin: Origin) -> Iterator[Change]:
 
 
 def read_revision(session: orm.Session) -> int:
-    """Tell the present revision of the rule set."""
+    """Return the present revision of the rule set."""
     return session.execute(
         sa.select(models.RulesRevision.revision)).scalar_one()
 

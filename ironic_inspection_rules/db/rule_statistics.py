@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is counted of each rule, over all processes."""
+"""Counters of each rule, over all processes."""
 
 from collections.abc import Iterable
 from collections.abc import Mapping

@@ -5,11 +5,11 @@
 import re
 
 _UNSTORABLE = re.compile('[\0\ud800-\udfff\U00010000-\U0010ffff]')
-"""What the text columns of some databases refuse."""
+"""Characters that text columns of some databases refuse."""
 
 
 _MOST_BYTES = 65535
-"""What a column of type TEXT holds in MySQL."""
+"""Bytes that a column of type TEXT holds in MySQL."""
 
 _CUT = ' … (cut)'
 

@@ -52,7 +52,7 @@ def plain_reader() -> contextlib.AbstractContextManager[sa.Connection]:
 
 
 def bound(engine: sa.Engine, seconds: float) -> None:
-    """Have neither side of a connection wait for ever.
+    """Limit how long either side of a connection waits.
 
     A process that stops in the middle of a transaction loses its locks: the
     database ends the transaction. An answer that does not come is an error.
@@ -98,7 +98,7 @@ _BOUND = '_ir_is_bound'
 
 
 def _is_mariadb(connection: Any) -> bool:
-    """Whether it is MariaDB; MySQL has no such limit."""
+    """Check if it is MariaDB; MySQL has no such limit."""
     with contextlib.closing(connection.cursor()) as cursor:
         cursor.execute('SELECT VERSION()')
         return 'mariadb' in cursor.fetchone()[0].lower()

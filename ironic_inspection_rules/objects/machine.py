@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is known of many machines, read together."""
+"""Data of many machines, read together."""
 
 from ironic.objects import base
 from oslo_utils import timeutils
@@ -52,7 +52,7 @@ class InspectedMachine(base.IronicObject):
     @classmethod
     @object_base.remotable
     def measure(cls, context, node_ids, node_uuids):
-        """Tell how large the data are that the next two methods read.
+        """Return how large the data are that the next two methods read.
 
         :param node_ids: whose stored data to measure.
         :param node_uuids: whose failed runs to measure.

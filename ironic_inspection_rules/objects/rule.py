@@ -58,7 +58,7 @@ def _object_field(field):
 
 
 def origin(context, message=None):
-    """Tell what a revision says of a change that a request makes."""
+    """Return what a revision says of a change that a request makes."""
     return rule_set.Origin(
         user_id=context.user_id, project_id=context.project_id,
         message=message,
@@ -212,7 +212,7 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
     @classmethod
     @object_base.remotable
     def get_revision(cls, context):
-        """Tell a number that is another one after each change of any rule."""
+        """Return the revision of the rule set."""
         return db_api.get_revision()
 
     @classmethod
@@ -280,12 +280,12 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
 
 
 def _asks(values):
-    """Tell whether an action of a rule has conditions."""
+    """Check if an action of a rule has conditions."""
     return any(action.get('when') for action in values.get('actions') or ())
 
 
 def _is_plain(values):
-    """Tell whether the first version has words for all of a rule."""
+    """Check if the first version has words for all of a rule."""
     return values.get('mode', model.ENFORCE) == model.ENFORCE and not (
         values.get(model.VARS) or _asks(values))
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is counted of each rule, as the API and the conductor reach it."""
+"""Counters of each rule, as the API and the conductor reach them."""
 
 from ironic.objects import base
 from oslo_utils import timeutils
@@ -14,7 +14,7 @@ _TIMES = ('since', 'last_matched_at')
 @base.IronicObjectRegistry.register
 class RuleStatistics(base.IronicObject,
                      object_base.VersionedObjectDictCompat):
-    """What was counted of the rules, over all processes.
+    """Counters of the rules, over all processes.
 
     Methods take the context that Ironic's RPC hands to the conductor as
     their first argument. Rows are plain mappings, a value for each column;

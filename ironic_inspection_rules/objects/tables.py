@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether the tables behind the objects are there."""
+"""Checks that the tables behind the objects are there."""
 
 from ironic.objects import base
 
@@ -23,7 +23,7 @@ def check() -> None:
 
 
 def are_here() -> bool:
-    """Whether this process reaches the database itself."""
+    """Check if this process reaches the database itself."""
     return base.IronicObject.indirection_api is None
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What becomes of each rule when one rule set takes the place of another."""
+"""The plan of a change: each rule when one rule set replaces another."""
 
 import bisect
 import collections
@@ -25,7 +25,7 @@ UNCHANGED = 'unchanged'
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """What becomes of one rule.
+    """The part of the plan for one rule.
 
     ``before`` and ``after`` have the fields of :data:`.model.WRITABLE`, None
     where there is no such rule. ``matched_by`` is ``uuid`` or

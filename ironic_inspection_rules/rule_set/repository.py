@@ -27,7 +27,7 @@ class Store(typing.Protocol):
     """Where stored rules come from."""
 
     def revision(self, context: typing.Any) -> int:
-        """Return a number that is another one after each change."""
+        """Return the revision of the rule set."""
 
     def rules(self, context: typing.Any
               ) -> typing.Iterable[typing.Mapping[str, typing.Any]]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a change does to rules, as lines of a diff."""
+"""Changes of rules as lines of a diff."""
 
 from collections.abc import Iterator
 from collections.abc import Mapping

@@ -24,14 +24,14 @@ class Selection:
     listed: frozenset[str] | None = None
 
     def has(self, name: str) -> bool:
-        """Whether a name is asked for."""
+        """Check if a name is asked for."""
         if self.prefix is not None:
             return name.startswith(self.prefix)
         return self.listed is None or name in self.listed
 
     def conditions(self, column: sa.ColumnElement[str]
                    ) -> list[sa.ColumnElement[bool]]:
-        """Say in SQL what to read; some databases ignore case, unlike has.
+        """Build the conditions; some databases ignore case, unlike has.
 
         :param column: that holds the names.
         """

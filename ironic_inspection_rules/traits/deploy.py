@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether a node has the traits that its instance asks for.
+"""Checks that a node has the traits its instance asks for.
 
 Spec 004 "Proposed change": ``instance_info['traits']`` must be a subset of
 the node's traits, so that a change that the scheduler has not yet seen does
@@ -15,7 +15,7 @@ from ironic_inspection_rules.traits import names
 
 
 def node_problem(node: typing.Any) -> str | None:
-    """Say why a node cannot be deployed with its instance's traits.
+    """Return why a node cannot be deployed with its instance's traits.
 
     :param node: a node as Ironic's object.
     :returns: a message that names all that is wrong, or None.
@@ -25,7 +25,7 @@ def node_problem(node: typing.Any) -> str | None:
 
 
 def problem(wanted: object, present: Collection[str]) -> str | None:
-    """Say why a node cannot be deployed with the traits asked for.
+    """Return why a node cannot be deployed with the traits asked for.
 
     :param wanted: ``instance_info['traits']``, of any type; None when the
         instance asks for none.

@@ -70,7 +70,7 @@ def parse(parameters: Mapping[str, object]) -> tuple[Term, ...]:
 
 def conditions(terms: tuple[Term, ...], columns: Columns,
                rare: Collection[str] = ()) -> list[Condition]:
-    """Say in SQL which nodes the filters keep.
+    """Build the conditions of the nodes that the filters keep.
 
     :param terms: the filters.
     :param columns: of the query's nodes and of the table of their traits.

@@ -23,7 +23,7 @@ _CUSTOM = re.compile(os_traits.CUSTOM_NAMESPACE + r'[A-Z0-9_]+\Z')
 
 
 def problem(name: object) -> str | None:
-    """Say what is wrong with the name of a trait.
+    """Return what is wrong with the name of a trait.
 
     :param name: what was given as a name, of any type.
     :returns: one sentence for the user, or None when the name is good (spec

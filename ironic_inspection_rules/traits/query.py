@@ -19,7 +19,7 @@ _CONTEXT = threading.local()
 
 def conditions(terms: tuple[trait_filter.Term, ...]
                ) -> list[trait_filter.Condition]:
-    """Say in SQL, over Ironic's tables, which nodes filters by trait keep."""
+    """Build the conditions on Ironic's tables of nodes that are kept."""
     return trait_filter.conditions(terms, _COLUMNS, _rare(terms))
 
 

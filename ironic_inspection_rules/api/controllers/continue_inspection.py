@@ -35,7 +35,7 @@ from ironic_inspection_rules.queue import submission
 from ironic_inspection_rules.runs import record
 
 AGENT_TOKEN = 'agent_token'
-"""What a ramdisk may post to prove which machine it is, as in heartbeats."""
+"""Member by which a ramdisk proves which machine it is, as in heartbeats."""
 
 
 def post() -> Any:
@@ -64,7 +64,7 @@ def post() -> Any:
 
 _NOT_FOR_THE_RAMDISK = (inspect_utils.AUTO_DISCOVERED_FLAG, trace.KEY,
                         record.EARLY_KEY)
-"""What plugin data may say of the machine only on Ironic's own authority."""
+"""Plugin data that only Ironic itself may set."""
 
 
 def without_reserved(plugin_data: dict) -> dict:
@@ -123,6 +123,6 @@ def _check_access(node_uuid: str | None) -> None:
 
 
 def _is_machine(token: Any, node_uuid: str) -> bool:
-    """Whether a token is the one that a machine was given by Ironic."""
+    """Check a token against the one that Ironic gave the machine."""
     return isinstance(token, str) and conductor_utils.is_agent_token_valid(
         objects.Node.get_by_uuid(api.request.context, node_uuid), token)

@@ -46,7 +46,7 @@ SCHEMA = {
         **_OF_MACHINE, **_OF_FLEET,
         'rules': {'type': ['array', 'null']},
         'phase': {'enum': [None, *model.PHASES]}}}
-"""What a client posts to try rules."""
+"""Body of a request to try rules."""
 
 _REQUEST = 'request'
 

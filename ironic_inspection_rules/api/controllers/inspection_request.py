@@ -26,7 +26,7 @@ RESOURCE = 'inspection_requests'
 
 FIELDS = tuple(sorted({*request_object.InspectionRequest.fields}
                       - {'id', 'version'}))
-"""What clients are told of a request."""
+"""Fields of a request that clients see."""
 
 
 def _state(name: str, value: str) -> str:
@@ -84,7 +84,7 @@ def represent(stored: Any) -> dict[str, Any]:
 
 
 def _abort_inspection(node_uuid: str) -> None:
-    """Have the conductor abort the inspection of a node that waits for it.
+    """Abort, by the conductor, the inspection of a node that waits for it.
 
     The request is out of the queue already: should this fail, the leader
     of the workers has the inspection fail.

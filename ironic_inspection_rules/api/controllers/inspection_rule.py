@@ -41,7 +41,7 @@ RULE_SET = {
         'message': {'type': ['string', 'null'], 'maxLength': _MAX_MESSAGE,
                     'pattern': '^[^\0\ud800-\udfff]*$', 'description':
                         f'text of at most {_MAX_MESSAGE} characters'}}}
-"""What a client posts for the whole rule set."""
+"""Body of a request to replace the rule set."""
 
 
 def _fields(name: str, value: str) -> list[str]:

@@ -26,7 +26,7 @@ BRIEF_FIELDS = ('uuid', 'node_uuid', 'event', 'inspect_interface', 'result',
                 'error', 'revision', *_TIMES)
 FIELDS = (*BRIEF_FIELDS, 'phases')
 DATA_FIELDS = ('inventory', 'plugin_data')
-"""What the machine sent, of one run and where somebody asks for it."""
+"""Fields with what the machine sent, only of one run and where asked for."""
 
 
 def _fields(_name: str, value: str,
@@ -86,7 +86,7 @@ def get_one(node: Any, run_uuid: str, query: Answer) -> Answer:
 
 
 def explain(node: Any, query: Answer) -> Answer:
-    """Tell the rule that last set a value, and why it did.
+    """Return the rule that last set a value, and why it did.
 
     Or what a rule did in the newest run, also where that is nothing.
     """

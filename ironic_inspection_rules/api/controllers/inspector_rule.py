@@ -129,7 +129,7 @@ def _find(uuid: str
 
 def _represent(rule: rule_object.Rule,
                form: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Tell a client about a rule.
+    """Return a rule as clients see it.
 
     :param form: its conditions and actions in the old language, or None to
         leave them out.

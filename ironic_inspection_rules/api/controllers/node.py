@@ -76,7 +76,7 @@ def _listed(controller: NodesController,
             stock: typing.Callable[..., dict[str, typing.Any]],
             chassis_uuid: str | None,
             parameters: dict[str, typing.Any]) -> dict[str, typing.Any]:
-    """Have Ironic list the nodes that the filters by trait keep.
+    """List, by Ironic, the nodes that the filters by trait keep.
 
     :param stock: Ironic's way to list them.
     :param chassis_uuid: of the only chassis to look at, None for all.

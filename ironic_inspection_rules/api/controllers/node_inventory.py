@@ -33,7 +33,7 @@ _DATA = {
     'additionalProperties': False, 'properties': {
         'inventory': {'type': ['object']},
         'plugin_data': {'type': ['object', 'null']}}}
-"""What a client posts to have it processed."""
+"""Body of a request to process other data."""
 
 
 class Data(NamedTuple):

@@ -36,7 +36,7 @@ SCHEMA = {
     'type': 'object', 'additionalProperties': False, 'properties': {
         **evaluate.PAGE, 'rules': {'type': ['array', 'null']},
         'since': {'type': ['string', 'null']}}}
-"""What a client posts to have kept inspections decided again."""
+"""Body of a request to decide kept inspections again."""
 
 _ERROR = 'error'
 _ROWS = 20
@@ -92,7 +92,7 @@ def _compile(rules: repository.Repository, revision: int | None, options: str
 
 @dataclasses.dataclass(frozen=True)
 class _Replay:
-    """What is tried on each run.
+    """The rules to try on each run.
 
     ``plans`` are the given rules, None for those of its time.
     """
@@ -102,7 +102,7 @@ class _Replay:
 
     def all(self, nodes: Sequence[tuple[str, str | None]],
             readable: Collection[str]) -> Iterator[Entry]:
-        """Tell of the runs of nodes, those of each the newest first.
+        """Yield an entry for each run, those of a node newest first.
 
         :param nodes: what was asked for, and the UUID.
         :param readable: the UUIDs of those that the caller may read.
@@ -123,7 +123,7 @@ class _Replay:
                            **self._of(row, document)}
 
     def _of(self, row: Any, document: history.Document) -> Entry:
-        """Tell how a run ends; it never fails."""
+        """Return how a run ends; never raises."""
         try:
             past = replay.Past(document, functools.partial(
                 history.stored_before, row.node_uuid, row.id))

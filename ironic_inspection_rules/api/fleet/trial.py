@@ -51,7 +51,7 @@ class Trial:
 
     def all(self, portions: Iterable[list[machines.Machine]]
             ) -> Iterator[Entry]:
-        """Tell of all machines of some portions."""
+        """Yield an entry for each machine of some portions."""
         for some in portions:
             # Each goes as soon as it is told of.
             some.reverse()
@@ -59,7 +59,7 @@ class Trial:
                 yield self.of(some.pop())
 
     def of(self, machine: machines.Machine) -> Entry:
-        """Tell what the rules would do to a machine.
+        """Return what the rules would do to a machine.
 
         It never fails: what goes wrong is in the entry.
         """
@@ -153,7 +153,7 @@ def _why_failed(outcome: evaluation.Evaluation) -> Any:
 
 
 def _validates(facts: working_copy.Facts) -> bool | None:
-    """Tell whether a node has the traits of its instance, if it has any."""
+    """Check if a node has the traits of its instance, if it has any."""
     node = facts.node or {}
     wanted = data_path.get(node, ('instance_info', working_copy.TRAITS))
     if wanted is None or wanted is data_path.ABSENT:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What alembic runs to reach the database."""
+"""Environment that alembic runs migrations in."""
 
 from alembic import context
 from oslo_db.sqlalchemy import enginefacade
