@@ -22,7 +22,11 @@ class PostedRulesTestCase(base.TestCase):
 
     def setUp(self):
         super().setUp()
-        rules = repository.Repository(registry.installed(), [], None)
+        self.use_rules([])
+
+    def use_rules(self, built_in, **options):
+        rules = repository.Repository(registry.installed(), built_in, None,
+                                      **options)
         self.useFixture(fixtures.MonkeyPatch(
             'ironic_inspection_rules.inspection.start.rules', lambda: rules))
 
@@ -56,19 +60,17 @@ class PostedRulesTestCase(base.TestCase):
     def test_a_built_in_rule_is_named_by_its_uuid(self):
         built_in = model.Rule.from_mapping(
             rule(uuid='high', priority=20000, built_in=True))
-        posted = posted_rules.PostedRules(repository.Repository(
-            registry.installed(), [built_in], None))
-        plans = posted.plans([rule(uuid=UUID, priority=9999),
-                              {'uuid': 'high', 'built_in': True}])
+        self.use_rules([built_in])
+        plans = posted_rules.plans([rule(uuid=UUID, priority=9999),
+                                    {'uuid': 'high', 'built_in': True}])
         self.assertEqual(['high', UUID],
                          [plan.rule.uuid for plan in plans['main']])
-        self.assertRaises(exceptions.InvalidRules, posted.plans,
+        self.assertRaises(exceptions.InvalidRules, posted_rules.plans,
                           [{'uuid': UUID, 'built_in': True}])
 
     def test_rules_have_the_scope_that_they_would_have_stored(self):
-        posted = posted_rules.PostedRules(repository.Repository(
-            registry.installed(), [], None, default_scope='site'))
-        plans = posted.plans([rule(), rule(scope='rack')])
+        self.use_rules([], default_scope='site')
+        plans = posted_rules.plans([rule(), rule(scope='rack')])
         self.assertEqual(['site', 'rack'],
                          [plan.rule.scope for plan in plans['main']])
 

@@ -50,6 +50,7 @@ class ControllersTestCase(base.IronicTestCase):
         controllers.show_in_root('traits', bool)
         self.assertIs(bool, v1.VERSIONED_CONTROLLERS['traits'])
 
+
 class UndecoratedTestCase(base.IronicTestCase):
 
     def test_the_methods_of_ironic_convert_their_arguments_beneath(self):
