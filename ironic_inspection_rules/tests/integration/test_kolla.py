@@ -47,6 +47,7 @@ class WorkerTestCase(base.IntegrationTestCase):
         self.directory.joinpath('ironic_conductor').write_text(image)
 
     def play(self) -> str:
+        """Run the play, which shows no secrets, and return its output."""
         done = playbook.run(
             str(self.directory), 'ansible-playbook', '-i', 'localhost,',
             '-e', json.dumps({
