@@ -98,10 +98,11 @@ class Past:
                 raise Incomparable(
                     _('what had been stored before it is not known'))
             self._document['previous'] = previous
+        inventory, plugin_data = (
+            document_patch.apply(self._document[name], kept[name])
+            for name in ('inventory', 'plugin_data'))
         return working_copy.Facts(
-            *(document_patch.apply(self._document[name], kept[name])
-              for name in ('inventory', 'plugin_data')),
-            kept['node'], tuple(kept['ports']), tuple(kept['port_groups']),
+            inventory, plugin_data, kept['node'], tuple(kept['ports']), tuple(kept['port_groups']),
             self._document.get('previous'))
 
     def hidden(self, phase: str) -> hiding.Hidden:
