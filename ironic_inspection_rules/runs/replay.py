@@ -102,7 +102,8 @@ class Past:
             document_patch.apply(self._document[name], kept[name])
             for name in ('inventory', 'plugin_data'))
         return working_copy.Facts(
-            inventory, plugin_data, kept['node'], tuple(kept['ports']), tuple(kept['port_groups']),
+            inventory, plugin_data, kept['node'], tuple(kept['ports']),
+            tuple(kept['port_groups']),
             self._document.get('previous'))
 
     def hidden(self, phase: str) -> hiding.Hidden:
