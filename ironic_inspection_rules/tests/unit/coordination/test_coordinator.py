@@ -2,7 +2,9 @@
 
 import pathlib
 import stat
+import sys
 import threading
+from unittest import mock
 
 import fixtures
 from ironic.conf import CONF
@@ -58,20 +60,15 @@ class CheckTestCase(base.IronicTestCase):
         self.assertIn('port', self.refused('redis://192.0.2.1:none'))
 
     def test_a_missing_library_is_named(self):
-        self.useFixture(fixtures.MonkeyPatch(
-            'importlib.metadata.EntryPoint.load', _fail_to_import))
-        message = self.refused('redis://192.0.2.1')
-        self.assertIn('No module named redis', message)
+        with mock.patch.dict(sys.modules, {'tooz.drivers.redis': None}):
+            message = self.refused('redis://192.0.2.1')
+        self.assertIn('tooz.drivers.redis', message)
         self.assertIn('tooz[redis]', message)
 
     def test_the_password_is_not_told(self):
         for url in ('redis-typo://:secret@192.0.2.1', 'redis://:secret@:1',
                     'redis://:secret/@192.0.2.1'):
             self.assertNotIn('secret', self.refused(url))
-
-
-def _fail_to_import(entry_point):
-    raise ImportError('No module named redis')
 
 
 class RetriesTestCase(base.IronicTestCase):

@@ -81,11 +81,14 @@ class TyposTestCase(files.FilesTestCase):
     def test_each_is_found_with_the_name_that_was_meant(self):
         fields = self.mistyped()
         self.assertLess(1000, len(fields))
+        # Conditions of one rule are compared with each other: few in each.
         path = self.write('rules.json', [{
             'actions': [{'op': 'log', 'args': {'msg': 'x'}}],
             'conditions': [
                 {'op': 'is-none', 'args': {'value': f'{{{field}}}'}}
-                for field in fields]}])
+                for field in some]}
+            for some in (list(fields)[first:first + 50]
+                         for first in range(0, len(fields), 50))])
         told = {}
         for each in lint.lint([path], self.ops):
             if each.is_problem:
