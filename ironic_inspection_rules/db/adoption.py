@@ -36,9 +36,12 @@ def read_ironic(set_aside: bool = False) -> list[Row]:
     """Read the rules of Ironic's own table, in creation order.
 
     :param set_aside: those that were taken over instead of the others.
-    :returns: the columns that describe a rule, as they were, and ``id``.
+    :returns: the columns that describe a rule, as they were, and ``id``; none
+        where Ironic has no such table.
     """
     with transaction.reader() as session:
+        if not sa.inspect(session.connection()).has_table(_IRONIC.name):
+            return []
         return _read_ironic(session, set_aside)
 
 

@@ -48,15 +48,18 @@ class Guarded:
         return cloud.baremetal
 
     def run(self, parsed_args: Any) -> Any:
-        """Run it, with streams that escape what is no text."""
+        """Run it, escape what is no text, and raise what Ironic said."""
         app, self.app = self.app, _Application(self.app)
         try:
             return super().run(parsed_args)  # type: ignore[misc]
         except Exception as exc:
-            text = str(exc)
-            if escapes.shown(text) == text:
+            # What Ironic says is a sentence; the error as text begins with
+            # the name of its class, a status and a URL.
+            said = getattr(exc, 'details', None)
+            text = escapes.shown(said or str(exc))
+            if text == str(exc):
                 raise
-            raise osc_exceptions.CommandError(escapes.shown(text)) from exc
+            raise osc_exceptions.CommandError(text) from exc
         finally:
             self.app = app
 

@@ -6,8 +6,6 @@ import argparse
 import json
 from typing import Any
 
-from openstack import exceptions as sdk_exceptions
-from osc_lib import exceptions as osc_exceptions
 from osc_lib.cli import format_columns
 
 from ironic_inspection_rules.client import inspection_rule
@@ -105,12 +103,7 @@ class ExplainInspection(command.Command):
             if asked['rule'] is not None:
                 asked['rule'] = inspection_rule.find_inspection_rule(
                     baremetal, asked['rule'])
-            try:
-                answer = inspection_run.explain(baremetal, node, **asked)
-            except sdk_exceptions.NotFoundException as exc:
-                # Without its status and URL, the error is a sentence.
-                raise osc_exceptions.CommandError(
-                    exc.details or str(exc)) from exc
+            answer = inspection_run.explain(baremetal, node, **asked)
             lines = (story.of_answer(answer) if asked['rule'] is None
                      else story.of_rule(answer))
         else:

@@ -240,6 +240,9 @@ class AdoptTestCase(CommandTestCase):
         self.assertIn('inspection_rules',
                       sa.inspect(self.engine).get_table_names())
         self.assertEqual(0, self.dbsync('create_schema')[0])
+        with self.engine.begin() as connection:
+            connection.execute(sa.text('DROP TABLE inspection_rules'))
+        self.assertEqual((0, ''), self.dbsync('drop', '--yes')[::2])
 
     def rows(self):
         with self.engine.connect() as connection:

@@ -135,9 +135,11 @@ class ExplainTestCase(CommandTestCase):
     def test_that_nobody_set_it_is_a_sentence(self):
         self.baremetal.answers = [(404, {'error_message': {
             'faultstring': 'No rule has set it.'}})]
-        error = self.assertRaises(
-            osc_exceptions.CommandError, self.run_command,
-            inspection_run.ExplainInspection, 'one', '--path', '/extra/x')
+        command = inspection_run.ExplainInspection(self.app, None)
+        parsed = command.get_parser('openstack').parse_args(
+            ['one', '--path', '/extra/x'])
+        error = self.assertRaises(osc_exceptions.CommandError, command.run,
+                                  parsed)
         self.assertEqual('No rule has set it.', str(error))
 
     def test_one_thing_is_asked_at_a_time(self):
