@@ -128,7 +128,7 @@ DESCRIPTIONS = {
     UNMATCHED: _('The rule matches none of the inventories.'),
     STOCK: _("The rule was written for stock Ironic's own engine."),
 }
-"""What each check finds, in one sentence."""
+"""A sentence for each check: the mistake that it finds."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What openstacksdk lacks for what inspections found over time.
+"""The history of inventories, which openstacksdk lacks.
 
 Each function takes ``baremetal``, the bare metal proxy of an openstacksdk
 connection, of which several threads may ask.
@@ -31,7 +31,7 @@ def inventory(baremetal, node: str, uuid: str) -> dict[str, Any]:
 
 def diff(baremetal, node: str, from_: str | None = None,
          to: str | None = None) -> dict[str, Any]:
-    """Tell which parts of a machine are others than before.
+    """Return which parts of a machine are others than before.
 
     :param from_: UUID of the earlier inventory.
     :param to: UUID of the later one. Without both, the last two that differ.

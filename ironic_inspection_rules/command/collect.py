@@ -19,7 +19,7 @@ from ironic_inspection_rules.i18n import _
 
 _TOOLS = {'lsblk': 'util-linux', 'lscpu': 'util-linux', 'lshw': 'lshw',
           'udevadm': 'udev'}
-"""What ironic-python-agent cannot do without, with Debian's packages."""
+"""The commands that ironic-python-agent needs, by Debian's packages."""
 _STANDARD_OUTPUT = '-'
 
 

@@ -38,7 +38,7 @@ _USUAL = {'collector': ('default', 'logs'),
           'hook': ('validate-interfaces', 'ports', 'architecture',
                    'ramdisk-error'),
           'service': ('auto-discovery',)}
-"""What runs unless somebody says otherwise."""
+"""The sources that run by default."""
 
 Steps = tuple[str, ...]
 
@@ -68,7 +68,7 @@ class Target:
     release: str | None = None
 
     def has(self, source: Source) -> bool:
-        """Tell whether a source is part of such an inspection."""
+        """Return whether a source is part of such an inspection."""
         if self.interface and source.kind != 'hook' and (
                 (source.kind == 'interface') is (self.interface == AGENT)):
             return False
@@ -103,7 +103,7 @@ class Field:
 
     @property
     def is_open(self) -> bool:
-        """Whether nothing is known of what is below."""
+        """True where nothing is known of what is below."""
         return not self.below or OPEN in self.below
 
     @property
@@ -141,7 +141,7 @@ def find(root: Field, steps: Iterable[str]) -> Field | Unknown:
 
 
 def needs(steps: Iterable[str]) -> list[str]:
-    """Say what an inspection needs to report a field that is known.
+    """Return what an inspection needs to report a field that is known.
 
     :returns: phrases; none where each inspection by the ramdisk reports it.
     """

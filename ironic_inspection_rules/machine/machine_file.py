@@ -12,7 +12,7 @@ from ironic_inspection_rules.rule_file import document
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """What one file tells of a machine."""
+    """The data of a machine in one file."""
 
     path: str
     inventory: dict[str, typing.Any]

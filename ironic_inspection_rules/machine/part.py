@@ -40,7 +40,7 @@ _PLACEHOLDERS = frozenset((
     'serial number', 'system serial number', 'chassis serial number',
     'to be filled by o.e.m.', 'o.e.m.', 'empty', '[empty]', 'no dimm',
     '0123456789', '123456789', '1234567890'))
-"""What firmware says in the place of a serial number."""
+"""The words of firmware that has no serial number."""
 
 
 _PLAIN = frozenset((str, int, float, bool))
@@ -112,7 +112,7 @@ SOURCES = (
 )
 
 GIVEN_IDS = frozenset(each.given_id for each in SOURCES if each.given_id)
-"""What parts of every machine are known by."""
+"""The identities of parts that every machine has."""
 
 
 class Part(typing.NamedTuple):
@@ -150,7 +150,7 @@ class Part(typing.NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Parts:
-    """What is known of a machine's parts, and who has ever reported any.
+    """The parts of a machine, and the sources that have reported any.
 
     :param sources: those that reported a list of parts, perhaps an empty
         one.

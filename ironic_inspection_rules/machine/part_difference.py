@@ -20,7 +20,7 @@ UNREPORTED = 'unreported'
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """What became of one part.
+    """The change of one part.
 
     :param what: :data:`GONE`, :data:`NEW`, :data:`MOVED` to another slot,
         :data:`CHANGED`, or :data:`UNREPORTED`: who reported the one side

@@ -76,7 +76,7 @@ class ShowInventory(command.Command):
 
 
 class DiffInventories(command.Lister):
-    """Tell which parts of machines are gone, new, moved or changed.
+    """Show which parts of machines are gone, new, moved or changed.
 
     Of one node, between two inspections, by default the last two that
     differ; of many, since a time.

@@ -96,7 +96,7 @@ class ReplayInspectionRules(command.Command):
 
 
 class _Result:
-    """What became of the runs; of those that end as they did, the number."""
+    """The outcomes of runs; of those that end as they did, the number."""
 
     def __init__(self, entries: Iterator[Entry]) -> None:
         self._counts: collections.Counter[str] = collections.Counter()
@@ -111,7 +111,7 @@ class _Result:
 
     @property
     def status(self) -> int:
-        """What the command ends with."""
+        """The exit code of the command."""
         compared = self._counts[SAME] + self._counts[DIFFERENT]
         if self._counts[ERROR] or self._counts and not compared:
             return EXIT_ERROR

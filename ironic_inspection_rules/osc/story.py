@@ -79,7 +79,7 @@ def _because(conditions: Iterable[dict[str, Any]]) -> Iterator[str]:
 
 
 def _asked(told: dict[str, Any]) -> Iterator[str]:
-    """Tell of the conditions of actions."""
+    """Yield sentences about the conditions of actions."""
     for action in told.get('when', ()):
         yield (_('%s was carried out') if action['ran']
                else _('%s was not carried out')) % action['action']

@@ -21,7 +21,7 @@ from ironic_inspection_rules.rule_file import file_rule
 Problem = exceptions.Problem
 
 _SHOWN = ('created_at', 'links', 'updated_at')
-"""What Ironic's API shows of a rule, and what ours shows beside it."""
+"""The fields of a rule in Ironic's API, and those that ours adds."""
 
 CONDITIONS: dict[str, tuple[str, ...]] = {
     'eq': ('values', 'force_strings'), 'lt': ('values', 'force_strings'),
@@ -55,7 +55,7 @@ ACTIONS: dict[str, tuple[str, ...]] = {
 _KEYS = frozenset(('op', 'args', 'loop', 'multiple'))
 _OURS = (model.VARS, 'mode', 'revision', 'built_in')
 _TEXTS = frozenset(('True', 'False', 'None'))
-"""What str() makes of values that JSON writes otherwise."""
+"""The texts that str() makes of values that JSON writes otherwise."""
 
 
 def find(entry: typing.Any) -> Problem | None:

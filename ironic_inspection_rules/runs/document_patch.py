@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What makes one JSON document of another one that is much the same.
+"""Patches between two JSON documents that are much the same.
 
 A patch is a list of steps, each with the path to a value: ``[path, value]``
 sets it, ``[path]`` removes it from its mapping, and ``[path, value, order]``

@@ -101,7 +101,7 @@ def find(runs: collections.abc.Iterable[
 
 def still_holds(change: record.Record, place: Place,
                 present: typing.Any) -> bool | None:
-    """Tell whether a value is what the change made it.
+    """Return whether a value is what the change made it.
 
     :param present: what is there now, :data:`.path.ABSENT` if nothing is,
         :data:`UNKNOWN` if nobody has looked.
@@ -142,7 +142,7 @@ def _confirms(change: record.Record, place: Place) -> bool:
 
 def _is_among(written: collections.abc.Iterable[collections.abc.Sequence[str]],
               place: Place) -> bool:
-    """Whether a value is, has, or is part of one that was written.
+    """Return whether a value is, has, or is part of one that was written.
 
     :param written: objects and paths, as in the record of a change.
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What an inspection found, and what rules made of it, kept for a time.
+"""The data of inspections before and after rules, kept for a time.
 
 With it a decision can be made again: the rules are kept by revision, here are
 the data they ran on. A document has
@@ -72,7 +72,7 @@ def _plain(value: typing.Any) -> typing.Any:
 
 
 class Kept(typing.NamedTuple):
-    """What is to be stored of one inspection; its contents already are."""
+    """The row of one inspection, whose contents are stored already."""
 
     values: dict[str, typing.Any]
     began: list[dict[str, typing.Any]]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What rules do, in Ironic's metrics: statsd or the Prometheus exporter."""
+"""Metrics of rules, for statsd or Ironic's Prometheus exporter."""
 
 import collections.abc
 import re
@@ -12,7 +12,7 @@ from ironic.conf import CONF
 PREFIX = 'InspectionRules'
 
 _FOR_EXPORTER = 'ironic.conductor.manager.'
-"""What the Prometheus exporter wants the names of metrics to begin with."""
+"""The begin of names that the Prometheus exporter takes."""
 
 _LONGEST = 80
 """How much of a description is in the name of a metric."""
@@ -40,11 +40,11 @@ class Group:
             self._logger.send_counter(self._full(name), number)
 
     def time(self, name: str, seconds: float) -> None:
-        """Tell how long something took."""
+        """Record how long something took."""
         self._logger.send_timer(self._full(name), seconds * 1000)
 
     def tell(self, name: str, value: float) -> None:
-        """Tell how much there is now."""
+        """Record how much there is now."""
         self._logger.send_gauge(self._full(name), value)
 
     def _full(self, name: str) -> str:

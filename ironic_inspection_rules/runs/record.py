@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the rules of one phase did, as it is kept.
+"""The kept record of the rules of one phase.
 
 The record is plain JSON data:
 
@@ -87,7 +87,7 @@ def of_phase(outcome: runner.Outcome, seconds: float,
 
 
 class _Room:
-    """What may still be kept of a phase."""
+    """The room that is left for the record of a phase."""
 
     def __init__(self) -> None:
         self._characters = limits.LONGEST_RECORD

@@ -45,7 +45,7 @@ of its own."""
 
 
 class Run:
-    """What is known so far of one run.
+    """One run, as far as it has come.
 
     :param event: :data:`INSPECTION` or :data:`REAPPLY`.
     :param uuid: of the request that is being processed, so that its attempts
@@ -91,7 +91,7 @@ class Run:
 
     @property
     def has_data(self) -> bool:
-        """Whether the machine has sent data."""
+        """True once the machine has sent data."""
         return self._inventory is not None
 
     def _note_early(self, phase: str, found: Data) -> None:
@@ -280,7 +280,7 @@ def warn_of_loss(node: typing.Any, exc: Exception) -> None:
 
 
 def is_stored(run: Run, node_uuid: str) -> bool:
-    """Whether an earlier attempt has stored the run."""
+    """Return whether an earlier attempt has stored the run."""
     try:
         db_run.get_run(node_uuid, run.uuid)
     except exceptions.RunNotFound:
@@ -289,7 +289,7 @@ def is_stored(run: Run, node_uuid: str) -> bool:
 
 
 def nodes(after: str, limit: int) -> list[str]:
-    """Tell the UUIDs of nodes with runs or a history.
+    """Return the UUIDs of nodes with runs or a history.
 
     :param after: UUID before the first one, '' to begin.
     :param limit: how many to tell at most.

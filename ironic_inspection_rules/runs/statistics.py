@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is counted of each rule in this process, until it is written.
+"""Counts of each rule in this process, until they are written.
 
 Counting costs an inspection no query: the numbers are summed here, and
 written together a few seconds later, or when the process stops.

@@ -31,7 +31,7 @@ MOVED = 'moved'
 RENAMED = 'renamed'
 REWRITTEN = 'rewritten'
 ALIKE = (RENAMED, REWRITTEN)
-"""What makes no difference."""
+"""The fields that make no difference."""
 
 _CHANGES = {replacement.CREATED: ADDED, replacement.DELETED: REMOVED,
             replacement.UPDATED: CHANGED, replacement.MOVED: MOVED}

@@ -19,7 +19,7 @@ _WAITING = 3
 
 Result = typing.TypeVar('Result')
 Work = Callable[[Sequence[str]], Result]
-"""What is done to a chunk of files, named by their paths."""
+"""A function of a chunk of files, named by their paths."""
 
 _work: Work[typing.Any]
 

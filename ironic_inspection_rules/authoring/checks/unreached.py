@@ -73,7 +73,7 @@ def _conditions(rule: checked_rule.CheckedRule) -> set[typing.Any]:
 
 
 _NODES = (False, True)
-"""Whether a machine was just discovered: the node may be either."""
+"""True for a machine that was just discovered; the node may be either."""
 
 Broken = tuple[str, tuple[int, int], str]
 

@@ -33,7 +33,7 @@ _COMPARE: dict[str, Callable[[typing.Any, typing.Any], bool]] = {
     'eq': operator.eq, 'lt': operator.lt, 'gt': operator.gt}
 
 _MISSING_IS = {'is-true': False, 'is-false': True}
-"""What conditions are here that take a missing field for null."""
+"""The conditions here that take a missing field for null."""
 
 
 class Fails(Exception):

@@ -22,7 +22,7 @@ _ROUNDS = 10
 """How often something may come to light once something else is mended."""
 
 _MARK = '\ufeff'
-"""What editors of Windows begin a file with; it is none of the rules."""
+"""The mark that editors of Windows begin a file with."""
 
 
 class Mended(typing.NamedTuple):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What an editor says about the words of the language."""
+"""The descriptions of the language's words that editors show."""
 
 import re
 import typing

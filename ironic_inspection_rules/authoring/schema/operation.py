@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What conditions and actions may be."""
+"""The JSON Schema of conditions and actions."""
 
 from collections.abc import Iterable
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is kept under a name: who a machine is, or only what it is."""
+"""Kinds of fields: those that identify a machine, and those that do not."""
 
 import enum
 import functools
@@ -41,7 +41,7 @@ _MODEL = re.compile(r'(manufacturer|vendor|model|product|part)'
 
 @functools.lru_cache(4096)
 def kind(name: str, parent: str = '') -> Kind:
-    """Tell what is kept under a name.
+    """Return the kind of the field of a name.
 
     :param name: as machines write it: ``serial_number``, ``Serial Number``
         or ``SerialNumber``.
@@ -72,5 +72,5 @@ _SAYING_NOTHING = re.compile(
 
 
 def says_nothing(text: str) -> bool:
-    """Whether a text is what stands where nothing was filled in."""
+    """Return whether a text stands for a value that was not filled in."""
     return _SAYING_NOTHING.fullmatch(text.strip()) is not None

@@ -26,7 +26,7 @@ _UUID_KEPT = (12, 16)
 _LOCALLY_ADMINISTERED = 0x02
 _QEMU = 0x525400
 _GUID_FILLINGS = (0x0300, 0xfffe, 0xffff)
-"""What stands in the middle of an EUI-64 that was made of a MAC address."""
+"""The middle of an EUI-64 that was made of a MAC address."""
 
 _NOT_PUBLIC = [ipaddress.ip_network(network) for network in (
     '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16',
@@ -233,7 +233,7 @@ def _shift(key: bytes, place: int, digits: Sequence[int],
 
 
 def _shape(word: str) -> tuple[str, list[str]]:
-    """Tell what each character may become; nothing where it stays."""
+    """Return what each character may become; nothing where it stays."""
     if _HEX_WORD.fullmatch(word):
         kind = 'h' if word == word.lower() else 'H'
         return kind * len(word), [_HEX[kind]] * len(word)
@@ -251,7 +251,7 @@ def _shape(word: str) -> tuple[str, list[str]]:
 
 
 def _tells_nothing(address: _Address) -> bool:
-    """Whether everybody has this address: none, oneself, all, a netmask."""
+    """Return whether many have this address: none, loopback, all, netmasks."""
     if (address.is_unspecified or address.is_loopback
             or address.is_multicast):
         return True

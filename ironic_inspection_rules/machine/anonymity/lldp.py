@@ -112,7 +112,7 @@ class Frames:
 
 
 def is_element(value: Any) -> bool:
-    """Whether a value is an element: its type, and digits."""
+    """Return whether a value is an element: its type, and digits."""
     return (isinstance(value, list) and len(value) == 2
             and type(value[0]) is int and isinstance(value[1], str))
 

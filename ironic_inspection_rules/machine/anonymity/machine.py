@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is known of a machine, without what tells which one it is."""
+"""Data of machines without what identifies them."""
 
 from collections.abc import Iterable
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What machines are made of, as far as a profile looks at it.
+"""The components of machines that a profile compares.
 
 Serial numbers, addresses and the names that a kernel gives are not here.
 """
@@ -100,7 +100,7 @@ def is_number(value: typing.Any) -> bool:
 
 
 def parts(machines: Sequence[machine_file.Machine]) -> Iterator[Parts]:
-    """Tell the lists of parts that are known of all of some machines."""
+    """Return the lists of parts that all of some machines report."""
     for known in (DISKS, INTERFACES):
         if _known(known, machines):
             yield known

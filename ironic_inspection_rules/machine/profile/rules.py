@@ -51,7 +51,7 @@ class Difference(typing.NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Profile:
-    """What a machine is compared with, and what becomes of a difference.
+    """How machines are compared, and what a difference does.
 
     :param on_mismatch: one of :data:`ON_MISMATCH`.
     """
@@ -116,7 +116,7 @@ class Profile:
 
 def differences(machines: Sequence[machine_file.Machine],
                 tolerated: tolerance.Tolerance) -> Iterator[Difference]:
-    """Tell all ways in which a machine may differ from the given ones."""
+    """Return all ways in which a machine may differ from the given ones."""
     for value in component.VALUES:
         known = [value.of(each) for each in machines]
         if None not in known:
@@ -189,7 +189,7 @@ def _differences(parts: component.Parts,
 
 def _others(parts: component.Parts, sorts: Sequence[sort.Sort]
             ) -> Difference:
-    """Tell of parts that are of no sort."""
+    """Return the difference of machines with parts of no sort."""
     field = f'{{{parts.field}}}'
     length = f'{{{parts.field} | length}}'
     if not sorts:

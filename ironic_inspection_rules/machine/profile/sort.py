@@ -30,7 +30,7 @@ class OneOf:
     values: tuple[typing.Any, ...]
 
     def holds(self, value: typing.Any) -> bool:
-        """Tell whether a value is one of them."""
+        """Return whether a value is one of them."""
         return value in self.values
 
     def filter(self, name: str) -> str:
@@ -59,7 +59,7 @@ class Between:
     high: int
 
     def holds(self, value: typing.Any) -> bool:
-        """Tell whether a value is in the range."""
+        """Return whether a value is in the range."""
         return component.is_number(value) and self.low <= value <= self.high
 
     def filter(self, name: str) -> str:
@@ -88,7 +88,7 @@ class Sort:
     label: str
 
     def count(self, items: Sequence[component.Item]) -> int:
-        """Tell how many of some items are of this sort."""
+        """Return how many of some items are of this sort."""
         return sum(all(test.holds(item.get(name))
                        for name, test in self.tests.items())
                    for item in items)
@@ -131,7 +131,7 @@ def literal(value: typing.Any) -> str:
 
 def sorts(known: component.Parts, listed: Sequence[Sequence[component.Item]],
           tolerated: tolerance.Tolerance) -> list[Sort]:
-    """Tell the sorts of parts that some machines have.
+    """Return the sorts of parts that some machines have.
 
     What all machines have is a sort as it is. Of what only some of them
     have, one sort is made that accepts the parts of each.

@@ -15,7 +15,7 @@ _FORM = re.compile(r'(?P<component>[a-z-]+)=(?P<number>\d+(?:\.\d+)?)'
 
 COMPONENTS = ('processors', 'memory', 'disks', 'interfaces', 'accelerators',
               'pci-devices')
-"""What there may be more or less of."""
+"""The quantities that may differ."""
 
 OBSERVED = 'observed'
 MEMORY = 'memory'
