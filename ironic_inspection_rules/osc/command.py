@@ -53,6 +53,8 @@ class Guarded:
         try:
             return super().run(parsed_args)  # type: ignore[misc]
         except Exception as exc:
+            # In a file, too, what was printed stands before the error.
+            self.app.stdout.flush()
             # What Ironic says is a sentence; the error as text begins with
             # the name of its class, a status and a URL.
             said = getattr(exc, 'details', None)
