@@ -25,10 +25,10 @@ import sqlalchemy as sa
 
 from ironic_inspection_rules.coordination import election
 from ironic_inspection_rules.pxe_filter import firewall
-from ironic_inspection_rules.pxe_filter import messages
 from ironic_inspection_rules.pxe_filter import nftables
-from ironic_inspection_rules.pxe_filter import port
+from ironic_inspection_rules.pxe_filter import notification
 from ironic_inspection_rules.pxe_filter import service as filter_service
+from ironic_inspection_rules.pxe_filter import watcher
 
 FIRST_SYNC = 5.0
 CHANGE = 0.1
@@ -111,7 +111,7 @@ def measure(ports: int) -> tuple[float, list[float]]:
     this = filter_service.PxeFilter(
         firewall.Firewall(nftables.Table('lo', ['67/udp', '69/udp']),
                           watch.run_nft),
-        port.PortSource(['agent']), Leader, filter_service.Settings())
+        watcher.PortSource(['agent']), Leader, filter_service.Settings())
     thread = threading.Thread(target=this.run, args=(stop,))
 
     def timed(mac: str, act: typing.Callable[[], None]) -> float:
@@ -126,8 +126,8 @@ def measure(ports: int) -> tuple[float, list[float]]:
         thread.start()
 
     def add(mac: str) -> None:
-        this.handle(messages.Change(
-            messages.DENYLIST, messages.ADD, None, mac))
+        this.handle(notification.Change(
+            notification.DENYLIST, notification.ADD, None, mac))
 
     first = timed(address(0), start)
     changes = []

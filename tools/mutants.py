@@ -1,84 +1,242 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 
-"""See which small mistakes in the code no test would notice.
+"""See which small mistakes in the code no unit test would notice.
 
-cosmic-ray makes the mistakes, in a copy of this repository, and runs the unit
-tests of the same room after each. Its mutants of type hints are left out:
-nothing runs these. What lives is printed as a diff; it is a test that is
-missing, or a mutant that means the same.
+Runs each module of the unit tests once, to see which lines it runs. Then
+cosmic-ray makes the mistakes, in copies of this repository, and the modules
+that run the line of the mistake are tried, those of the same room first.
+Mutants of type hints are left out: nothing runs these. What lives is printed
+as a diff; it is a test that is missing, or a mutant that means the same.
 """
 
 import argparse
-import collections
+from collections.abc import Callable
+import concurrent.futures
+import difflib
+import importlib
+import itertools
+import json
+import math
 import os
 import pathlib
+import queue
 import random
-import shutil
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
+import time
+import typing
+import unittest
+import warnings
 
-from cosmic_ray import commands
-from cosmic_ray import config
-from cosmic_ray import work_db
-from cosmic_ray.work_item import TestOutcome
-from cosmic_ray.work_item import WorkItem
+from cosmic_ray import ast
+from cosmic_ray import mutating
+from cosmic_ray import plugins
+import coverage
+from coverage import parser as coverage_parser
 
 PACKAGE = 'ironic_inspection_rules'
 ROOMS = ('engine', 'conditions', 'filters', 'runs', 'authoring', 'trial')
 _SAME = ('_Is_Eq', '_Eq_Is', '_IsNot_NotEq', '_NotEq_IsNot')
 """Mutants that mean the same of what is None, true or a word."""
 
-SECONDS = 600
-"""After which tests count as failed: a mutant may run for ever."""
+_KEPT = ('@functools.cache', '@abc.abstractmethod')
+"""Decorators that change what a call costs, or what may be written."""
+
+_SLOW = ('hypothesis', 'ironic.api.app', 'ironic.conductor.manager',
+         'oslotest.base', 'z3')
+"""What tests import of others, which is imported once for all of them."""
+
+_CORPUS = '.unit.test_corpus'
+"""Cases of the language, which is in three of the rooms."""
+
+_AT_ONCE = 2
+_PATIENCE = 30
+"""How many seconds more than twice the usual a module of tests may take."""
+
+_MEMORY = 4 << 30
+"""How many bytes tests may take: a mutant may run for ever."""
 
 
-def sample(items: list[WorkItem], count: int, dice: random.Random
-           ) -> list[WorkItem]:
-    """Choose mutants, at most one of a line, as lines have many."""
-    dice.shuffle(items)
-    chosen: dict[tuple[str, int], WorkItem] = {}
-    for item in items:
-        [spec] = item.mutations
-        place = str(spec.module_path), spec.start_pos[0]
-        source = pathlib.Path(spec.module_path).read_text().splitlines()
-        # A bar between types is no operator, and is never run.
-        if 'BitOr' in spec.operator_name and ' | ' in source[place[1] - 1]:
-            continue
-        if spec.operator_name.endswith(_SAME):
-            continue
-        chosen.setdefault(place, item)
-    return list(chosen.values())[:count]
+def copy(target: pathlib.Path) -> None:
+    """Copy the files that git knows of this repository, and compile them."""
+    target.mkdir()
+    for command, place in (
+            (f'git ls-files -z | xargs -0 cp --parents -Pt {target}',
+             pathlib.Path(__file__).parents[1]),
+            (f'{sys.executable} -m compileall -q {PACKAGE}', target)):
+        subprocess.run(command, shell=True, cwd=place, check=True)
 
 
-def search(room: str, count: int, dice: random.Random) -> collections.Counter:
-    """Try some mutants of a room, in the current directory.
+def run_apart(directory: pathlib.Path, work: Callable[[], bool]) -> bool:
+    """Work in a process of its own, which has Ironic imported.
 
-    :returns: how many were killed, and how many survived.
+    :returns: what the work returned; False where it did not end by itself.
     """
-    command = (f'{sys.executable} -m unittest discover -f -t . '
-               f'-s {PACKAGE}/tests/unit/{room}')
-    subprocess.run(command.split(), check=True, capture_output=True)
-    settings = config.ConfigDict({
-        'module-path': [f'{PACKAGE}/{room}'], 'timeout': SECONDS,
-        'test-command': command, 'excluded-modules': [],
-        'distributor': {'name': 'local'}})
-    outcomes: collections.Counter[str] = collections.Counter()
-    with work_db.use_db(f'{room}.sqlite') as database:
-        commands.init([pathlib.Path(each) for each in sorted(
-            map(str, pathlib.Path(PACKAGE, room).rglob('*.py')))],
-            database, {})
-        chosen = sample(list(database.work_items), count, dice)
-        database.clear()
-        database.add_work_items(chosen)
-        commands.execute(database, settings)
-        for _job, result in database.completed_work_items:
-            outcome = (result.test_outcome or TestOutcome.INCOMPETENT).value
-            outcomes[outcome] += 1
-            if outcome == TestOutcome.SURVIVED.value:
-                print(result.diff, end='\n\n', flush=True)
-    return outcomes
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            os.chdir(directory)
+            sys.path.insert(0, str(directory))
+            os.environ['PYTHONPATH'] = str(directory)
+            silence = os.open(os.devnull, os.O_RDWR)
+            for stream in range(3):
+                os.dup2(silence, stream)
+            resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+            code = not work()
+        finally:
+            os._exit(code)
+    return os.waitpid(child, 0)[1] == 0
+
+
+class Mistake(typing.NamedTuple):
+    """A mistake of cosmic-ray: which of those of an operator in a file."""
+
+    path: pathlib.Path
+    operator: str
+    number: int
+    line: int
+
+    def in_text(self, source: str) -> str:
+        """Return the text of the file with the mistake."""
+        return mutating.mutate_code(
+            source, plugins.get_operator(self.operator)(), self.number)
+
+
+class Tests:
+    """All modules of unit tests, and which lines each of them runs.
+
+    :param learned: the directory in which that is kept.
+    :param longest: how many seconds of tests may be spent on a mistake.
+    """
+
+    def __init__(self, learned: pathlib.Path, longest: float) -> None:
+        self._learned = learned
+        self._longest = longest
+        self._seconds: dict[str, float] = {}
+        self._lines: dict[str, dict[str, list[int]]] = {}
+
+    def learn(self, directory: pathlib.Path, name: str) -> None:
+        """Run a module, and keep which lines it runs, and how long.
+
+        One that fails while coverage takes a part of its time may not fail
+        without.
+        """
+        answer = self._learned / name
+
+        def measure() -> bool:
+            begin = time.monotonic()
+            measured = coverage.Coverage(
+                data_file=None, config_file=False,
+                include=[f'{directory}/{PACKAGE}/{room}/*' for room in ROOMS])
+            with measured.collect():
+                good = self.succeed([name], failfast=False)
+            data = measured.get_data()
+            answer.write_text(json.dumps([
+                good or self.succeed([name]), time.monotonic() - begin, {
+                    os.path.relpath(each, directory): data.lines(each)
+                    for each in data.measured_files()}]))
+            return True
+        if not answer.exists():
+            run_apart(directory, measure)
+        good, seconds, lines = (json.loads(answer.read_text())
+                                if answer.exists() else (False, 0, {}))
+        if good:
+            self._seconds[name], self._lines[name] = seconds, lines
+        else:
+            print(f'Left out, as it fails without mistakes: {name}')
+
+    def running(self, mistake: Mistake, source: str) -> list[str]:
+        """List modules that run a line, the nearest and quickest first."""
+        parser = coverage_parser.PythonParser(text=source)
+        parser.parse_source()
+        path, first = str(mistake.path), parser.first_line
+        line = first(mistake.line)
+        near = f'.unit.{mistake.path.parts[1]}.', _CORPUS
+        names = sorted(
+            (name for name, lines in self._lines.items()
+             if line in map(first, lines.get(path, ()))),
+            key=lambda name: (not any(each in name for each in near),
+                              self._seconds[name]))
+        return [name for name, seconds in zip(names, itertools.accumulate(
+            self._seconds[name] for name in names), strict=True)
+                if seconds <= self._longest]
+
+    def succeed(self, names: list[str], failfast: bool = True) -> bool:
+        """Run modules, one by one, until a test fails.
+
+        :param failfast: whether the other tests of the module are left out.
+        :returns: whether none did.
+        """
+        for name in names:
+            usual = self._seconds.get(name, 10 * _PATIENCE)
+            signal.alarm(_PATIENCE + 2 * int(usual))
+            tests = unittest.defaultTestLoader.loadTestsFromName(name)
+            if not unittest.TextTestRunner(failfast=failfast).run(
+                    tests).wasSuccessful():
+                return False
+        return True
+
+
+def sample(room: str, count: int, dice: random.Random) -> list[Mistake]:
+    """Choose mistakes, at most one in a line."""
+    paths = sorted(pathlib.Path(PACKAGE, room).rglob('*.py'))
+    trees = {path: ast.get_ast_from_path(path) for path in paths}
+    operators = [name for name in sorted(plugins.operator_names())
+                 if not plugins.get_operator(name).arguments()]
+    chosen: dict[tuple[pathlib.Path, int], Mistake] = {}
+    for _attempt in range(count * len(operators)):
+        if len(chosen) == count:
+            break
+        [path] = dice.choices(paths, [each.stat().st_size for each in paths])
+        operator = dice.choice(operators)
+        places = [start for node in ast.ast_nodes(trees[path]) for start, _end
+                  in plugins.get_operator(operator)().mutation_positions(node)]
+        if places:
+            number = dice.randrange(len(places))
+            mistake = Mistake(path, operator, number, places[number][0])
+            if is_telling(mistake, path.read_text()):
+                chosen.setdefault((path, mistake.line), mistake)
+    return list(chosen.values())
+
+
+def is_telling(mistake: Mistake, source: str) -> bool:
+    """Check whether a mistake runs, and may mean something else."""
+    line = source.splitlines()[mistake.line - 1].strip()
+    # A bar between types is no operator, and is never run.
+    if ('BitOr' in mistake.operator and ' | ' in line
+            or mistake.operator.endswith(_SAME) or line.startswith(_KEPT)):
+        return False
+    try:
+        compile(mistake.in_text(source), mistake.path, 'exec')
+    except SyntaxError:
+        return False
+    return True
+
+
+def difference(directory: pathlib.Path, mistake: Mistake, tests: Tests
+               ) -> str:
+    """Make a mistake, and run the tests that may notice it.
+
+    :returns: what the mistake was where none noticed it, else nothing.
+    """
+    path = directory / mistake.path
+    source = path.read_text()
+    mistaken = mistake.in_text(source)
+    names = tests.running(mistake, source)
+    path.write_text(mistaken)
+    try:
+        if not run_apart(directory, lambda: tests.succeed(names)):
+            return ''
+    finally:
+        path.write_text(source)
+    return '\n'.join(difflib.unified_diff(
+        source.splitlines(), mistaken.splitlines(), f'a/{mistake.path}',
+        f'b/{mistake.path}', f'{len(names)} modules tried', lineterm=''))
 
 
 def main(argv: list[str]) -> int:
@@ -86,26 +244,54 @@ def main(argv: list[str]) -> int:
 
     :returns: 0; a mutant that lives is something to look at.
     """
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('rooms', nargs='*', default=ROOMS, metavar='ROOM')
-    parser.add_argument('--count', type=int, default=20,
-                        help='mutants of each room')
-    parser.add_argument('--seed', type=int, default=random.randrange(10 ** 6))
-    parsed = parser.parse_args(argv)
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument('rooms', nargs='*', default=ROOMS, metavar='ROOM')
+    arguments.add_argument('--count', type=int, default=20,
+                           help='mutants of each room')
+    arguments.add_argument('--seed', type=int,
+                           default=random.randrange(10 ** 6))
+    arguments.add_argument('--seconds', type=float, default=math.inf,
+                           help='of tests to try on each mutant, the nearest '
+                           'and quickest first')
+    arguments.add_argument('--learned', type=pathlib.Path,
+                           help='a directory to keep what tests run, for the '
+                           'next time with the same code')
+    parsed = arguments.parse_args(argv)
     print(f'--seed {parsed.seed}', flush=True)
-    root = pathlib.Path(__file__).parents[1]
-    files = subprocess.run(['git', 'ls-files'], cwd=root, check=True,
-                           capture_output=True, text=True).stdout.splitlines()
-    with tempfile.TemporaryDirectory() as directory:
-        for each in files:
-            target = pathlib.Path(directory, each)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(root / each, target, follow_symlinks=False)
-        os.chdir(directory)
+    for name in _SLOW:
+        importlib.import_module(name)
+    warnings.simplefilter('ignore', SyntaxWarning)
+    sys.dont_write_bytecode = True
+    os.environ['PYTHONDONTWRITEBYTECODE'] = '1'
+    free: queue.SimpleQueue[pathlib.Path] = queue.SimpleQueue()
+
+    def in_copy(work: Callable[[pathlib.Path], str | None]) -> str | None:
+        directory = free.get()
+        try:
+            return work(directory)
+        finally:
+            free.put(directory)
+    with (tempfile.TemporaryDirectory() as scratch,
+          concurrent.futures.ThreadPoolExecutor(_AT_ONCE) as pool):
+        for number in range(_AT_ONCE):
+            copy(pathlib.Path(scratch, str(number)))
+            free.put(pathlib.Path(scratch, str(number)))
+        tests = Tests((parsed.learned or pathlib.Path(scratch)).resolve(),
+                      parsed.seconds)
+        os.chdir(pathlib.Path(scratch, '0'))
+        names = [str(path.with_suffix('')).replace('/', '.') for path
+                 in pathlib.Path(PACKAGE, 'tests/unit').rglob('test_*.py')]
+        list(pool.map(lambda name: in_copy(
+            lambda each: tests.learn(each, name)), sorted(names)))
         for room in parsed.rooms:
-            outcomes = search(room, parsed.count, random.Random(parsed.seed))
-            print(f'{room}: {outcomes["survived"]} of {outcomes.total()} '
-                  f'live', flush=True)
+            mistakes = sample(room, parsed.count, random.Random(parsed.seed))
+            alive = 0
+            for text in pool.map(lambda mistake: in_copy(
+                    lambda each: difference(each, mistake, tests)), mistakes):
+                if text:
+                    alive += 1
+                    print(text, end='\n\n', flush=True)
+            print(f'{room}: {alive} of {len(mistakes)} live', flush=True)
     return 0
 
 

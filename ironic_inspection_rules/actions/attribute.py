@@ -16,31 +16,14 @@ from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 
 WorkingCopy = working_copy.WorkingCopy
-Table = typing.Mapping[str, schema.Attribute]
-
-
-class Owner(typing.NamedTuple):
-    """Whose attributes an action changes: where they are and which."""
-
-    root: str
-    base: data_path.Path
-    table: Table
-
-
-_NODE = Owner(working_copy.NODE, (), schema.NODE)
-
-
-def _port(target: WorkingCopy, port_id: str) -> Owner:
-    return Owner(working_copy.PORTS, target.port(port_id), schema.PORT)
 
 
 class AttributeAction(plugin.Action):
-    """An action at a path of a node or a port."""
+    """An action at a path of a node or, with ``port_id``, of a port."""
 
-    TABLE: typing.ClassVar[Table] = schema.NODE
+    TABLE: typing.ClassVar[typing.Mapping[str, schema.Attribute]] = schema.NODE
 
-    def problems(self, arguments: typing.Mapping[str, typing.Any]
-                 ) -> typing.Iterator[tuple[str, str]]:
+    def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         path = arguments.get('path')
         if path is None or '{' in path[0]:
             # Real rules have such paths; what they mean a machine shows.
@@ -64,6 +47,25 @@ class AttributeAction(plugin.Action):
         :raises: :class:`.exceptions.OperationError` where it cannot.
         """
 
+    def place(self, target: WorkingCopy, path: data_path.Path,
+              port_id: str | None = None) -> tuple[str, data_path.Path]:
+        """Return the root and the path in it, which may be changed.
+
+        :raises: :class:`.exceptions.OperationError` where it may not, or the
+            node has no such port.
+        """
+        base = () if port_id is None else target.port(port_id)
+        schema.check_path(path, self.TABLE)
+        return working_copy.PORTS if base else working_copy.NODE, base + path
+
+    def _remove(self, target: WorkingCopy, path: data_path.Path,
+                port_id: str | None = None) -> None:
+        root, where = self.place(target, path, port_id)
+        if len(path) == 1:
+            target.set(root, where, schema.read_value(path, None, self.TABLE))
+        else:
+            target.unset(root, where)
+
     def _write(self, arguments: plugin.Arguments, **written: typing.Any
                ) -> typing.Iterator[plugin.Write]:
         kind = 'port' if self.TABLE is schema.PORT else 'node'
@@ -86,8 +88,7 @@ class _Set(AttributeAction):
             tuple[str, plugin.Schema, plugin.Schema]]:
         yield from schema.cases(self.TABLE)
 
-    def writes(self, arguments: plugin.Arguments
-               ) -> typing.Iterator[plugin.Write]:
+    def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield from self._write(arguments, value=arguments['value'])
 
     def check(self, name: str, value: typing.Any,
@@ -95,33 +96,32 @@ class _Set(AttributeAction):
         if name == 'value' or name == 'cleanup' and value is not None:
             schema.read_value(path, value, self.TABLE)
 
-    def _set(self, target: WorkingCopy, owner: Owner, path: data_path.Path,
-             value: typing.Any) -> None:
-        schema.check_path(path, owner.table)
-        target.set(owner.root, owner.base + path,
-                   schema.read_value(path, value, owner.table))
+    def _set(self, target: WorkingCopy, path: data_path.Path,
+             value: typing.Any, port_id: str | None = None) -> None:
+        target.set(*self.place(target, path, port_id),
+                   schema.read_value(path, value, self.TABLE))
 
-    def _undo(self, target: WorkingCopy, owner: Owner, path: data_path.Path,
-              cleanup: typing.Any) -> None:
-        schema.check_path(path, owner.table)
+    def _undo(self, target: WorkingCopy, path: data_path.Path,
+              cleanup: typing.Any, port_id: str | None = None) -> None:
         if cleanup is not None:
-            self._set(target, owner, path, cleanup)
-        elif len(path) > 1 or owner.table[path[0]].default is not ...:
-            _delete(target, owner, path)
+            self._set(target, path, cleanup, port_id)
+            return
+        self.place(target, path, port_id)
+        if len(path) > 1 or self.TABLE[path[0]].default is not ...:
+            self._remove(target, path, port_id)
 
 
 class SetAttribute(_Set):
     """``set-attribute``: set an attribute of the node, or a value in it."""
 
     def __call__(self, target: WorkingCopy, path: data_path.Path,
-                 value: typing.Any,
-                 cleanup: typing.Any = None) -> None:
-        self._set(target, _NODE, path, value)
+                 value: typing.Any, cleanup: typing.Any = None) -> None:
+        self._set(target, path, value)
 
     def revert(self, target: WorkingCopy, path: data_path.Path,
                cleanup: typing.Any = None) -> None:
         """Set the cleanup value, or remove what is there."""
-        self._undo(target, _NODE, path, cleanup)
+        self._undo(target, path, cleanup)
 
 
 class SetPortAttribute(_Set):
@@ -130,16 +130,15 @@ class SetPortAttribute(_Set):
     TABLE = schema.PORT
 
     def __call__(self, target: WorkingCopy, port_id: str,
-                 path: data_path.Path,
-                 value: typing.Any, cleanup: typing.Any = None) -> None:
-        self._set(target, _port(target, port_id), path, value)
+                 path: data_path.Path, value: typing.Any,
+                 cleanup: typing.Any = None) -> None:
+        self._set(target, path, value, port_id)
 
-    def revert(self, target: WorkingCopy, port_id: str,
-               path: data_path.Path,
+    def revert(self, target: WorkingCopy, port_id: str, path: data_path.Path,
                cleanup: typing.Any = None) -> None:
         """Set the cleanup value, or remove what is there."""
         if target.has_port(port_id):
-            self._undo(target, _port(target, port_id), path, cleanup)
+            self._undo(target, path, cleanup, port_id)
 
 
 class _Extend(AttributeAction):
@@ -147,8 +146,7 @@ class _Extend(AttributeAction):
     def targets(self) -> typing.Iterable[str]:
         return ()
 
-    def writes(self, arguments: plugin.Arguments
-               ) -> typing.Iterator[plugin.Write]:
+    def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield from self._write(arguments, value=arguments['value'],
                                extends=True)
 
@@ -158,30 +156,25 @@ class _Extend(AttributeAction):
             raise exceptions.OperationError(
                 _('attribute "%s" is not a list') % path[0])
 
-    def _extend(self, target: WorkingCopy, owner: Owner, path: data_path.Path,
-                value: typing.Any, unique: bool) -> None:
-        schema.check_path(path, owner.table)
+    def _extend(self, target: WorkingCopy, path: data_path.Path,
+                value: typing.Any, unique: bool,
+                port_id: str | None = None) -> None:
+        place = self.place(target, path, port_id)
         self.check('path', path, path)
-        target.extend(owner.root, owner.base + path, value, unique)
-
-    def _discard(self, target: WorkingCopy, owner: Owner, path: data_path.Path,
-                 value: typing.Any) -> None:
-        schema.check_path(path, owner.table)
-        target.discard(owner.root, owner.base + path, value)
+        target.extend(*place, value, unique)
 
 
 class ExtendAttribute(_Extend):
     """``extend-attribute``: append to a list in an attribute of the node."""
 
     def __call__(self, target: WorkingCopy, path: data_path.Path,
-                 value: typing.Any,
-                 unique: bool = False) -> None:
-        self._extend(target, _NODE, path, value, unique)
+                 value: typing.Any, unique: bool = False) -> None:
+        self._extend(target, path, value, unique)
 
     def revert(self, target: WorkingCopy, path: data_path.Path,
                value: typing.Any) -> None:
         """Remove the value from the list."""
-        self._discard(target, _NODE, path, value)
+        target.discard(*self.place(target, path), value)
 
 
 class ExtendPortAttribute(_Extend):
@@ -190,16 +183,15 @@ class ExtendPortAttribute(_Extend):
     TABLE = schema.PORT
 
     def __call__(self, target: WorkingCopy, port_id: str,
-                 path: data_path.Path,
-                 value: typing.Any, unique: bool = False) -> None:
-        self._extend(target, _port(target, port_id), path, value, unique)
+                 path: data_path.Path, value: typing.Any,
+                 unique: bool = False) -> None:
+        self._extend(target, path, value, unique, port_id)
 
-    def revert(self, target: WorkingCopy, port_id: str,
-               path: data_path.Path,
+    def revert(self, target: WorkingCopy, port_id: str, path: data_path.Path,
                value: typing.Any) -> None:
         """Remove the value from the list."""
         if target.has_port(port_id):
-            self._discard(target, _port(target, port_id), path, value)
+            target.discard(*self.place(target, path, port_id), value)
 
 
 class _Delete(AttributeAction):
@@ -208,8 +200,7 @@ class _Delete(AttributeAction):
         return [name for name, each in self.TABLE.items()
                 if each.default is not ...]
 
-    def writes(self, arguments: plugin.Arguments
-               ) -> typing.Iterator[plugin.Write]:
+    def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield from self._write(arguments)
 
     def check(self, name: str, value: typing.Any,
@@ -222,7 +213,7 @@ class DeleteAttribute(_Delete):
     """``del-attribute``: remove an attribute of the node, or what is in it."""
 
     def __call__(self, target: WorkingCopy, path: data_path.Path) -> None:
-        _delete(target, _NODE, path)
+        self._remove(target, path)
 
 
 class DeletePortAttribute(_Delete):
@@ -232,13 +223,4 @@ class DeletePortAttribute(_Delete):
 
     def __call__(self, target: WorkingCopy, port_id: str,
                  path: data_path.Path) -> None:
-        _delete(target, _port(target, port_id), path)
-
-
-def _delete(target: WorkingCopy, owner: Owner, path: data_path.Path) -> None:
-    schema.check_path(path, owner.table)
-    if len(path) == 1:
-        target.set(owner.root, owner.base + path,
-                   schema.read_value(path, None, owner.table))
-    else:
-        target.unset(owner.root, owner.base + path)
+        self._remove(target, path, port_id)

@@ -2,7 +2,6 @@
 
 """Actions on capabilities, kept as text in ``properties/capabilities``."""
 
-import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import path as data_path
@@ -52,13 +51,11 @@ class SetCapability(plugin.Action):
                'value': [{'type': 'string', 'pattern': '^[^,]+$'},
                          {'type': ['number', 'boolean']}]}
 
-    def writes(self, arguments: plugin.Arguments
-               ) -> typing.Iterator[plugin.Write]:
+    def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield plugin.Write('capability', arguments['name'],
                            arguments['value'], argument='name')
 
-    def problems(self, arguments: plugin.Arguments
-                 ) -> typing.Iterator[tuple[str, str]]:
+    def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         for argument, text in arguments.items():
             if ',' in text or not text or argument == 'name' and ':' in text:
                 yield argument, _('"%s" cannot be part of a capability') % text
@@ -82,8 +79,7 @@ class SetCapability(plugin.Action):
 class UnsetCapability(plugin.Action):
     """``unset-capability``: take a capability from the node."""
 
-    def writes(self, arguments: plugin.Arguments
-               ) -> typing.Iterator[plugin.Write]:
+    def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield plugin.Write('capability', arguments['name'], argument='name')
 
     def __call__(self, target: WorkingCopy, name: str) -> None:

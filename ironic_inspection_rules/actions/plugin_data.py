@@ -18,8 +18,7 @@ class PluginDataAction(plugin.Action):
 class SetPluginData(PluginDataAction):
     """``set-plugin-data``: set the value at the path."""
 
-    def writes(self, arguments: plugin.Arguments
-               ) -> typing.Iterator[plugin.Write]:
+    def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield plugin.Write('plugin_data', arguments['path'],
                            arguments['value'])
 
@@ -37,8 +36,7 @@ class SetPluginData(PluginDataAction):
 class ExtendPluginData(PluginDataAction):
     """``extend-plugin-data``: append the value to the list at the path."""
 
-    def writes(self, arguments: plugin.Arguments
-               ) -> typing.Iterator[plugin.Write]:
+    def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield plugin.Write('plugin_data', arguments['path'],
                            arguments['value'], extends=True)
 
@@ -59,8 +57,7 @@ class ExtendPluginData(PluginDataAction):
 class UnsetPluginData(PluginDataAction):
     """``unset-plugin-data``: remove what is at the path."""
 
-    def writes(self, arguments: plugin.Arguments
-               ) -> typing.Iterator[plugin.Write]:
+    def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield plugin.Write('plugin_data', arguments['path'])
 
     def __call__(self, target: working_copy.WorkingCopy,

@@ -51,42 +51,27 @@ class Attribute(typing.NamedTuple):
         return value
 
 
-def _read_text(value: typing.Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise TypeError
-    return str(value)
-
-
-def _read_boolean(value: typing.Any) -> bool:
-    if not isinstance(value, bool | str):
-        raise TypeError
-    return bool(strutils.bool_from_string(value, strict=True))
-
-
-def _read_mapping(value: typing.Any) -> dict[str, typing.Any]:
-    if not isinstance(value, dict):
-        raise TypeError
-    return value
-
-
-def _read_uuid(value: typing.Any) -> str:
-    if not isinstance(value, str) or not uuidutils.is_uuid_like(value):
+def _valid(value: typing.Any, is_valid: typing.Callable[[str], bool]) -> str:
+    if not isinstance(value, str) or not is_valid(value):
         raise ValueError
     return value
 
 
-def _read_mac(value: typing.Any) -> str:
-    if not isinstance(value, str) or not netutils.is_valid_mac(value):
-        raise ValueError
-    return value.lower()
+def _of_type(value: typing.Any, types: typing.Any,
+             but: typing.Any = ()) -> typing.Any:
+    if not isinstance(value, types) or isinstance(value, but):
+        raise TypeError
+    return value
 
 
 _READERS: dict[str, typing.Callable[[typing.Any], typing.Any]] = {
-    'a string': _read_text,
-    'true or false': _read_boolean,
-    'a mapping': _read_mapping,
-    'a UUID': _read_uuid,
-    'a MAC address': _read_mac,
+    'a string': lambda value: str(_of_type(value, str | int | float, bool)),
+    'true or false': lambda value: bool(strutils.bool_from_string(
+        _of_type(value, bool | str), strict=True)),
+    'a mapping': lambda value: _of_type(value, dict),
+    'a UUID': lambda value: _valid(value, uuidutils.is_uuid_like),
+    'a MAC address': lambda value: _valid(
+        value, netutils.is_valid_mac).lower(),
 }
 
 _TEXT = Attribute('a string')

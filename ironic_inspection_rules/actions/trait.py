@@ -36,12 +36,10 @@ class AddTrait(plugin.Action):
 
     SCHEMAS = {'name': [_NAME]}
 
-    def writes(self, arguments: plugin.Arguments
-               ) -> typing.Iterator[plugin.Write]:
+    def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield plugin.Write('trait', arguments['name'], True, argument='name')
 
-    def problems(self, arguments: typing.Mapping[str, typing.Any]
-                 ) -> typing.Iterator[tuple[str, str]]:
+    def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         if 'name' in arguments:
             problem = trait_names.problem(arguments['name'])
             if problem:
@@ -60,8 +58,7 @@ class AddTrait(plugin.Action):
 class RemoveTrait(plugin.Action):
     """``remove-trait``: take a trait from the node, if it has it."""
 
-    def writes(self, arguments: plugin.Arguments
-               ) -> typing.Iterator[plugin.Write]:
+    def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield plugin.Write('trait', arguments['name'], argument='name')
 
     def __call__(self, target: WorkingCopy, name: str) -> None:
@@ -77,13 +74,11 @@ class SetTraits(plugin.Action):
 
     SCHEMAS = {'names': [{'type': 'array', 'items': _NAME}]}
 
-    def writes(self, arguments: plugin.Arguments
-               ) -> typing.Iterator[plugin.Write]:
+    def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield plugin.Write('traits', arguments['prefix'],
                            arguments['names'], argument='names')
 
-    def problems(self, arguments: typing.Mapping[str, typing.Any]
-                 ) -> typing.Iterator[tuple[str, str]]:
+    def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         names = arguments.get('names', [])
         if not isinstance(names, list):
             yield 'names', _('must be a list')
@@ -111,8 +106,7 @@ class SetTraits(plugin.Action):
                           if name not in names)
 
     @staticmethod
-    def _outside(names: list[typing.Any],
-                 prefix: str) -> typing.Iterator[tuple[str, str]]:
+    def _outside(names: list[typing.Any], prefix: str) -> plugin.Problems:
         for name in names:
             if not str(name).startswith(prefix):
                 yield 'names', _('"%(name)s" does not begin with the prefix '

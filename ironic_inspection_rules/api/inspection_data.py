@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from concurrent import futures
 import dataclasses
-import datetime
 from typing import Any
 
 from ironic.common import exception as ironic_exception
@@ -67,10 +66,14 @@ def find_all(context: Any, nodes: Sequence[Any]) -> dict[str, Found]:
     failed = {row['node_uuid']: row for row
               in machine_object.InspectedMachine.list_failed(
                   context, [node.uuid for node in nodes])}
-    stored = (_in_database(context, nodes)
-              if _is_in_database() else
-              _elsewhere(context, [node for node in nodes
-                                   if node.uuid not in failed]))
+    if _is_in_database():
+        uuids = {node.id: node.uuid for node in nodes}
+        stored = {uuids[row['node_id']]: row for row in
+                  machine_object.InspectedMachine.list_inventories(
+                      context, list(uuids))}
+    else:
+        stored = _elsewhere(context, [node for node in nodes
+                                      if node.uuid not in failed])
     return {node.uuid: _newest(node, stored.get(node.uuid),
                                failed.get(node.uuid)) for node in nodes}
 
@@ -119,13 +122,6 @@ def _is_in_database() -> bool:
     return bool(CONF.inventory.data_backend == 'database')
 
 
-def _in_database(context: Any, nodes: Sequence[Any]) -> dict[str, Any]:
-    uuids = {node.id: node.uuid for node in nodes}
-    return {uuids[row['node_id']]: row for row
-            in machine_object.InspectedMachine.list_inventories(
-                context, list(uuids))}
-
-
 def _elsewhere(context: Any, nodes: Sequence[Any]) -> dict[str, Any]:
     """Read data that have to be fetched one by one."""
     def read(node: Any) -> Any:
@@ -142,10 +138,10 @@ def _elsewhere(context: Any, nodes: Sequence[Any]) -> dict[str, Any]:
 
 
 def _newest(node: Any, stored: Any, failed: dict[str, Any] | None) -> Found:
-    if failed and (stored is None
-                   or stored['stored_at'] is None
-                   or _time(stored['stored_at']).replace(microsecond=0)
-                   <= _time(failed['created_at'])):
+    if failed and (stored is None or stored['stored_at'] is None
+                   or timeutils.parse_isotime(
+                       stored['stored_at']).replace(microsecond=0)
+                   <= timeutils.parse_isotime(failed['created_at'])):
         return InspectionData(failed['inventory'], failed['plugin_data'],
                               RUN, failed['uuid'], failed['created_at'])
     if isinstance(stored, Exception):
@@ -161,7 +157,3 @@ def _newest(node: Any, stored: Any, failed: dict[str, Any] | None) -> Found:
                    if name != trace.KEY}
     return InspectionData(stored['inventory'] or {}, plugin_data, INVENTORY,
                           stored_at=stored.get('stored_at'))
-
-
-def _time(text: str) -> datetime.datetime:
-    return timeutils.parse_isotime(text).replace(tzinfo=None)

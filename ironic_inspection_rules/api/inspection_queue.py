@@ -2,7 +2,6 @@
 
 """Durable inspection in Ironic's API."""
 
-from collections.abc import Callable
 import functools
 
 from ironic.conf import CONF
@@ -11,7 +10,6 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import tables
 from ironic_inspection_rules.patches import body_limit
-from ironic_inspection_rules.queue import absence
 from ironic_inspection_rules.queue import service
 from ironic_inspection_rules.queue import submission
 from ironic_inspection_rules.queue import wakeup
@@ -19,42 +17,30 @@ from ironic_inspection_rules.queue import wakeup
 
 @functools.cache
 def submitter() -> submission.RequestSubmitter:
-    """Return where requests are put; made at the start of the API."""
+    """Return where requests are put; made at the start of the API.
+
+    Starts a worker too, in an all-in-one Ironic that is to have one.
+    """
+    # Without either it is left to the workers to look for work.
+    wake = (service.start_embedded().wake if service.is_embedded_wanted()
+            else wakeup.WakeupSender().wake if wakeup.is_available()
+            else lambda: None)
     return submission.RequestSubmitter(
-        service.make_queue(), _make_wake(),
-        absence.WorkerAbsence(CONF.inspection_queue.lease).check)
+        service.make_queue(), wake,
+        submission.WorkerAbsence(CONF.inspection_queue.lease).check)
 
 
 def install() -> None:
     """Store posted inventories, and show what becomes of them.
 
-    Starts a worker too, in an all-in-one Ironic that is to have one.
-
     :raises: :class:`.exceptions.Invalid` where it cannot be done; Ironic
         does not start then.
     """
-    _require_database()
-    submitter.cache_clear()
-    submitter()
-    for ending in ('inventory/reapply', 'data/unprocessed'):
-        body_limit.as_inspection_data(ending)
-
-
-def _require_database() -> None:
     if not tables.are_here():
         raise exceptions.Invalid(
             _('[inspection_queue]enabled needs an API that reaches the '
               'database itself, without [DEFAULT]use_rpc_for_database.'))
-
-
-def _make_wake() -> Callable[[], None]:
-    """Return what to call when there is work for the workers."""
-    if service.is_embedded_wanted():
-        return service.start_embedded().wake
-    if wakeup.is_available():
-        return wakeup.WakeupSender().wake
-    return _wake_nobody
-
-
-def _wake_nobody() -> None:
-    """Leave it to the workers to look for work."""
+    submitter.cache_clear()
+    submitter()
+    for ending in ('inventory/reapply', 'data/unprocessed'):
+        body_limit.as_inspection_data(ending)

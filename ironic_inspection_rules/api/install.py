@@ -14,9 +14,9 @@ from ironic.common import policy
 from ironic.conf import CONF
 
 from ironic_inspection_rules import policies
-from ironic_inspection_rules.api import body_guard
 from ironic_inspection_rules.api import inspection_queue
 from ironic_inspection_rules.api import inspector_forms
+from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api import routes
 from ironic_inspection_rules.api import routing
 from ironic_inspection_rules.api import stream
@@ -26,8 +26,9 @@ from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.patches import body_limit
 from ironic_inspection_rules.patches import controllers
 from ironic_inspection_rules.patches import name
-from ironic_inspection_rules.patches import names
-from ironic_inspection_rules.patches import node_query
+
+NAMES = (*controllers.NAMES, *body_limit.NAMES)
+"""Names of Ironic without which its API does not start."""
 
 _STREAMED = ('inspection_rules/evaluate', 'inspection_rules/replay')
 
@@ -43,7 +44,7 @@ def install(app: Callable) -> Callable:
         run; Ironic does not start then.
     """
     with start.required():
-        name.check(names.OF_API)
+        name.check(NAMES)
     rules = start.rules()
     announcement.announce('API', rules)
     if start.is_all_in_one():
@@ -60,20 +61,16 @@ def install(app: Callable) -> Callable:
                   if route.parts[0] == 'nodes'}:
         controllers.serve_of_node(below, functools.partial(
             _place_of_node, below))
-    _install_traits()
+    controllers.install_narrowing()
+    controllers.serve('nodes', node.NodesController())
+    controllers.serve_of_chassis(node.NodesController())
+    controllers.show_in_root('traits', api_utils.allow_traits)
     if CONF.inspection_queue.enabled:
         with start.required():
             inspection_queue.install()
     return stream.Streams(
-        inspector_forms.InspectorForms(body_guard.BodyGuard(app)), _STREAMED)
+        inspector_forms.InspectorForms(request.BodyGuard(app)), _STREAMED)
 
 
 def _place_of_node(below: str, node_ident: str) -> routing.Place:
     return routing.Place(routes.TABLE, 'nodes', node_ident, below)
-
-
-def _install_traits() -> None:
-    node_query.install()
-    controllers.serve('nodes', node.NodesController())
-    controllers.serve_of_chassis(node.NodesController())
-    controllers.show_in_root('traits', api_utils.allow_traits)

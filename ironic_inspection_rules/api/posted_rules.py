@@ -49,7 +49,9 @@ def filled(context: Any, posted: Sequence[Any]
     """
     rules = list(posted)
     hidden = [index for index, rule in enumerate(rules)
-              if _lacks_operations(rule)]
+              if isinstance(rule, dict)
+              and strutils.bool_from_string(rule.get('sensitive'))
+              and all(rule.get(name) is None for name in model.HIDDEN)]
     if not hidden:
         return rules, frozenset()
     api_utils.check_policy(_POLICY)
@@ -115,23 +117,15 @@ def _parse(rules: repository.Repository, position: int, rule: Any,
             return next(each for each in rules.built_in
                         if each.uuid == rule['uuid'])
         if rule.get('uuid') is None:
-            rule = {**rule, 'uuid': _uuid_of(position, rule)}
+            said = {name: value for name, value in rule.items()
+                    if name != 'uuid'}
+            text = f'{position} {json.dumps(said, sort_keys=True)}'
+            digest = hashlib.sha256(text.encode()).digest()
+            rule = {**rule, 'uuid': str(uuid.UUID(bytes=digest[:16],
+                                                  version=4))}
     try:
         return rules.scoped(validation.parse(rule, rules.ops))
     except exceptions.InvalidRule as exc:
         raise exceptions.InvalidRule(
             view.without_secrets(exc.problems) if hidden else exc.problems,
             f'/rules/{position}') from (None if hidden else exc)
-
-
-def _uuid_of(position: int, rule: dict[str, Any]) -> str:
-    said = {name: value for name, value in rule.items() if name != 'uuid'}
-    text = f'{position} {json.dumps(said, sort_keys=True)}'
-    digest = hashlib.sha256(text.encode()).digest()
-    return str(uuid.UUID(bytes=digest[:16], version=4))
-
-
-def _lacks_operations(rule: Any) -> bool:
-    return (isinstance(rule, dict)
-            and strutils.bool_from_string(rule.get('sensitive'))
-            and all(rule.get(name) is None for name in model.HIDDEN))

@@ -2,9 +2,12 @@
 
 """Reading what a client has sent, without trusting it."""
 
+import codecs
 from collections.abc import Callable
 from collections.abc import Mapping
+from collections.abc import Sequence
 from http import client as http_client
+import io
 import itertools
 import json
 import math
@@ -15,17 +18,99 @@ from ironic import api
 from ironic.common import exception as ironic_exception
 import jsonschema
 from oslo_utils import uuidutils
+import webob
+from webob import request as webob_request
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import path
 from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.patches import body_limit
+
+
+class Refused(Exception):
+    """A body that is not let through.
+
+    :param status: of the answer.
+    """
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+class BodyGuard:
+    """A layer that refuses bodies which harm those who parse them.
+
+    Ironic looks at the size and the depth of what claims to be JSON, and
+    parses other bodies as JSON too. Its oldest releases do not look at all.
+
+    :param app: the WSGI application below.
+    """
+
+    def __init__(self, app: Callable) -> None:
+        self._app = app
+
+    def __call__(self, environ: dict[str, Any],
+                 start_response: Callable) -> Any:
+        content_type = environ.get('CONTENT_TYPE') or ''
+        try:
+            _check_type(content_type)
+            if not ('json' in content_type and body_limit.is_of_ironic()):
+                _limit_body(environ)
+        except Refused as exc:
+            return webob.Response(status=exc.status, json_body={
+                'faultcode': 'Client', 'faultstring': str(exc),
+                'debuginfo': None})(environ, start_response)
+        return self._app(environ, start_response)
+
+
+def _check_type(content_type: str) -> None:
+    """Refuse what is not UTF-8, as RFC 8259 wants, and forms with parts."""
+    charset = webob_request.detect_charset(content_type)
+    try:
+        known = codecs.lookup(charset or 'utf-8').name
+    except LookupError:
+        known = None
+    if known not in ('utf-8', 'ascii'):
+        raise Refused(http_client.UNSUPPORTED_MEDIA_TYPE,
+                      _('The request must be encoded in UTF-8'))
+    if content_type.strip().lower().startswith('multipart/'):
+        raise Refused(http_client.UNSUPPORTED_MEDIA_TYPE,
+                      _('The request must be JSON'))
+
+
+def _limit_body(environ: dict[str, Any]) -> None:
+    request = webob.BaseRequest(environ)
+    if not request.is_body_readable:
+        return
+    limit = body_limit.size(environ.get('PATH_INFO', ''))
+    length = request.content_length
+    sent = b''
+    if length is None or length <= limit:
+        sent = environ['wsgi.input'].read(
+            limit + 1 if length is None else length)
+    if max(len(sent), length or 0) > limit:
+        raise Refused(http_client.REQUEST_ENTITY_TOO_LARGE,
+                      _('The request must not have more than %d bytes')
+                      % limit)
+    try:
+        sent.decode()
+    except UnicodeDecodeError as exc:
+        raise Refused(http_client.BAD_REQUEST,
+                      _('The request must be encoded in UTF-8')) from exc
+    if budget.is_deeper(sent, body_limit.depth()):
+        raise Refused(http_client.BAD_REQUEST,
+                      _('The request is nested too deeply'))
+    environ['wsgi.input'] = io.BytesIO(sent)
+    environ['CONTENT_LENGTH'] = str(len(sent))
 
 
 def body(*, any_type: bool = False) -> Any:
     """Parse the body of the request; to be called once policies allow it.
 
-    Its size, depth and charset are within what :mod:`.body_guard` and Ironic
+    Its size, depth and charset are within what :class:`BodyGuard` and Ironic
     let through. Python would take NaN and infinity, which are no JSON
     (RFC 8259 "Numbers") and could be stored, but not answered.
 
@@ -158,6 +243,19 @@ def query(parameters: Mapping[str, Callable[[str, str], Any]]
                 _('Query parameter %s was given several times') % name)
     return {name: convert(name, given[name]) if name in given else None
             for name, convert in parameters.items()}
+
+
+def one_of(message: str, known: Sequence[str]) -> Callable[[str, str], str]:
+    """Return what reads a parameter that is one of some words.
+
+    :param message: of what is none, with a place for the reason.
+    """
+    def convert(_name: str, value: str) -> str:
+        if value not in known:
+            raise exceptions.Invalid(
+                message % suggestion.not_one_of(value, known))
+        return value
+    return convert
 
 
 def rule_uuid(text: str) -> str:

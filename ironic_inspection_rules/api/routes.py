@@ -9,9 +9,9 @@ many calls that are none of this project's.
 from http import client as http_client
 from typing import Any
 
+from ironic_inspection_rules import policies
 from ironic_inspection_rules.api.controllers import continue_inspection
 from ironic_inspection_rules.api.controllers import evaluate
-from ironic_inspection_rules.api.controllers import inspection_part
 from ironic_inspection_rules.api.controllers import inspection_request
 from ironic_inspection_rules.api.controllers import inspection_rule
 from ironic_inspection_rules.api.controllers import inspection_rule_revision
@@ -20,15 +20,10 @@ from ironic_inspection_rules.api.controllers import inspector_rule
 from ironic_inspection_rules.api.controllers import introspection
 from ironic_inspection_rules.api.controllers import inventory_history
 from ironic_inspection_rules.api.controllers import node_inventory
-from ironic_inspection_rules.api.controllers import node_trait
 from ironic_inspection_rules.api.controllers import replay
 from ironic_inspection_rules.api.controllers import rule_statistics
 from ironic_inspection_rules.api.controllers import trait
 from ironic_inspection_rules.api.routing import Route
-from ironic_inspection_rules.policies import inspection_request as of_request
-from ironic_inspection_rules.policies import inspection_rule as of_rule
-from ironic_inspection_rules.policies import inspection_run as of_run
-from ironic_inspection_rules.policies import inventory_history as of_history
 
 RULE = 'baremetal:inspection_rule'
 INVENTORY = 'baremetal:node:inventory:get'
@@ -55,11 +50,11 @@ TABLE = (
     Route('DELETE', 'inspection_rules/{uuid}', inspection_rule.delete,
           f'{RULE}:delete', status=http_client.NO_CONTENT),
     Route('POST', 'inspection_rules/evaluate', evaluate.post,
-          of_rule.EVALUATE, schema=evaluate.SCHEMA),
-    Route('POST', 'inspection_rules/replay', replay.post, of_rule.EVALUATE,
+          policies.EVALUATE, schema=evaluate.SCHEMA),
+    Route('POST', 'inspection_rules/replay', replay.post, policies.EVALUATE,
           schema=replay.SCHEMA),
     Route('GET', 'inspection_rules/statistics', rule_statistics.get,
-          of_run.STATISTICS, query=rule_statistics.QUERY),
+          policies.STATISTICS, query=rule_statistics.QUERY),
     Route('GET', 'inspection_rules/revisions',
           inspection_rule_revision.get_all, f'{RULE}:get',
           query=inspection_rule_revision.LIST),
@@ -69,49 +64,51 @@ TABLE = (
           inspection_rule_revision.restore, f'{RULE}:update'),
 
     Route('GET', 'nodes/{node}/inspection_runs', inspection_run.get_all,
-          of_run.GET, query=inspection_run.LIST),
+          policies.RUN_GET, query=inspection_run.LIST),
     Route('GET', 'nodes/{node}/inspection_runs/{uuid}',
-          inspection_run.get_one, of_run.GET, query=inspection_run.SHOW),
+          inspection_run.get_one, policies.RUN_GET,
+          query=inspection_run.SHOW),
     Route('GET', 'nodes/{node}/inspection_runs/explain',
-          inspection_run.explain, of_run.GET, query=inspection_run.EXPLAIN),
+          inspection_run.explain, policies.RUN_GET,
+          query=inspection_run.EXPLAIN),
 
     Route('GET', 'nodes/{node}/inventory', node_inventory.get, since=None),
     Route('GET', 'nodes/{node}/inventory/unprocessed',
           node_inventory.get_unprocessed, INVENTORY, since=None,
           is_queue=True),
     Route('POST', 'nodes/{node}/inventory/reapply', node_inventory.reapply,
-          of_request.REAPPLY, since=None, status=http_client.ACCEPTED,
+          policies.REAPPLY, since=None, status=http_client.ACCEPTED,
           is_queue=True),
     Route('GET', 'nodes/{node}/inventory/history', inventory_history.get_all,
-          of_history.GET, query=inventory_history.LIST),
+          policies.HISTORY_GET, query=inventory_history.LIST),
     Route('GET', 'nodes/{node}/inventory/history/{uuid}',
-          inventory_history.get_one, of_history.GET),
+          inventory_history.get_one, policies.HISTORY_GET),
     Route('GET', 'nodes/{node}/inventory/history/diff',
-          inventory_history.diff, of_history.GET,
+          inventory_history.diff, policies.HISTORY_GET,
           query=inventory_history.DIFF),
-    Route('GET', 'inspection_parts', inspection_part.get, of_history.PARTS,
-          query=inspection_part.QUERY),
+    Route('GET', 'inspection_parts', inventory_history.find_part,
+          policies.PART_GET, query=inventory_history.FIND_PART),
 
     Route('POST', 'continue_inspection', continue_inspection.post,
           since=None, query=None, status=http_client.ACCEPTED),
     Route('GET', 'inspection_requests', inspection_request.get_all,
-          of_request.GET, since=None, query=inspection_request.LIST,
+          policies.REQUEST_GET, since=None, query=inspection_request.LIST,
           is_queue=True),
     Route('GET', 'inspection_requests/{uuid}', inspection_request.get_one,
-          of_request.GET, since=None, is_queue=True),
+          policies.REQUEST_GET, since=None, is_queue=True),
     Route('DELETE', 'inspection_requests/{uuid}', inspection_request.delete,
-          of_request.DELETE, since=None, status=http_client.NO_CONTENT,
+          policies.REQUEST_DELETE, since=None, status=http_client.NO_CONTENT,
           is_queue=True),
 
     # Who may is checked by Ironic, and which trait is asked for may come as a
     # parameter.
-    Route('GET', 'nodes/{node}/traits', node_trait.get_all, since=None),
-    Route('GET', 'nodes/{node}/traits/{name}', node_trait.get_one,
+    Route('GET', 'nodes/{node}/traits', trait.get_all_of_node, since=None),
+    Route('GET', 'nodes/{node}/traits/{name}', trait.get_one_of_node,
           since=None, status=http_client.NO_CONTENT),
     *(Route(method, f'nodes/{{node}}/traits{name}', handler, since=None,
-            query=node_trait.QUERY, status=http_client.NO_CONTENT)
-      for method, handler in (('PUT', node_trait.put),
-                              ('DELETE', node_trait.delete))
+            query=trait.OF_NODE, status=http_client.NO_CONTENT)
+      for method, handler in (('PUT', trait.put),
+                              ('DELETE', trait.delete))
       for name in ('', '/{name}')),
     Route('GET', 'traits', trait.get_all, since=None, query=trait.QUERY),
     Route('GET', 'traits/{name}', trait.get_one, since=None,
@@ -148,6 +145,6 @@ TABLE = (
           introspection.get_unprocessed, INVENTORY, since=None,
           is_inspector=True, is_queue=True),
     Route('POST', 'introspection/{node}/data/unprocessed',
-          introspection.reapply, of_request.REAPPLY, since=None,
+          introspection.reapply, policies.REAPPLY, since=None,
           status=http_client.ACCEPTED, is_inspector=True, is_queue=True),
 )

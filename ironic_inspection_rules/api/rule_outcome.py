@@ -21,7 +21,6 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import facts
-from ironic_inspection_rules.inspection import hidden_places
 from ironic_inspection_rules.inspection import limits
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.objects import run as run_object
@@ -150,9 +149,9 @@ def _decide_again(context: Any, node: Any, run: Any, rule: model.Rule,
                                 'of that run are not kept.')}
         outcome = evaluation.evaluate(
             plans, known, limits=limits.by_phase(),
-            hidden=hidden_places.located(
-                hidden_places.of_runs(context, [node.uuid])[node.uuid],
-                hidden_places.of_rules(
+            hidden=facts.hidden(
+                facts.hidden_by_runs(context, [node.uuid])[node.uuid],
+                facts.hidden_by_rules(
                     plan for each in plans.values() for plan in each), known))
     for seen in outcome.traces:
         if seen.rule.uuid == rule.uuid:
@@ -201,11 +200,8 @@ def _data(context: Any, node: Any, run: Any
             ironic_exception.IronicException):
         return {}, {}
     if stored.stored_at is None or run.created_at is None or (
-            _time(stored.stored_at)
+            timeutils.normalize_time(timeutils.parse_isotime(
+                stored.stored_at))
             > run.created_at.replace(tzinfo=None) + _SETTLING):
         return {}, {}
     return stored.inventory, stored.plugin_data
-
-
-def _time(text: str) -> datetime.datetime:
-    return timeutils.parse_isotime(text).replace(tzinfo=None)

@@ -156,7 +156,10 @@ def _parse(index: int, rule: Any, before: Fields | None, secret: bool
         if before and hidden:
             # What GET shows of a sensitive rule leaves it as it is.
             rule.update({name: before[name] for name in view.SECRET})
-        if before and _is_as(rule, before):
+        if before and rule.keys() <= set(model.WRITABLE) and all(
+                path.same(rule.get(name, model.DEFAULTS.get(name)),
+                          before[name]) for name in model.WRITABLE):
+            # It is what is stored.
             return {name: before[name] for name in model.WRITABLE}
     try:
         parsed = validation.parse(rule, start.rules().ops)
@@ -170,13 +173,6 @@ def _parse(index: int, rule: Any, before: Fields | None, secret: bool
             _('/rules/%d: a sensitive inspection rule stays sensitive')
             % index)
     return parsed.to_mapping()
-
-
-def _is_as(rule: Fields, before: Fields) -> bool:
-    """Check if a rule, as it was posted, is what is stored."""
-    return rule.keys() <= set(model.WRITABLE) and all(
-        path.same(rule.get(name, model.DEFAULTS.get(name)), before[name])
-        for name in model.WRITABLE)
 
 
 def with_canonical_uuid(index: int, rule: Any) -> Any:
@@ -212,24 +208,18 @@ def _carry_out(steps: Sequence[replacement.Step], revision: int,
                 **{name: step.after[name] for name in step.fields},
                 'mode': step.after['mode'], **position}
     with contextlib.ExitStack() as stack:
-        if notification.enabled():
-            _notify(stack, steps)
+        present = {rule.uuid: rule for rule in rule_object.Rule.list(
+            context)} if notification.enabled() else {}
+        for step in steps if notification.enabled() else ():
+            action = _ACTIONS.get(step.outcome)
+            fields = step.after or step.before
+            if action is None or fields is None:
+                continue
+            rule = present.get(fields['uuid']) or rule_object.Rule(context)
+            rule.update(dict(fields))
+            stack.enter_context(notification.emitted(context, rule, action))
         return rule_object.Rule.change(context, revision, created, updated,
                                        deleted, message)
-
-
-def _notify(stack: contextlib.ExitStack,
-            steps: Sequence[replacement.Step]) -> None:
-    context = api.request.context
-    present = {rule.uuid: rule for rule in rule_object.Rule.list(context)}
-    for step in steps:
-        action = _ACTIONS.get(step.outcome)
-        fields = step.after or step.before
-        if action is None or fields is None:
-            continue
-        rule = present.get(fields['uuid']) or rule_object.Rule(context)
-        rule.update(dict(fields))
-        stack.enter_context(notification.emitted(context, rule, action))
 
 
 def _represent(revision: int, steps: Sequence[replacement.Step]
@@ -238,20 +228,14 @@ def _represent(revision: int, steps: Sequence[replacement.Step]
     shown = []
     for step in steps:
         fields = step.after or step.before or {}
+        differ = set(step.fields if step.outcome == replacement.UPDATED
+                     else ())
+        if step.before and step.before['sensitive'] and (
+                differ & set(view.SECRET)):
+            # Which half is another one would help to guess it.
+            differ.update(view.SECRET)
         shown.append({
             'uuid': fields['uuid'], 'description': fields['description'],
             'outcome': step.outcome, 'matched_by': step.matched_by,
-            'fields': _fields(step)
-            if step.outcome == replacement.UPDATED else []})
+            'fields': [name for name in model.WRITABLE if name in differ]})
     return {'revision': revision, 'rules': shown}
-
-
-def _fields(step: replacement.Step) -> list[str]:
-    """Return the names of the fields that differ, as far as they are shown.
-
-    Which half of a sensitive rule is another one would help to guess it.
-    """
-    differ = set(step.fields)
-    if step.before and step.before['sensitive'] and differ & set(view.SECRET):
-        differ.update(view.SECRET)
-    return [name for name in model.WRITABLE if name in differ]

@@ -10,12 +10,19 @@ of all of them.
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
+import itertools
+import json
 from typing import Any
 
 from ironic import api
 import webob
 
 _KEY = 'ironic_inspection_rules.stream'
+
+_PART = 1 << 16
+"""Characters after which a part is sent: a small write for each entry is
+slow.
+"""
 
 
 class Parts:
@@ -60,3 +67,30 @@ def send(parts: Iterable[bytes]) -> None:
         request any more by then.
     """
     api.request.environ[_KEY].append(Parts(parts))
+
+
+def page(entries: Iterable[Any], name: str, following: str | None
+         ) -> Iterator[bytes]:
+    """Make the JSON of a page, part by part.
+
+    The first entries are made at once, so that a database that does not
+    answer is an error and no broken answer.
+
+    :param name: of the list of the entries.
+    :param following: the marker of the next page.
+    """
+    def parts() -> Iterator[bytes]:
+        told, length, comma = [f'{{"{name}": ['], 0, ''
+        for entry in entries:
+            text = json.dumps(entry)
+            told += [comma, text]
+            comma = ', '
+            length += len(text)
+            if length >= _PART:
+                yield ''.join(told).encode()
+                told, length = [], 0
+        told.append(f'], "next": {json.dumps(following)}}}')
+        yield ''.join(told).encode()
+
+    made = parts()
+    return itertools.chain([next(made)], made)

@@ -59,6 +59,11 @@ def find(asked: Question, runs: Iterable[Any]) -> dict[str, Any]:
                          'revision': None},
                 'run': found.run, 'sensitive_rules': []}
     current = run_explain.still_holds(change, place, present)
+    current_value = None
+    if current is False and present is not data_path.ABSENT:
+        # A sensitive rule may have set it.
+        current_value = masking.MASK if found.sensitive else (
+            masking.mask_along(place.path, present)[1])
     return {
         'object': change['object'], 'path': change['path'],
         'op': change['op'], 'before': change['before'],
@@ -73,8 +78,7 @@ def find(asked: Question, runs: Iterable[Any]) -> dict[str, Any]:
             if each['action'] == change['action'] and each['ran']]) else {}),
         'run': found.run,
         'current': current,
-        'current_value': None if current is not False else _shown(
-            place, present, bool(found.sensitive)),
+        'current_value': current_value,
         'sensitive_rules': list(found.sensitive),
     }
 
@@ -83,49 +87,41 @@ _OF_CHANGE = ('object', 'path', 'op', 'before', 'after', 'action', 'revision',
               'phase', 'current', 'current_value')
 
 
-def _shown(place: run_explain.Place, present: Any, hidden: bool) -> Any:
-    """Return a value as it may be shown.
-
-    :param hidden: whether a sensitive rule may have set it.
-    """
-    if present is data_path.ABSENT:
-        return None
-    return masking.MASK if hidden else masking.mask_along(
-        place.path, present)[1]
-
-
 def _place(asked: Question) -> tuple[run_explain.Place, Any]:
     """Return where the value is, and what is there now."""
     if (asked.trait is None) is (asked.path is None) or asked.trait == '' or (
             asked.port is not None and asked.path is None):
         raise exceptions.Invalid(
             _('Ask for "path", for "trait", or for "port" and "path"'))
+    present: Any = data_path.ABSENT
     if asked.trait is not None:
-        present = asked.trait in asked.node.traits.get_trait_names()
+        if asked.trait in asked.node.traits.get_trait_names():
+            present = asked.trait
         return (run_explain.Place(working_copy.TRAITS, (asked.trait,)),
-                asked.trait if present else data_path.ABSENT)
+                present)
     try:
         path = data_path.parse(asked.path or '')
     except exceptions.OperationError as exc:
         raise exceptions.Invalid(str(exc)) from exc
     if asked.port is not None:
-        port = _port(asked.node, asked.port)
+        port = next((port for port in objects.Port.list_by_node_id(
+            api.request.context, asked.node.id)
+            if asked.port == port.uuid
+            or asked.port.lower() == port.address), None)
         address = port.address if port else asked.port.lower()
         return (run_explain.Place(f'port {address}', path),
                 _present(port, path))
     if path[0] == working_copy.PLUGIN_DATA and len(path) > 1:
+        try:
+            data = inspect_utils.get_inspection_data(asked.node,
+                                                     api.request.context)
+            present = data_path.get(data['plugin_data'] or {}, path[1:])
+        except ironic_exception.IronicException:
+            present = run_explain.UNKNOWN
         return (run_explain.Place(working_copy.PLUGIN_DATA, path[1:]),
-                _stored(asked.node, path[1:]))
+                present)
     return (run_explain.Place(working_copy.NODE, path),
             _present(asked.node, path))
-
-
-def _port(node: Any, ident: str) -> Any:
-    for port in objects.Port.list_by_node_id(api.request.context, node.id):
-        if ident in (port.uuid, port.address) or (
-                ident.lower() == port.address):
-            return port
-    return None
 
 
 def _present(ironic_object: Any, path: data_path.Path) -> Any:
@@ -133,15 +129,6 @@ def _present(ironic_object: Any, path: data_path.Path) -> Any:
         return data_path.ABSENT
     value = data_path.get(facts.as_dict(ironic_object), path[:2])
     return run_explain.look_up(value, path[:2], path)
-
-
-def _stored(node: Any, path: data_path.Path) -> Any:
-    """Return what plugin data hold, unknown where none can be read."""
-    try:
-        data = inspect_utils.get_inspection_data(node, api.request.context)
-    except ironic_exception.IronicException:
-        return run_explain.UNKNOWN
-    return data_path.get(data['plugin_data'] or {}, path)
 
 
 def _nobody(asked: Question, count: int, sensitive: tuple[str, ...]) -> str:

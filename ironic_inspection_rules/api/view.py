@@ -66,8 +66,11 @@ def next_link(resource: str, limit: int, marker: Any) -> str:
 
 
 def time(value: datetime.datetime | None) -> str | None:
-    """Return a time as ISO 8601 text."""
-    return value.isoformat() if value else None
+    """Return a time as ISO 8601 text; as the database has it, it is UTC."""
+    if value is None:
+        return None
+    return (value if value.tzinfo
+            else value.replace(tzinfo=datetime.UTC)).isoformat()
 
 
 def represent(rule: Any, fields: Iterable[str] = FIELDS) -> dict[str, Any]:

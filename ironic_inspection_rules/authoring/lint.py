@@ -3,7 +3,6 @@
 """Everything that is amiss in files of rules, with the place of each."""
 
 import dataclasses
-import itertools
 import typing
 
 from ironic_inspection_rules import exceptions
@@ -12,7 +11,6 @@ from ironic_inspection_rules.authoring.checks import conflicts
 from ironic_inspection_rules.authoring.checks import exclusion
 from ironic_inspection_rules.authoring.checks import inventory
 from ironic_inspection_rules.authoring.checks import names
-from ironic_inspection_rules.authoring.checks import secrets
 from ironic_inspection_rules.authoring.checks import shape
 from ironic_inspection_rules.authoring.checks import unreached
 from ironic_inspection_rules.authoring.checks import values
@@ -69,8 +67,8 @@ CHECKS: dict[str, typing.Callable[[checked_rule.CheckedRule],
     'unused-value': names.check_vars,
     'never-holds': exclusion.check,
     'unreachable-action': unreached.check_actions,
-    'secret': secrets.check,
-    'masked-value': secrets.check_written,
+    'secret': writes.check_secrets,
+    'masked-value': writes.check_masked,
     'unit': shape.check_units,
     'capability-path': writes.check_capabilities,
     'invalid-trait': writes.check_traits,
@@ -181,10 +179,10 @@ def of_documents(documents: typing.Iterable[document.Document],
     """Check what files hold; see :func:`lint`."""
     subjects: list[checked_rule.CheckedRule] = []
     broken: list[checked_rule.CheckedRule] = []
-    for each in documents:
-        written = file_rule.rules(each)
+    for read in documents:
+        written = file_rule.rules(read)
         if not written:
-            yield Finding(each.path, 1, 1, WARNING, FILE, None,
+            yield Finding(read.path, 1, 1, WARNING, FILE, None,
                           _('the file holds no rules'))
         for rule in written:
             subject = checked_rule.of(rule, ops)
@@ -196,11 +194,26 @@ def of_documents(documents: typing.Iterable[document.Document],
                         for problem in subject.problems)
             if isinstance(rule.entry, dict):
                 broken.append(subject)
-    yield from _duplicates(subjects)
+    first: dict[str, file_rule.WrittenRule] = {}
+    for subject in subjects:
+        rule = subject.written
+        other = first.setdefault(subject.rule.uuid, rule)
+        if other is not rule:
+            yield _found(
+                rule, '/uuid',
+                _('rule %(label)s at %(path)s:%(line)d has this UUID too, or '
+                  'neither has one and they are the same') % {
+                      'label': other.label, 'path': other.source.path,
+                      'line': other.place()[0]}, DUPLICATE, ERROR)
     own = frozenset(writes.made([*subjects, *broken]))
     for subject in [*subjects, *broken]:
-        yield from _beside_problems(subject, itertools.chain(
-            _check(subject), _check_fields(subject, own, site.target)))
+        # Of an argument for which it is refused nothing else is said.
+        refused = {subject.written.place(each.pointer)
+                   for each in subject.problems}
+        for each in _check(subject, own, site.target):
+            if (each.line, each.column) not in refused or (
+                    each.check in (PLAIN_SCALAR, STOCK)):
+                yield each
     yield from _check_together(subjects, site)
 
 
@@ -222,63 +235,28 @@ def _check_together(subjects: list[checked_rule.CheckedRule],
             yield Finding(path, *place, ERROR, FILE, None, reason)
 
 
-def _check_fields(subject: checked_rule.CheckedRule, own: frozenset[str],
-                  target: inventory_fields.Target
-                  ) -> typing.Iterator[Finding]:
-    yield from (_found(subject.written, pointer, message, UNREPORTED)
-                for pointer, message in inventory.check(
-                    subject, own, target))
-    yield from (_found(subject.written, pointer, message, NEEDS,
-                       NOTE)
-                for pointer, message in inventory.notes(
-                    subject, own, target))
-
-
-def _beside_problems(rule: checked_rule.CheckedRule,
-                     found: typing.Iterable[Finding]
-                     ) -> typing.Iterator[Finding]:
-    """Yield what is found, but of an argument for which it is refused."""
-    refused = {rule.written.place(each.pointer) for each in rule.problems}
-    for each in found:
-        if (each.line, each.column) not in refused or (
-                each.check in (PLAIN_SCALAR, STOCK)):
-            yield each
-
-
-def _check(rule: checked_rule.CheckedRule) -> typing.Iterator[Finding]:
+def _check(rule: checked_rule.CheckedRule, own: frozenset[str],
+           target: inventory_fields.Target) -> typing.Iterator[Finding]:
     for name, check in CHECKS.items():
         for pointer, message in check(rule):
             yield _found(rule.written, pointer, message, name)
     told = stock_form.find(rule.written.entry)
     if told is not None:
         yield _found(rule.written, told.pointer, told.message, STOCK)
-    if rule.written.is_old or rule.problems:
-        return
     # What a built-in rule may have and a stored one may not.
-    for problem in validation.validate(rule.written.entry, NO_OPS):
+    for problem in [] if rule.written.is_old or rule.problems else (
+            validation.validate(rule.written.entry, NO_OPS)):
         if problem.pointer in ('/uuid', '/priority'):
             yield _found(rule.written, problem.pointer,
                          _('%s, unless the rule is built-in')
                          % problem.message, BUILT_IN_ONLY)
+    for pointer, message in inventory.check(rule, own, target):
+        yield _found(rule.written, pointer, message, UNREPORTED)
+    for pointer, message in inventory.notes(rule, own, target):
+        yield _found(rule.written, pointer, message, NEEDS, NOTE)
 
 
 NO_OPS = registry.Registry({}, {})
-
-
-def _duplicates(rules: typing.Iterable[checked_rule.CheckedRule]
-                ) -> typing.Iterator[Finding]:
-    first: dict[str, file_rule.WrittenRule] = {}
-    for each in rules:
-        written = each.written
-        other = first.setdefault(each.rule.uuid, written)
-        if other is not written:
-            line, _column = other.place()
-            yield _found(
-                written, '/uuid',
-                _('rule %(label)s at %(path)s:%(line)d has this UUID too, or '
-                  'neither has one and they are the same') % {
-                      'label': other.label, 'path': other.source.path,
-                      'line': line}, DUPLICATE, ERROR)
 
 
 def _found(rule: file_rule.WrittenRule, pointer: str, message: str,

@@ -113,7 +113,11 @@ def plan(baremetal, rules: Sequence[Any], prune: bool) -> Plan:
             step['uuid'] = KNOWN_LATER
         after = None if step['outcome'] == 'deleted' else present
         if rule is not None:
-            after = _completed(_written(rule), step, present)
+            wanted = _written(rule)
+            # Only what Ironic says changes does.
+            after = {**wanted, 'uuid': step['uuid']} if present is None else {
+                name: wanted[name] if name in step['fields']
+                else present[name] for name in model.WRITABLE}
         steps.append({**step, 'before': present, 'after': after})
     if not prune:
         steps.sort(key=lambda step: places.get(step['uuid'], len(places)))
@@ -129,12 +133,3 @@ def _written(rule: Any) -> dict[str, Any]:
             else rule.get(name)
             for name, default in ((name, model.DEFAULTS.get(name))
                                   for name in model.WRITABLE)}
-
-
-def _completed(wanted: Rule, step: Rule, before: Rule | None
-               ) -> dict[str, Any]:
-    """Return a rule as it would be: only what Ironic says changes does."""
-    if before is None:
-        return {**wanted, 'uuid': step['uuid']}
-    return {name: wanted[name] if name in step['fields'] else before[name]
-            for name in model.WRITABLE}

@@ -2,20 +2,22 @@
 
 """Takes over the rules of Ironic's own table, or of ironic-inspector."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 from typing import Any
 import uuid
 
+from ironic import objects
+from ironic.common import context as ironic_context
 from ironic.conf import CONF
 
 from ironic_inspection_rules import conf
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.authoring.conversion import stock_rule
-from ironic_inspection_rules.command import trial_machine
 from ironic_inspection_rules.db import adoption
 from ironic_inspection_rules.db import api
+from ironic_inspection_rules.db import machine as db_machine
 from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.db import rule_set
 from ironic_inspection_rules.engine import model
@@ -28,8 +30,14 @@ from ironic_inspection_rules.legacy import translate
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.patches import name as patch_name
 from ironic_inspection_rules.patches import stock_engine
-from ironic_inspection_rules.rule_set import stock
+from ironic_inspection_rules.rule_file import stock_form
 from ironic_inspection_rules.terminal import table
+from ironic_inspection_rules.trial import machine_test
+
+_TOGETHER = 100
+"""How many nodes are read at a time."""
+
+_TAKEN = _('a rule with the UUID %s is here already')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,6 +77,9 @@ def from_ironic(dry_run: bool, inventories: str | None = None,
     patch_name.check(stock_engine.NAMES)
     rows = adoption.read_ironic()
     candidates = _converted(rows)
+    if not candidates:
+        print(_('There are no rules to adopt.'))
+        return 0
     _report(candidates)
     found = _try(candidates, inventories)
     differs = bool(found) or not all(each.is_kept for each in candidates)
@@ -118,18 +129,31 @@ def _converted(rows: list[adoption.Row]) -> list[Candidate]:
     taken = {uuid for uuid, _value in api.list_values('uuid')}
     again = [row['uuid'] for row in rows if _uuid(row) in taken]
     if again:
-        raise exceptions.Invalid(
-            _('a rule with the UUID %s is here already') % again[0])
+        raise exceptions.Invalid(_TAKEN % again[0])
     taken.update(map(_uuid, rows))
     entries = [(fields, row) for fields, row in [
         *(({key: value for key, value in row.items() if key != 'id'}, row)
           for row in rows),
         *((fields, None) for fields in _read_file()
           if _uuid(fields) not in taken)]]
-    priorities = _in_range([fields.get('priority') or 0
-                            for fields, _row in entries])
-    return [_candidate(fields, row, priority) for (fields, row), priority
-            in zip(entries, priorities, strict=True)]
+    ops = registry.installed()
+    release = int(patch_name.release().split('.')[0])
+    candidates = []
+    for (fields, row), priority in zip(entries, _in_range(
+            [fields.get('priority') or 0 for fields, _row in entries]),
+            strict=True):
+        converted = stock_rule.convert({**fields, 'priority': priority}, ops,
+                                       release)
+        remarks = [problem.message
+                   for problem in [*converted.lost, *converted.hints]]
+        if priority != (fields.get('priority') or 0):
+            remarks.append(_('priority %(old)d becomes %(new)d')
+                           % {'old': fields['priority'], 'new': priority})
+        candidates.append(Candidate(
+            fields.get('description') or fields['uuid'],
+            validation.parse(converted.rule, ops) if converted.rule
+            else None, '\n'.join(remarks), fields, row, not converted.lost))
+    return candidates
 
 
 def _in_range(priorities: list[int]) -> list[int]:
@@ -147,23 +171,6 @@ def _in_range(priorities: list[int]) -> list[int]:
     return [near[each] for each in priorities]
 
 
-def _candidate(fields: dict[str, Any], row: adoption.Row | None,
-               priority: int) -> Candidate:
-    name = fields.get('description') or fields['uuid']
-    ops = registry.installed()
-    converted = stock_rule.convert(
-        {**fields, 'priority': priority}, ops,
-        int(patch_name.release().split('.')[0]))
-    remarks = [problem.message
-               for problem in [*converted.lost, *converted.hints]]
-    if priority != (fields.get('priority') or 0):
-        remarks.append(_('priority %(old)d becomes %(new)d')
-                       % {'old': fields['priority'], 'new': priority})
-    rule = validation.parse(converted.rule, ops) if converted.rule else None
-    return Candidate(name, rule, '\n'.join(remarks), fields, row,
-                     not converted.lost)
-
-
 def _try(candidates: list[Candidate], inventories: str | None
          ) -> list[stock_trial.Difference]:
     """Try all rules in both engines on the machines that there are."""
@@ -175,9 +182,10 @@ def _try(candidates: list[Candidate], inventories: str | None
         key=lambda pair: -(pair.stock.get('priority') or 0))
     found: list[stock_trial.Difference] = []
     count = 0
-    for machine in trial_machine.find(inventories):
+    for machine in _machines(inventories):
         count += 1
-        found += stock_trial.compare(trial_machine.context(), machine, pairs)
+        found += stock_trial.compare(ironic_context.get_admin_context(),
+                                     machine, pairs)
     order = [pair.name for pair in pairs]
     for each in sorted(found, key=lambda found: (
             order.index(found.rule) if found.rule in order else len(order))):
@@ -193,7 +201,7 @@ def _try(candidates: list[Candidate], inventories: str | None
 def _read_file() -> list[dict[str, Any]]:
     path = CONF.inspection_rules.built_in_rules
     try:
-        return stock.load(path) if path else []
+        return stock_form.load(path) if path else []
     except ValueError as exc:
         raise exceptions.Invalid(str(exc)) from exc
 
@@ -206,10 +214,27 @@ def from_inspector(url: str, dry_run: bool) -> None:
         nothing has changed then.
     """
     migration.check()
-    candidates = _without_taken(
-        map(_from_inspector, adoption.read_inspector(url)))
+    taken = {uuid for uuid, _value in api.list_values('uuid')}
+    candidates = []
+    for row in adoption.read_inspector(url):
+        name = row['description'] or row['uuid']
+        try:
+            rule = translate.parse(row, registry.installed())
+            candidates.append(
+                Candidate(name, None, _TAKEN % rule.uuid)
+                if rule.uuid in taken else Candidate(name, rule))
+        except exceptions.InvalidRule as exc:
+            candidates.append(Candidate(
+                name, None, '\n'.join(map(str, exc.problems))))
     _report(candidates)
-    _check(candidates)
+    bad = sum(each.rule is None for each in candidates)
+    if bad:
+        raise exceptions.Invalid(
+            _P('%(bad)d of %(all)d rule cannot be taken over; nothing was '
+               'changed',
+               '%(bad)d of %(all)d rules cannot be taken over; nothing was '
+               'changed', len(candidates))
+            % {'bad': bad, 'all': len(candidates)})
     if not dry_run:
         adoption.store(_values(candidates), origin=_origin(
             _('Adopted from ironic-inspector')))
@@ -222,27 +247,6 @@ def _origin(message: str) -> rule_set.Origin:
         keep_revisions=CONF.inspection_rules.keep_revisions)
 
 
-def _from_inspector(row: adoption.Row) -> Candidate:
-    name = row['description'] or row['uuid']
-    try:
-        return Candidate(name, translate.parse(row, registry.installed()))
-    except exceptions.InvalidRule as exc:
-        return Candidate(name, None, _problems(exc))
-
-
-def _without_taken(candidates: Iterable[Candidate]) -> list[Candidate]:
-    taken = {uuid for uuid, _value in api.list_values('uuid')}
-    return [Candidate(each.name, None,
-                      _('a rule with the UUID %s is here already')
-                      % each.rule.uuid)
-            if each.rule and each.rule.uuid in taken else each
-            for each in candidates]
-
-
-def _problems(exc: exceptions.InvalidRule) -> str:
-    return '\n'.join(map(str, exc.problems))
-
-
 def _report(candidates: list[Candidate]) -> None:
     """Print what becomes of each rule."""
     print(table.render(
@@ -251,24 +255,51 @@ def _report(candidates: list[Candidate]) -> None:
           each.remark or _('good')] for each in candidates]))
 
 
-def _check(candidates: list[Candidate]) -> None:
-    """Make sure that all rules can be taken over.
-
-    :raises: :class:`.exceptions.Invalid`.
-    """
-    bad = sum(each.rule is None for each in candidates)
-    if bad:
-        raise exceptions.Invalid(
-            _P('%(bad)d of %(all)d rule cannot be taken over; nothing was '
-               'changed',
-               '%(bad)d of %(all)d rules cannot be taken over; nothing was '
-               'changed', len(candidates))
-            % {'bad': bad, 'all': len(candidates)})
-
-
 def _values(candidates: list[Candidate]) -> list[dict[str, Any]]:
     """Return the columns of rules as the object has them."""
     return [{**each.rule.to_mapping(),
              'uuid': str(uuid.UUID(each.rule.uuid)),
              'version': rule_object.Rule.VERSION}
             for each in candidates if each.rule]
+
+
+def _machines(directory: str | None) -> Iterator[stock_trial.Machine]:
+    """Return all machines with a stored inventory, then those of files.
+
+    :param directory: with inventories, each of a new node.
+    :raises: :class:`.exceptions.InvalidDocument` where it has none.
+    """
+    objects.register_all()
+    context = ironic_context.get_admin_context()
+    marker = None
+    while nodes := objects.Node.list(context, limit=_TOGETHER,
+                                     marker=marker):
+        by_id = {node.id: node for node in nodes}
+        for row in db_machine.list_inventories(by_id):
+            node = by_id[row['node_id']]
+            yield stock_trial.Machine(
+                node.name or node.uuid, node,
+                objects.Port.list_by_node_id(context, node.id),
+                objects.Portgroup.list_by_node_id(context, node.id),
+                row['inventory_data'] or {}, row['plugin_data'] or {})
+        marker = nodes[-1]
+    new = machine_test.load_node(None)
+    for path in machine_test.find_inventories(
+            [directory] if directory else []):
+        facts = machine_test.load_facts(path, new)
+        made = _object(objects.Node, 0, facts.node or {})
+        made.traits = objects.TraitList(context, objects=[])
+        yield stock_trial.Machine(
+            path, made, [_object(objects.Port, number, port)
+                         for number, port in enumerate(facts.ports, 1)], [],
+            facts.inventory, facts.plugin_data)
+
+
+def _object(kind: Any, number: int, given: Mapping[str, Any]) -> Any:
+    """Make an object of Ironic that is in no database, all of it known."""
+    return kind(ironic_context.get_admin_context(), **{
+        **{name: None if field.nullable else False
+           for name, field in kind.fields.items()},
+        **{name: value for name, value in given.items()
+           if name in kind.fields and name != 'traits'},
+        'id': number, 'uuid': str(uuid.UUID(int=number))})

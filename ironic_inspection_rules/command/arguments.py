@@ -32,7 +32,12 @@ class _Option:
             return False
         if len(self.words) == 1:
             return True
-        return self.action.nargs == '+' and _is_good(self.action, word)
+        try:
+            if callable(self.action.type):
+                self.action.type(word)
+        except (argparse.ArgumentTypeError, TypeError, ValueError):
+            return False
+        return self.action.nargs == '+'
 
     @property
     def spare(self) -> int:
@@ -67,7 +72,8 @@ def arranged(actions: Iterable[argparse.Action],
         while left and not left[0].startswith('-') and option.takes(left[0]):
             option.words.append(left.pop(0))
         options.append(option)
-    missing = _needed(known) - len(files)
+    missing = sum(not action.option_strings and action.nargs in (None, '+')
+                  for action in known) - len(files)
     for option in reversed(options):
         given = min(max(0, missing), option.spare)
         kept = len(option.words) - given
@@ -87,6 +93,17 @@ def add_files(parser: argparse.ArgumentParser) -> None:
         help=_('YAML or JSON file with rules, of this language or that of '
                'ironic-inspector; a folder with such files, or - for what '
                'is piped in'))
+
+
+def add_inventories(parser: argparse.ArgumentParser, text: str,
+                    required: bool = False) -> None:
+    """Add the machines that rules are tried on.
+
+    :param text: says what they are for.
+    """
+    parser.add_argument('--inventory', metavar='<path>', nargs='+',
+                        action='extend', default=[], required=required,
+                        help=text)
 
 
 def add_node(parser: argparse.ArgumentParser) -> None:
@@ -139,18 +156,3 @@ def _find(known: Iterable[argparse.Action],
     if exact:
         return exact[0]
     return next(iter(found.values())) if len(found) == 1 else None
-
-
-def _is_good(action: argparse.Action, word: str) -> bool:
-    if not callable(action.type):
-        return True
-    try:
-        action.type(word)
-    except (argparse.ArgumentTypeError, TypeError, ValueError):
-        return False
-    return True
-
-
-def _needed(known: Iterable[argparse.Action]) -> int:
-    return sum(not action.option_strings and action.nargs in (None, '+')
-               for action in known)

@@ -40,7 +40,13 @@ class Collect(command.Command):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        if missing := _missing():
+        missing = [_('%(tool)s (package %(package)s)') % {
+            'tool': tool, 'package': package}
+            for tool, package in _TOOLS.items() if not shutil.which(tool)]
+        if importlib.util.find_spec('ironic_python_agent') is None:
+            missing.append(_('ironic-python-agent (pip install '
+                             '"ironic-inspection-rules[collect]")'))
+        if missing:
             raise exceptions.InspectionRulesError(
                 _('collect needs %s') % ', '.join(missing))
         if os.geteuid():
@@ -58,17 +64,6 @@ class Collect(command.Command):
 
 def _file(path: str) -> str:
     return path if path == _STANDARD_OUTPUT else arguments.new_file(path)
-
-
-def _missing() -> list[str]:
-    """Return what this machine lacks, each with the way to get it."""
-    missing = [_('%(tool)s (package %(package)s)') % {
-        'tool': tool, 'package': package}
-        for tool, package in _TOOLS.items() if not shutil.which(tool)]
-    if importlib.util.find_spec('ironic_python_agent') is None:
-        missing.append(_('ironic-python-agent (pip install '
-                         '"ironic-inspection-rules[collect]")'))
-    return missing
 
 
 def _collect() -> dict[str, typing.Any]:

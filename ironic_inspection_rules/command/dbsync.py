@@ -2,6 +2,7 @@
 
 """ironic-inspection-rules-dbsync: makes and upgrades the tables."""
 
+import logging
 import sys
 
 from ironic_inspection_rules.command import threading_model  # noqa: F401
@@ -79,7 +80,11 @@ def drop() -> int:
         raise exceptions.Conflict(
             _('rules of Ironic are set aside for those here; "%s adopt '
               '--undo" puts them back first') % migration.COMMAND)
-    for name, count in migration.tables().items():
+    tables = migration.tables()
+    if not tables:
+        print(_('There are no tables to remove.'))
+        return 0
+    for name, count in tables.items():
         print(_P('%(table)s, %(count)d row', '%(table)s, %(count)d rows',
                  count) % {'table': name, 'count': count})
     if not CONF.command.yes:
@@ -138,6 +143,9 @@ def main() -> int:
         handler=_add_parsers))
     try:
         service.prepare_command(sys.argv)
+        if not CONF.debug:
+            # Who makes the tables is told so, not each step of alembic.
+            logging.getLogger().setLevel(logging.WARNING)
         # A person or a script waits for the answer and can ask again.
         CONF.set_default('max_retries', 0, group='database')
         return CONF.command.func() or 0
@@ -146,3 +154,6 @@ def main() -> int:
         reason = str(exc).splitlines()[0]
         print(f'{migration.COMMAND}: {reason}', file=sys.stderr)
         return 1
+    except SystemExit as exc:
+        # The parser's own 2 means something else here.
+        return 1 if exc.code == 2 else int(exc.code or 0)

@@ -9,8 +9,6 @@ import os
 import typing
 
 from cliff import command
-from rich import console
-from rich import text
 
 from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.engine import registry
@@ -19,14 +17,13 @@ from ironic_inspection_rules.report import diff_text
 from ironic_inspection_rules.report.pages import diff as diff_page
 from ironic_inspection_rules.rule_file import yaml_text
 from ironic_inspection_rules.terminal import progress
+from ironic_inspection_rules.terminal import table
 from ironic_inspection_rules.trial import machine_diff
 from ironic_inspection_rules.trial import machine_test
 from ironic_inspection_rules.trial import rule_diff
 
 EXIT_ERROR = 1
 EXIT_DIFFERENT = 2
-
-_STYLES = {'+': 'green', '-': 'red', '~': 'yellow', '>': 'cyan', '@': 'cyan'}
 
 
 class Diff(command.Command):
@@ -46,11 +43,9 @@ class Diff(command.Command):
         parser.add_argument(
             'new', metavar='<new>',
             help=_('File, folder or - with the rules as they are to be'))
-        parser.add_argument(
-            '--inventory', metavar='<path>', nargs='+', action='extend',
-            default=[],
-            help=_('File with the inventory of a machine that both are tried '
-                   'on, or a directory with such files'))
+        arguments.add_inventories(
+            parser, _('File with the inventory of a machine that both are '
+                      'tried on, or a directory with such files'))
         arguments.add_node(parser)
         parser.add_argument(
             '--html', metavar='<file>', type=arguments.new_file,
@@ -77,32 +72,32 @@ class Diff(command.Command):
                 arguments.write(parsed_args.html, diff_page.render({
                     'old': old.paths, 'new': new.paths,
                     'rules': [each.as_dict() for each in changes],
-                    'machines': map(_machine, noted)}), self.app.stdout)
+                    'machines': ({
+                        'name': os.path.relpath(each.path),
+                        'differs': each.differs, 'old': each.old,
+                        'new': each.new,
+                        'lines': each.lines if each.problem is None
+                        else (each.problem,)} for each in noted)}),
+                    self.app.stdout)
             for _each in noted:
                 pass
-        self._print(found, parsed_args.format)
+        if parsed_args.format == 'json':
+            self.app.stdout.write(json.dumps(found.as_dict(), indent=2)
+                                  + '\n')
+        elif parsed_args.format == 'yaml':
+            self.app.stdout.write(yaml_text.dump(found.as_dict()))
+        elif parsed_args.format == 'markdown':
+            self.app.stdout.write(diff_text.markdown(
+                changes, found.groups, found.count))
+        else:
+            table.print_diff(diff_text.lines(
+                changes, found.groups, found.count), self.app.stdout)
         for problem in found.problems:
             self.app.stderr.write(f'{problem}\n')
         if found.problems:
             return EXIT_ERROR
         differs = found.groups or any(each.differs for each in changes)
         return EXIT_DIFFERENT if differs else 0
-
-    def _print(self, found: '_Found', how: str) -> None:
-        if how == 'json':
-            self.app.stdout.write(json.dumps(found.as_dict(), indent=2)
-                                  + '\n')
-        elif how == 'yaml':
-            self.app.stdout.write(yaml_text.dump(found.as_dict()))
-        elif how == 'markdown':
-            self.app.stdout.write(diff_text.markdown(
-                found.changes, found.groups, found.count))
-        else:
-            out = console.Console(file=self.app.stdout, highlight=False,
-                                  soft_wrap=True)
-            for line in diff_text.lines(found.changes, found.groups,
-                                        found.count):
-                out.print(text.Text(line, style=_STYLES.get(line[:1], '')))
 
 
 class _Found:
@@ -136,9 +131,3 @@ class _Found:
             'inventories': self.count,
             'different': sum(map(len, self.groups.values())),
             'problems': self.problems}
-
-
-def _machine(each: machine_diff.Treatment) -> dict[str, typing.Any]:
-    return {'name': os.path.relpath(each.path), 'differs': each.differs,
-            'lines': each.lines if each.problem is None else (each.problem,),
-            'old': each.old, 'new': each.new}

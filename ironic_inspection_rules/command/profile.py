@@ -14,7 +14,6 @@ from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.machine import machine_file
 from ironic_inspection_rules.machine.profile import component
 from ironic_inspection_rules.machine.profile import rules
-from ironic_inspection_rules.machine.profile import tolerance
 from ironic_inspection_rules.rule_file import yaml_text
 from ironic_inspection_rules.trial import machine_test
 
@@ -45,7 +44,7 @@ class Profile(command.Command):
                    'less of each sort, memory=observed for only what was '
                    'seen and nothing between; may be repeated. Components: '
                    '{}').replace('%', '%%').format(
-                       ', '.join(tolerance.COMPONENTS)))
+                       ', '.join(component.COMPONENTS)))
         parser.add_argument(
             '--on-mismatch', choices=rules.ON_MISMATCH, default=rules.FAIL,
             help=_('Fail inspection, set a trait, or only record what would '
@@ -54,11 +53,20 @@ class Profile(command.Command):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        tolerated = tolerance.parse(parsed_args.tolerance)
+        tolerated = component.parse_tolerance(parsed_args.tolerance)
         machines = [machine_file.load(path) for path in
                     machine_test.find_inventories(parsed_args.inventories)]
-        name = parsed_args.name or _product(machines[0]) or _('good machines')
-        text = _header(name, len(machines)) + yaml_text.dump(
+        product = component.find(machines[0],
+                                 'inventory.system_vendor.product_name')
+        name = parsed_args.name or (
+            product.strip() if isinstance(product, str) else '') or (
+            _('good machines'))
+        text = yaml_text.comment(_P(
+            'Accepts machines like %(name)s. Made from %(count)d inventory '
+            'by ironic-inspection-rules profile.',
+            'Accepts machines like %(name)s. Made from %(count)d inventories '
+            'by ironic-inspection-rules profile.', len(machines)) % {
+                'name': name, 'count': len(machines)}) + yaml_text.dump(
             rules.Profile(name, parsed_args.on_mismatch, tolerated
                           ).rules(machines), width=math.inf)
         arguments.write(parsed_args.output, text, self.app.stdout)
@@ -70,17 +78,3 @@ def _tolerance(text: str) -> str:
         raise argparse.ArgumentTypeError(
             _('"%s" is no tolerance such as memory=5%%') % text)
     return text
-
-
-def _product(first: machine_file.Machine) -> str | None:
-    product = component.find(first, 'inventory.system_vendor.product_name')
-    return product.strip() if isinstance(product, str) else None
-
-
-def _header(name: str, count: int) -> str:
-    return yaml_text.comment(_P(
-        'Accepts machines like %(name)s. Made from %(count)d inventory by '
-        'ironic-inspection-rules profile.',
-        'Accepts machines like %(name)s. Made from %(count)d inventories by '
-        'ironic-inspection-rules profile.', count) % {
-            'name': name, 'count': count})

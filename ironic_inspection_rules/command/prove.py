@@ -10,16 +10,13 @@ import typing
 
 from cliff import command
 
-from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.terminal import table
 from ironic_inspection_rules.trial import machine_test
-
-if typing.TYPE_CHECKING:
-    from ironic_inspection_rules.proof import question
 
 EXIT_ERROR = 1
 EXIT_YES = 2
@@ -37,10 +34,7 @@ class Prove(command.Command):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument(
-            'files', metavar='<file>', nargs='+',
-            help=_('YAML or JSON file with rules, a directory with such '
-                   'files, or - for standard input'))
+        arguments.add_files(parser)
         parser.add_argument(
             '--ask', metavar='<questions>',
             help=_('What to ask, with commas between: dead, shadowed, '
@@ -82,15 +76,28 @@ class Prove(command.Command):
                 _('%s is no question; there are dead, shadowed, conflict, '
                   'order and gap:<path>\n') % exc)
             return EXIT_ERROR
-        rules, other = (_load(paths, self.app.stderr.write) for paths in (
-            parsed_args.files, parsed_args.equivalent))
+        # In the order they run in.
+        rules, other = (repository.order(machine_test.load_rules(
+            document.files(paths), registry.installed(),
+            self.app.stderr.write))
+            for paths in (parsed_args.files, parsed_args.equivalent))
         proof = question.Proof(rules, parsed_args.time_limit, other)
         answers = list(proof.answers(questions))
         if parsed_args.equivalent:
             answers.append(proof.equivalent())
-        self._print([self._row(number, answer, parsed_args.witness)
-                     for number, answer in enumerate(answers, 1)],
-                    parsed_args.format)
+        rows = []
+        for number, answer in enumerate(answers, 1):
+            written, node = None, None
+            if parsed_args.witness is not None and answer.witness is not None:
+                written, node = answer.witness.write(
+                    parsed_args.witness,
+                    f'{number:03d}-{answer.question.partition(":")[0]}')
+            rows.append({
+                'question': answer.question,
+                'rules': list(map(machine_test.title, answer.rules)),
+                'verdict': answer.verdict, 'reason': answer.reason,
+                'witness': written, 'node': node})
+        self._print(rows, parsed_args.format)
         if parsed_args.format == 'table' and not parsed_args.witness and any(
                 answer.witness for answer in answers):
             self.app.stdout.write(_(
@@ -98,18 +105,6 @@ class Prove(command.Command):
                 'it.\n'))
         return EXIT_YES if any(each.verdict == question.YES
                                for each in answers) else 0
-
-    @staticmethod
-    def _row(number: int, answer: 'question.Answer',
-             folder: pathlib.Path | None) -> dict[str, typing.Any]:
-        written, node = None, None
-        if folder is not None and answer.witness is not None:
-            name = f'{number:03d}-{answer.question.partition(":")[0]}'
-            written, node = answer.witness.write(folder, name)
-        return {'question': answer.question,
-                'rules': list(map(machine_test.title, answer.rules)),
-                'verdict': answer.verdict, 'reason': answer.reason,
-                'witness': written, 'node': node}
 
     def _print(self, rows: list[dict[str, typing.Any]], how: str) -> None:
         if how == 'json':
@@ -129,10 +124,3 @@ class Prove(command.Command):
         self.app.stdout.write(
             _('Answers: %(yes)d yes, %(no)d no, %(unknown)d unknown\n')
             % count)
-
-
-def _load(paths: list[str],
-          warn: typing.Callable[[str], typing.Any]) -> list[model.Rule]:
-    """Read rules in the order they run in."""
-    return repository.order(machine_test.load_rules(
-        document.files(paths), registry.installed(), warn))

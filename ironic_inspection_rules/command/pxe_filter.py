@@ -22,15 +22,13 @@ from sqlalchemy import exc as sa_exc
 
 from ironic_inspection_rules import conf
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.conf import validation
 from ironic_inspection_rules.coordination import coordinator
 from ironic_inspection_rules.coordination import election
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.pxe_filter import admission
 from ironic_inspection_rules.pxe_filter import firewall
-from ironic_inspection_rules.pxe_filter import messages
 from ironic_inspection_rules.pxe_filter import nftables
-from ironic_inspection_rules.pxe_filter import port
+from ironic_inspection_rules.pxe_filter import notification
 from ironic_inspection_rules.pxe_filter import service as filter_service
 from ironic_inspection_rules.pxe_filter import watcher
 
@@ -62,10 +60,21 @@ def main() -> int:
         service.prepare_command(sys.argv)
         # Trying again is the filter's part, which blocks meanwhile.
         CONF.set_default('max_retries', 0, group='database')
-        validation.check(CONF)
-        for message in validation.unknown(CONF):
+        conf.check(CONF)
+        for message in conf.unknown(CONF):
             LOG.warning('%s', message)
-        table, settings = _table(), _settings()
+        options = CONF.inspection_pxe_filter
+        for name in ('interface', 'ports'):
+            if not options[name]:
+                raise exceptions.Invalid(
+                    _('[inspection_pxe_filter]%s is required') % name)
+        table = nftables.Table(options.interface, options.ports)
+        settings = filter_service.Settings(
+            auto_discovery=CONF.auto_discovery.enabled,
+            sync_period=options.sync_period,
+            allowlist_period=options.allowlist_period,
+            retries=CONF.coordination.connection_retries,
+            retry_interval=CONF.coordination.connection_retry_interval)
         if CONF.dry_run:
             print(_dry_run(table, settings), end='')
         else:
@@ -78,26 +87,7 @@ def main() -> int:
     return 0
 
 
-def _table() -> nftables.Table:
-    options = CONF.inspection_pxe_filter
-    for name in ('interface', 'ports'):
-        if not options[name]:
-            raise exceptions.Invalid(
-                _('[inspection_pxe_filter]%s is required') % name)
-    return nftables.Table(options.interface, options.ports)
-
-
-def _settings() -> filter_service.Settings:
-    options = CONF.inspection_pxe_filter
-    return filter_service.Settings(
-        auto_discovery=CONF.auto_discovery.enabled,
-        sync_period=options.sync_period,
-        allowlist_period=options.allowlist_period,
-        retries=CONF.coordination.connection_retries,
-        retry_interval=CONF.coordination.connection_retry_interval)
-
-
-def _source() -> port.PortSource:
+def _source() -> watcher.PortSource:
     names = CONF.inspection_pxe_filter.supported_inspect_interfaces
     known = {found.name for found in importlib.metadata.entry_points(
         group='ironic.hardware.interfaces.inspect')}
@@ -107,7 +97,7 @@ def _source() -> port.PortSource:
               '%(unknown)s: no such interface; there are %(known)s') % {
                 'unknown': ', '.join(unknown),
                 'known': ', '.join(sorted(known))})
-    return port.PortSource(names)
+    return watcher.PortSource(names)
 
 
 def _dry_run(table: nftables.Table, settings: filter_service.Settings) -> str:
@@ -129,23 +119,17 @@ def _run(table: nftables.Table, settings: filter_service.Settings) -> None:
     # First of all: what is wrong with other options lets nobody pass.
     guard.install()
     coordinator.check(CONF)
-    this = filter_service.PxeFilter(guard, _source(), _elect, settings)
+
+    def elect(on_gained: election.Callback, on_lost: election.Callback
+              ) -> election.Election:
+        return election.make(
+            CONF, filter_service.ELECTION_NAME, f'{CONF.host}:{os.getpid()}',
+            on_gained=on_gained, on_lost=on_lost)
+
+    this = filter_service.PxeFilter(guard, _source(), elect, settings)
     systemd.notify_once()
-    if _has_message_bus():
+    if CONF.rpc_transport == 'oslo' or CONF.transport_url != _DEFAULT_BUS:
         # Reaching the bus may take for ever, and must not hold up the rest.
-        threading.Thread(target=messages.listen, daemon=True,
+        threading.Thread(target=notification.listen, daemon=True,
                          args=(CONF, CONF.host, this.handle)).start()
     this.run(stop)
-
-
-def _elect(on_gained: election.Callback,
-           on_lost: election.Callback) -> election.Election:
-    return coordinator.make_election(
-        CONF, filter_service.ELECTION_NAME, f'{CONF.host}:{os.getpid()}',
-        on_gained=on_gained, on_lost=on_lost)
-
-
-def _has_message_bus() -> bool:
-    """Return whether Ironic's configuration names or means one."""
-    return (CONF.rpc_transport == 'oslo'
-            or CONF.transport_url != _DEFAULT_BUS)

@@ -15,7 +15,6 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
-from ironic_inspection_rules.report import listing
 from ironic_inspection_rules.report import trial_text
 from ironic_inspection_rules.report.pages import coverage as coverage_page
 from ironic_inspection_rules.report.pages import test as test_page
@@ -44,12 +43,10 @@ class Test(command.Command):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         arguments.add_files(parser)
-        parser.add_argument(
-            '--inventory', metavar='<path>', nargs='+', action='extend',
-            required=True,
-            help=_('File with an inventory, as the ramdisk sends it, or as '
-                   'Ironic or ironic-inspector gives it; or a directory '
-                   'with such files'))
+        arguments.add_inventories(
+            parser, _('File with an inventory, as the ramdisk sends it, or '
+                      'as Ironic or ironic-inspector gives it; or a '
+                      'directory with such files'), required=True)
         arguments.add_node(parser)
         parser.add_argument(
             '--expect', metavar='<file>',
@@ -80,24 +77,21 @@ class Test(command.Command):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        self._check(parsed_args)
+        covers = parsed_args.coverage or parsed_args.threshold is not None
+        # Refuse what would be ignored, and so pass where it must not.
+        if parsed_args.expect and covers:
+            self._parser.error(_('--expect and --coverage: one at a time'))
+        if parsed_args.update and not parsed_args.expect:
+            self._parser.error(_('--update needs --expect'))
+        if parsed_args.format == 'junit' and covers:
+            self._parser.error(_('-f junit has no form for --coverage'))
         parsed_args.files = document.files(parsed_args.files)
         rules = machine_test.load_rules(
             parsed_args.files, registry.installed(), self.app.stderr.write)
         paths = machine_test.find_inventories(parsed_args.inventory)
         nodes = machine_test.Nodes(parsed_args.node)
-        if _covers(parsed_args):
-            return self._cover(rules, nodes, paths, parsed_args)
-        return self._try(rules, nodes, paths, parsed_args)
-
-    def _check(self, parsed_args: argparse.Namespace) -> None:
-        """Refuse what would be ignored, and so pass where it must not."""
-        if parsed_args.expect and _covers(parsed_args):
-            self._parser.error(_('--expect and --coverage: one at a time'))
-        if parsed_args.update and not parsed_args.expect:
-            self._parser.error(_('--update needs --expect'))
-        if parsed_args.format == 'junit' and _covers(parsed_args):
-            self._parser.error(_('-f junit has no form for --coverage'))
+        return (self._cover if covers else self._try)(
+            rules, nodes, paths, parsed_args)
 
     def _cover(self, rules: list[model.Rule], nodes: machine_test.Nodes,
                paths: list[str], parsed_args: argparse.Namespace) -> int:
@@ -106,8 +100,13 @@ class Test(command.Command):
         if parsed_args.html:
             arguments.write(parsed_args.html, coverage_page.render(
                 covered, len(paths), parsed_args.files), self.app.stdout)
-        self.app.stdout.write(_print_coverage(
-            covered, parsed_args.format) + '\n')
+        if parsed_args.format == 'json':
+            text = json.dumps(covered.as_dict(), indent=2)
+        elif parsed_args.format == 'yaml':
+            text = yaml_text.dump(covered.as_dict())
+        else:
+            text = trial_text.coverage_table(covered)
+        self.app.stdout.write(f'{text}\n')
         for problem in covered.problems:
             self.app.stderr.write(f'{problem}\n')
         if covered.problems:
@@ -120,8 +119,13 @@ class Test(command.Command):
         in_detail = parsed_args.details or len(paths) == 1
         explain = bool(in_detail or parsed_args.html
                        or parsed_args.format != 'table')
-        shown = _listing(self.app.stdout, parsed_args.format, in_detail,
-                         len(paths))
+        output, how = self.app.stdout, parsed_args.format
+        shown: trial_text.Listing = (
+            trial_text.Json(output, len(paths) == 1) if how == 'json'
+            else trial_text.Yaml(output) if how == 'yaml'
+            else trial_text.Junit(output) if how == 'junit'
+            else trial_text.Details(output) if in_detail
+            else trial_text.Table(output))
         results: collections.Counter[str] = collections.Counter()
         matrix = test_page.Matrix(rules, parsed_args.files)
         # What is printed meanwhile would be mixed with the bar.
@@ -157,7 +161,7 @@ class Test(command.Command):
                                                 actual))
         different = [text for _name, text in compared if text]
         if parsed_args.format == 'junit':
-            self.app.stdout.write(listing.junit([
+            self.app.stdout.write(trial_text.junit([
                 (name, 'failed' if text else 'ok', text)
                 for name, text in compared]))
             return EXIT_ERROR if different else 0
@@ -169,10 +173,6 @@ class Test(command.Command):
                results.total())
             % {'machines': results.total(), 'differences': len(different)})
         return EXIT_ERROR if different else 0
-
-
-def _covers(parsed_args: argparse.Namespace) -> bool:
-    return parsed_args.coverage or parsed_args.threshold is not None
 
 
 def _percent(text: str) -> float:
@@ -196,22 +196,3 @@ def _noted(told: typing.Iterable[tuple[typing.Any, ...]],
 
 def _nothing(_each: machine_test.MachineTest) -> None:
     return None
-
-
-def _listing(output: typing.TextIO, how: str, in_detail: bool, count: int
-             ) -> listing.Listing:
-    if how == 'json':
-        return listing.Json(output, count == 1)
-    if how == 'yaml':
-        return listing.Yaml(output)
-    if how == 'junit':
-        return listing.Junit(output)
-    return listing.Details(output) if in_detail else listing.Table(output)
-
-
-def _print_coverage(covered: coverage.Coverage, how: str) -> str:
-    if how == 'json':
-        return json.dumps(covered.as_dict(), indent=2)
-    if how == 'yaml':
-        return yaml_text.dump(covered.as_dict())
-    return trial_text.coverage_table(covered)

@@ -67,7 +67,10 @@ def main() -> None:
     """Run the command."""
     _prepare(sys.argv)
     try:
-        _require_queue()
+        if not CONF.inspection_queue.enabled:
+            raise exceptions.Invalid(
+                _('There is no work for inspection workers: '
+                  '[inspection_queue]enabled is not set.'))
         coordinator.check(CONF)
         announcement.announce('inspection worker', start.rules())
     except exceptions.InspectionRulesError as exc:
@@ -80,10 +83,3 @@ def main() -> None:
 def _prepare(argv: list[str]) -> None:
     ironic_service.prepare_service(NAME, argv)
     conf.register_opts(CONF)
-
-
-def _require_queue() -> None:
-    if not CONF.inspection_queue.enabled:
-        raise exceptions.Invalid(
-            _('There is no work for inspection workers: '
-              '[inspection_queue]enabled is not set.'))

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Conditions that compare values (spec 003 "Available conditions")."""
+"""Conditions that compare values (spec 003 "Available conditions").
+
+Versions compare as in rpm (rpmvercmp of rpm 4.18). Runs of digits compare as
+numbers and are newer than letters, the longer of two is newer; ``~`` sorts
+before the end of a version, ``^`` behind it. Whatever else is in a version
+only separates.
+"""
 
 import itertools
 import math
@@ -22,6 +28,12 @@ _DECIMAL = re.compile(
     r'\s*[+-]?(?:[0-9]{1,300}(?:\.[0-9]{0,300})?|\.[0-9]{1,300})'
     r'(?:[eE][+-]?[0-9]{1,4})?\s*')
 
+_VERSION_PART = re.compile(r'([0-9]+)|[A-Za-z]+|([~^])')
+_END = (1,)
+_MARKS = {'~': (0,), '^': (2,)}
+
+VersionKey = tuple[tuple[typing.Any, ...], ...]
+
 
 @text_cache.for_short(maxsize=1024, longest=_LONGEST_KNOWN)
 def as_number(text: str) -> int | float | None:
@@ -33,8 +45,20 @@ def as_number(text: str) -> int | float | None:
     return None
 
 
-def _is_number(value: typing.Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+@text_cache.for_short(maxsize=1024, longest=_LONGEST_KNOWN)
+def version_key(version: str) -> VersionKey:
+    """Return what orders a version among others."""
+    parts: list[tuple[typing.Any, ...]] = []
+    for part in _VERSION_PART.finditer(version):
+        if part[2]:
+            parts.append(_MARKS[part[2]])
+        elif part[1]:
+            # As text: a machine may send more digits than Python reads.
+            digits = part[1].lstrip('0')
+            parts.append((4, len(digits), digits))
+        else:
+            parts.append((3, part[0]))
+    return (*parts, _END)
 
 
 def _comparable(one: typing.Any, other: typing.Any
@@ -49,11 +73,23 @@ def _comparable(one: typing.Any, other: typing.Any
     return one, other
 
 
+def _is_number(value: typing.Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def equal(one: typing.Any, other: typing.Any) -> bool:
     """Return whether two values are equal to ``eq``."""
     if one.__class__ is not other.__class__:
         one, other = _comparable(one, other)
     return bool(one == other)
+
+
+def _pairs(values: typing.Any
+           ) -> typing.Iterator[tuple[typing.Any, typing.Any]]:
+    """Pair each value with the next, also where one list has them all."""
+    if len(values) == 1 and isinstance(values[0], list):
+        values = values[0]
+    return itertools.pairwise(values)
 
 
 class Comparison(plugin.Condition):
@@ -66,32 +102,28 @@ class Comparison(plugin.Condition):
     compare: typing.ClassVar[typing.Any]
     """The function of ``operator`` that decides about two values."""
 
-    RELATION: typing.ClassVar[str]
-    """Its name in facts."""
-
     def facts(self, arguments: plugin.Arguments,
-              inverted: bool = False) -> typing.Iterator[plugin.Fact]:
+              inverted: bool = False) -> plugin.Facts:
         values = arguments.get('values')
         if not isinstance(values, list) or arguments.get('force_strings'):
             return
-        pairs = list(itertools.pairwise(values))
-        if inverted and len(pairs) != 1:
-            return
-        relation = self.RELATION
+        relation = self.compare.__name__
         if inverted:
             relation = plugin.OPPOSITES[relation]
-        for one, other in pairs:
-            yield plugin.Fact(one, relation, other)
+        if not inverted or len(values) == 2:
+            for one, other in itertools.pairwise(values):
+                yield plugin.Fact(one, relation, other, inverted and (
+                    relation not in ('eq', 'ne')))
+
+    def bind_pair(self, arguments: dict[str, typing.Any]
+                  ) -> typing.Callable[[typing.Any, typing.Any], bool]:
+        return self.bind(arguments) if arguments else self.holds
 
     def __call__(self, *values: typing.Any,
                  force_strings: bool = False) -> bool:
-        if len(values) == 2 and not force_strings:
-            return self.holds(*values)
-        if len(values) == 1 and isinstance(values[0], list):
-            values = tuple(values[0])
-        if force_strings:
-            values = tuple(map(str, values))
-        for one, other in itertools.pairwise(values):
+        for one, other in _pairs(values):
+            if force_strings:
+                one, other = str(one), str(other)
             if not self.holds(one, other):
                 return False
         return True
@@ -110,42 +142,109 @@ class Equal(Comparison):
     """``eq``: all values are equal."""
 
     compare = operator.eq
-    RELATION = 'eq'
 
 
 class NotEqual(Comparison):
     """``ne``: each value differs from the next."""
 
     compare = operator.ne
-    RELATION = 'ne'
 
 
 class Less(Comparison):
     """``lt``: each value is less than the next."""
 
     compare = operator.lt
-    RELATION = 'lt'
 
 
 class LessOrEqual(Comparison):
     """``le``: no value is greater than the next."""
 
     compare = operator.le
-    RELATION = 'le'
 
 
 class Greater(Comparison):
     """``gt``: each value is greater than the next."""
 
     compare = operator.gt
-    RELATION = 'gt'
 
 
 class GreaterOrEqual(Comparison):
     """``ge``: no value is less than the next."""
 
     compare = operator.ge
-    RELATION = 'ge'
+
+
+class VersionComparison(plugin.Condition):
+    """Holds where it does between each version and the next.
+
+    What is no text is no version: of a number that YAML made of 2.10
+    nobody knows what it was.
+    """
+
+    PAYS = True
+    SCHEMAS = {'values': [{'type': 'string'}]}
+
+    compare: typing.ClassVar[typing.Any]
+    """The function of ``operator`` that decides about two keys."""
+
+    def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
+        for value in arguments.get('values', ()):
+            if not isinstance(value, str):
+                yield 'values', _('a version is text, not %s; put it in '
+                                  'quotes') % (value,)
+
+    def facts(self, arguments: plugin.Arguments,
+              inverted: bool = False) -> plugin.Facts:
+        # Inverted it holds for all that is no text, too.
+        if not inverted:
+            for one, other in _pairs(arguments.get('values') or ()):
+                yield plugin.Fact(
+                    one, f'{plugin.VERSION}{self.compare.__name__}', other)
+
+    def __call__(self, allowance: budget.Budget, *values: typing.Any) -> bool:
+        for one, other in _pairs(values):
+            if one.__class__ is not str or other.__class__ is not str:
+                return False
+            allowance.spend(len(one) + len(other) >> 6)
+            if not self.compare(version_key(one), version_key(other)):
+                return False
+        return True
+
+
+class VersionEqual(VersionComparison):
+    """``version-eq``: all values are the same version."""
+
+    compare = operator.eq
+
+
+class VersionNotEqual(VersionComparison):
+    """``version-ne``: each version differs from the next."""
+
+    compare = operator.ne
+
+
+class VersionLess(VersionComparison):
+    """``version-lt``: each version is older than the next."""
+
+    compare = operator.lt
+
+
+class VersionLessOrEqual(VersionComparison):
+    """``version-le``: no version is newer than the next."""
+
+    compare = operator.le
+
+
+class VersionGreater(VersionComparison):
+    """``version-gt``: each version is newer than the next."""
+
+    compare = operator.gt
+
+
+class VersionGreaterOrEqual(VersionComparison):
+    """``version-ge``: no version is older than the next."""
+
+    compare = operator.ge
 
 
 class OneOf(plugin.Condition):
@@ -155,13 +254,12 @@ class OneOf(plugin.Condition):
     SCHEMAS = {'values': [{'type': 'array'}]}
 
     def facts(self, arguments: plugin.Arguments,
-              inverted: bool = False) -> typing.Iterator[plugin.Fact]:
+              inverted: bool = False) -> plugin.Facts:
         yield plugin.Fact(arguments['value'],
                           'none-of' if inverted else 'one-of',
                           arguments['values'])
 
-    def problems(self, arguments: typing.Mapping[str, typing.Any]
-                 ) -> typing.Iterator[tuple[str, str]]:
+    def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         if not isinstance(arguments.get('values', []), list):
             yield 'values', _('must be a list')
 

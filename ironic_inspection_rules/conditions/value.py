@@ -4,10 +4,13 @@
 
 import ipaddress
 import itertools
+import re
 import typing
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import pattern
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import text_cache
 from ironic_inspection_rules.i18n import _
@@ -18,10 +21,17 @@ _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 _LONGEST_KNOWN = 64
 """Longest text of a machine that is cached, in characters."""
 
-
 _FALSE = [None, False, *(''.join(letters) for word in ('no', 'false')
                          for letters in itertools.product(
                              *((letter, letter.upper()) for letter in word)))]
+
+_ANCHORED = re.compile(r'(?:\^|\\A)(.*)(?:\$|\\Z)', re.DOTALL)
+_PERHAPS_ANCHORED = re.compile(r'(?:\^|\\A)?(.*?)(?:\$|\\Z)?', re.DOTALL)
+_GROUPED = re.compile(r'\((?:\?:)?(.*)\)', re.DOTALL)
+_LITERAL = re.compile(r'(?:[^\\.^$*+?{}\[\]|()]|\\[^A-Za-z0-9])+')
+
+_SHOWN_AS = frozenset(('True', 'False', 'None'))
+"""Text that values of other types are matched as."""
 
 
 class _Listed(plugin.Condition):
@@ -32,7 +42,7 @@ class _Listed(plugin.Condition):
     VALUES: typing.ClassVar[list[typing.Any]]
 
     def facts(self, arguments: plugin.Arguments,
-              inverted: bool = False) -> typing.Iterator[plugin.Fact]:
+              inverted: bool = False) -> plugin.Facts:
         yield plugin.Fact(arguments['value'],
                           'none-of' if inverted else 'one-of', self.VALUES)
 
@@ -43,7 +53,7 @@ class IsTrue(plugin.Condition):
     ACCEPTS_MISSING = True
 
     def facts(self, arguments: plugin.Arguments,
-              inverted: bool = False) -> typing.Iterator[plugin.Fact]:
+              inverted: bool = False) -> plugin.Facts:
         if not inverted:
             yield plugin.Fact(arguments['value'], 'none-of', _FALSE)
 
@@ -102,8 +112,7 @@ class InNet(plugin.Condition):
     SCHEMAS = {'subnet': [
         {'type': 'string', 'pattern': r'^\s*[0-9A-Fa-f:]'}]}
 
-    def problems(self, arguments: typing.Mapping[str, typing.Any]
-                 ) -> typing.Iterator[tuple[str, str]]:
+    def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         if 'subnet' in arguments:
             try:
                 _read_network(arguments['subnet'])
@@ -123,7 +132,7 @@ class InNet(plugin.Condition):
             read = _read_address(str(address))
         except ValueError:
             return False
-        return read.version == network.version and read in network
+        return read in network
 
 
 @text_cache.for_short(maxsize=1024, longest=_LONGEST_KNOWN)
@@ -139,3 +148,59 @@ def _read_network(subnet: typing.Any) -> _Network:
     except ValueError as exc:
         raise exceptions.OperationError(
             _('"%s" is not an IP subnet') % (subnet,)) from exc
+
+
+class RegexCondition(plugin.Condition):
+    """A condition with a regular expression (:mod:`.engine.pattern`)."""
+
+    PAYS = True
+    METHOD: typing.ClassVar[str]
+    """The method of a compiled pattern that decides."""
+
+    def facts(self, arguments: plugin.Arguments,
+              inverted: bool = False) -> plugin.Facts:
+        words = _words(arguments['regex'], self.METHOD == 'search')
+        if words and _SHOWN_AS.isdisjoint(words):
+            yield plugin.Fact(arguments['value'],
+                              'none-of' if inverted else 'one-of', words)
+
+    def bind(self, arguments: dict[str, typing.Any]
+             ) -> typing.Callable[..., bool]:
+        if 'regex' not in arguments:
+            return super().bind(arguments)
+        holds = arguments['regex'].matcher(self.METHOD)
+        if 'value' in arguments:
+            return lambda allowance: holds(allowance, arguments['value'])
+        return typing.cast(typing.Callable[..., bool], holds)
+
+    def __call__(self, allowance: budget.Budget, value: typing.Any,
+                 regex: pattern.Pattern) -> bool:
+        return regex.matcher(self.METHOD)(allowance, value)
+
+
+class Contains(RegexCondition):
+    """``contains``: the regular expression matches somewhere in the value."""
+
+    METHOD = 'search'
+
+
+class Matches(RegexCondition):
+    """``matches``: the regular expression matches the whole value."""
+
+    METHOD = 'fullmatch'
+
+
+def _words(regex: str, searches: bool) -> list[str]:
+    """Return the only texts that match, where they are all written out."""
+    anchored = (_ANCHORED if searches else _PERHAPS_ANCHORED).fullmatch(regex)
+    if anchored is None:
+        return []
+    body = anchored[1]
+    grouped = _GROUPED.fullmatch(body)
+    if grouped is None and searches and '|' in body:
+        # Each anchor belongs to one of the alternatives only.
+        return []
+    words = (grouped[1] if grouped else body).split('|')
+    if not all(map(_LITERAL.fullmatch, words)):
+        return []
+    return [re.sub(r'\\(.)', r'\1', word) for word in words]

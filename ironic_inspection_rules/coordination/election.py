@@ -37,12 +37,23 @@ import functools
 import threading
 import time
 
+from oslo_config import cfg
 from oslo_log import log
 import tenacity
 
-from ironic_inspection_rules.coordination import leased_lock
-from ironic_inspection_rules.coordination import outage
+from ironic_inspection_rules.coordination import coordinator
+from ironic_inspection_rules.coordination import watchdog
 from ironic_inspection_rules.i18n import _
+
+LOG = log.getLogger(__name__)
+
+LEASE = 3
+"""Seconds that one confirmation is good for; tooz wants whole ones."""
+
+HEARTBEAT = 0.5
+"""Seconds between two questions to the coordinator."""
+
+Callback = Callable[[], None]
 
 
 class _LeaseExpired(Exception):
@@ -75,17 +86,17 @@ class Candidacy:
     :param lease: seconds that one confirmation is good for.
     :param heartbeat: seconds between two questions to the coordinator.
     :param retry_interval: seconds between two tries to reach it.
-    :param coordinator: what the log tells about that.
+    :param trouble: what the log tells about that.
     """
 
-    def __init__(self, make_lock: Callable[[], leased_lock.LeasedLock],
+    def __init__(self, make_lock: Callable[[], coordinator.LeasedLock],
                  lease: float, heartbeat: float, retry_interval: float,
-                 coordinator: outage.Outage) -> None:
+                 trouble: watchdog.Outage) -> None:
         self._make_lock = make_lock
         self._lease = lease
         self._heartbeat = heartbeat
         self._retry_interval = retry_interval
-        self._coordinator = coordinator
+        self._trouble = trouble
         self._leave = threading.Event()
         self.changed = threading.Event()
         self.leadership: Leadership | None = None
@@ -110,20 +121,17 @@ class Candidacy:
         try:
             with self._make_lock() as lock:
                 try:
-                    self._keep_asking(lock)
+                    while not self._leave.is_set():
+                        self._ask(lock)
+                        self._trouble.over()
+                        self._leave.wait(self._heartbeat)
                 finally:
                     self._publish(None)
         except Exception as exc:
-            self._coordinator.failed(exc)
+            self._trouble.failed(exc)
             raise
 
-    def _keep_asking(self, lock: leased_lock.LeasedLock) -> None:
-        while not self._leave.is_set():
-            self._ask(lock)
-            self._coordinator.over()
-            self._leave.wait(self._heartbeat)
-
-    def _ask(self, lock: leased_lock.LeasedLock) -> None:
+    def _ask(self, lock: coordinator.LeasedLock) -> None:
         asked_at = time.monotonic()
         held = lock.hold()
         answered_at = time.monotonic()
@@ -143,22 +151,6 @@ class Candidacy:
     def _publish(self, leadership: Leadership | None) -> None:
         self.leadership = leadership
         self.changed.set()
-
-
-LOG = log.getLogger(__name__)
-
-LEASE = 3
-"""Seconds that one confirmation is good for; tooz wants whole ones."""
-
-HEARTBEAT = 0.5
-"""Seconds between two questions to the coordinator."""
-
-
-Callback = Callable[[], None]
-
-
-def _nothing() -> None:
-    pass
 
 
 class Election:
@@ -186,8 +178,8 @@ class Election:
     """
 
     def __init__(self, name: str, backend_url: str, member: str, *,
-                 on_gained: Callback = _nothing,
-                 on_lost: Callback = _nothing,
+                 on_gained: Callback = lambda: None,
+                 on_lost: Callback = lambda: None,
                  connection_retries: int = 10,
                  connection_retry_interval: float = 1.0,
                  lease: float = LEASE, heartbeat: float = HEARTBEAT) -> None:
@@ -199,10 +191,10 @@ class Election:
         self._heartbeat = heartbeat
         self._make_candidacy = functools.partial(
             Candidacy,
-            functools.partial(leased_lock.LeasedLock, backend_url, member,
+            functools.partial(coordinator.LeasedLock, backend_url, member,
                               name, lease),
             lease, heartbeat, connection_retry_interval,
-            outage.Outage(f'The coordination service of the election {name} '
+            watchdog.Outage(f'The coordination service of the election {name} '
                           '([coordination]backend_url)', connection_retries))
         self._candidacy: Candidacy | None = None
 
@@ -239,8 +231,8 @@ class Election:
             part.leave()
             heartbeats.join(self._lease)
 
-    def _follow(self, part: Candidacy,
-                stop: threading.Event) -> None:
+    def _follow(self, part: Candidacy, stop: threading.Event) -> None:
+        """Call back when leadership begins or ends, be it by the clock."""
         leading = False
         try:
             while not stop.is_set():
@@ -248,20 +240,17 @@ class Election:
                 if self.is_leader != leading:
                     leading = not leading
                     self._tell(leading)
-                part.changed.wait(self._until_next_look(part))
+                leadership, now = part.leadership, time.monotonic()
+                wait = self._heartbeat
+                if leadership is not None:
+                    edge = (leadership.since if now < leadership.since
+                            else leadership.until)
+                    wait = min(max(edge - now, 0.0), wait)
+                part.changed.wait(wait)
         finally:
             self._candidacy = None
             if leading:
                 self._tell(False)
-
-    def _until_next_look(self, part: Candidacy) -> float:
-        """Seconds until the clock alone may change who leads."""
-        leadership, now = part.leadership, time.monotonic()
-        if leadership is None:
-            return self._heartbeat
-        edge = (leadership.since if now < leadership.since
-                else leadership.until)
-        return min(max(edge - now, 0.0), self._heartbeat)
 
     def _tell(self, leads: bool) -> None:
         if leads:
@@ -271,3 +260,17 @@ class Election:
         LOG.info('%(member)s is %(state)s the leader of %(name)s',
                  {'member': self._member, 'name': self.name,
                   'state': 'now' if leads else 'not'})
+
+
+def make(conf: cfg.ConfigOpts, name: str, member: str, *,
+         on_gained: Callback, on_lost: Callback) -> Election:
+    """Make a member's part in an election.
+
+    :param conf: with the options of ``[coordination]``.
+    :param name: see :class:`Election`, as the others.
+    """
+    options = conf.coordination
+    return Election(
+        name, options.backend_url, member, on_gained=on_gained,
+        on_lost=on_lost, connection_retries=options.connection_retries,
+        connection_retry_interval=options.connection_retry_interval)

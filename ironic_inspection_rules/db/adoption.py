@@ -48,13 +48,9 @@ def read_ironic(set_aside: bool = False) -> list[Row]:
 def _read_ironic(session: Any, set_aside: bool = False) -> list[Row]:
     found = session.execute(sa.select(_IRONIC).order_by(_IRONIC.c.id))
     rows = [dict(row) for row in found.mappings()]
-    return [{**row, 'phase': _phase(row)} for row in rows
+    return [{**row, 'phase': (row['phase'] or '').removeprefix(_ASIDE) or None}
+            for row in rows
             if set_aside is (row['phase'] or '').startswith(_ASIDE)]
-
-
-def _phase(row: Row) -> str | None:
-    phase: str | None = row['phase']
-    return (phase or '').removeprefix(_ASIDE) or None
 
 
 @transaction.retried

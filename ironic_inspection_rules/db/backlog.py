@@ -47,14 +47,18 @@ def read_unserved(served: sa.ColumnElement[bool],
     request = models.Request
     node = sa.table('nodes', sa.column('uuid'), sa.column('driver'),
                     sa.column('conductor_group'))
+    # Nobody asks of each that waits whose it is: there may be many.
+    longest = (sa.select(request.id)
+               .where(request.due_at <= clock.now() - patience,
+                      request.open_node_uuid.is_not(None))
+               .order_by(request.due_at).limit(_LOOKED_AT).subquery())
     with transaction.reader() as session:
         rows = session.execute(
             sa.select(node.c.driver, node.c.conductor_group,
                       request.node_uuid, clock.now() - request.due_at)
+            .join(longest, longest.c.id == request.id)
             .join(node, node.c.uuid == request.node_uuid)
-            .where(request.due_at <= clock.now() - patience,
-                   request.open_node_uuid.is_not(None), ~served)
-            .order_by(request.due_at).limit(_LOOKED_AT)).all()
+            .where(~served).order_by(request.due_at)).all()
     kinds: dict[tuple[str, str], Unserved] = {}
     for row in rows:
         kinds.setdefault((row[0], row[1]), Unserved(*row))

@@ -58,6 +58,7 @@ _LINKS: Any = models.ContentSection.__table__
 _SECTIONS: Any = models.Section.__table__
 _INVENTORIES: Any = models.KeptInventory.__table__
 _RUNS: Any = models.Run.__table__
+_ARCHIVED: Any = models.ArchivedData.__table__
 
 _encode = json.JSONEncoder(separators=(',', ':'), check_circular=False).encode
 
@@ -136,7 +137,7 @@ def sweep(limit: int = 500, grace: float = GRACE) -> int:
     """
     named = [sa.exists().where(column == _CONTENTS.c.digest)
              for column in (_INVENTORIES.c.content, _INVENTORIES.c.parts,
-                            _RUNS.c.content)]
+                            _RUNS.c.content, _ARCHIVED.c.content)]
     count = _sweep(_CONTENTS, sa.not_(sa.or_(*named)), limit, grace)
     return count + _sweep(_SECTIONS, sa.not_(sa.exists().where(
         _LINKS.c.section == _SECTIONS.c.digest)), limit, grace)

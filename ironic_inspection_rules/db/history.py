@@ -28,7 +28,7 @@ _LAST = (sa.select(_KEPT.c.created_at, _KEPT.c.content, _KEPT.c.parts)
 
 def record(values: Mapping[str, Any], began: Sequence[Mapping[str, Any]],
            ended: Mapping[str, datetime.datetime],
-           session: orm.Session | None = None) -> None:
+           session: orm.Session | sa.Connection | None = None) -> None:
     """Store what an inspection found; the node is locked.
 
     One that has been stored before stays: of an inspection that is tried
@@ -40,37 +40,24 @@ def record(values: Mapping[str, Any], began: Sequence[Mapping[str, Any]],
         identity with a space between.
     :param session: a transaction to be part of, None for one of its own.
     """
-    if session is not None:
-        _record(session.connection(), values, began, ended)
-    else:
-        _record_alone(values, began, ended)
-
-
-@transaction.retried
-def _record_alone(*args: Any) -> None:
-    with transaction.plain_writer() as connection:
-        _record(connection, *args)
-
-
-def _record(connection: sa.Connection, values: Mapping[str, Any],
-            began: Sequence[Mapping[str, Any]],
-            ended: Mapping[str, datetime.datetime]) -> None:
-    if connection.execute(sa.select(_KEPT.c.id).where(
-            _KEPT.c.uuid == values['uuid'])).first():
-        return
-    connection.execute(sa.insert(_KEPT), [values])
-    if ended:
+    def insert(connection: sa.Connection) -> None:
+        if connection.execute(sa.select(_KEPT.c.id).where(
+                _KEPT.c.uuid == values['uuid'])).first():
+            return
+        connection.execute(sa.insert(_KEPT), [values])
         for row in connection.execute(
                 sa.select(_STAYS.c.id, _STAYS.c.kind, _STAYS.c.identity)
                 .where(_STAYS.c.node_uuid == values['node_uuid'],
-                       _STAYS.c.ended_at.is_(None))).all():
+                       _STAYS.c.ended_at.is_(None))).all() if ended else ():
             end = ended.get(f'{row.kind} {row.identity}')
             if end is not None:
                 connection.execute(
                     sa.update(_STAYS).where(_STAYS.c.id == row.id)
                     .values(ended_at=end))
-    if began:
-        connection.execute(sa.insert(_STAYS), list(began))
+        if began:
+            connection.execute(sa.insert(_STAYS), list(began))
+
+    transaction.within(session, insert)
 
 
 @transaction.retried
@@ -143,20 +130,6 @@ def list_stays(identity: str, limit: int) -> list[dict[str, Any]]:
             sa.select(*_STAYS.c).where(_STAYS.c.identity == identity)
             .order_by(_STAYS.c.began_at.desc(), _STAYS.c.id.desc())
             .limit(limit))]
-
-
-@transaction.retried
-def list_nodes(after: str, limit: int) -> list[str]:
-    """Read the UUIDs of nodes with a history, in their order.
-
-    :param after: UUID before the first one, '' to begin.
-    :param limit: the most to read.
-    """
-    with transaction.reader() as session:
-        return list(session.execute(
-            sa.select(_KEPT.c.node_uuid).distinct()
-            .where(sa.literal(after) < _KEPT.c.node_uuid)
-            .order_by(_KEPT.c.node_uuid).limit(limit)).scalars())
 
 
 def destroy(node_uuids: Collection[str]) -> None:

@@ -11,9 +11,11 @@ stalls in the middle of a transaction holds up its own request only. A row is
 locked by its primary key, else MySQL locks the gaps beside it as well.
 """
 
-from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
+import math
+import time
 import typing
 
 import sqlalchemy as sa
@@ -41,6 +43,7 @@ class _Candidate(typing.NamedTuple):
     id: int
     token: int
     due_at: float
+    looked_at: float
 
 
 @transaction.retried
@@ -50,35 +53,59 @@ def read_clock() -> float:
         return float(session.execute(sa.select(clock.now())).scalar_one())
 
 
-def claim_request(worker: str, lease: float,
-                  *conditions: sa.ColumnElement[bool], since: float = 0.0,
-                  found_none: Callable[[], None] = lambda: None
-                  ) -> Claimed | None:
-    """Give the request that is due longest to a worker.
+class Search:
+    """Finds what is due of one kind, for one thread of workers.
 
-    :param lease: seconds that it is given for.
-    :param conditions: what has to be true of it.
-    :param since: by the clock of the database; what was due then is left out.
-    :param found_none: called if none is due; one may be that is locked.
-    :returns: the request as this delivery has it, and its data; None if none
-        is due.
+    What others have to serve is passed over row by row, which takes seconds
+    where a hundred thousand of them wait. So nobody looks at them twice in a
+    lease: what was due before the first that was found is left out, but for
+    what may have been on its way then.
+
+    :param lease: seconds that a request is given for.
+    :param states: one of which it has to be in.
+    :param served: what else has to be true of it, if anything.
     """
-    condition = sa.and_(db_request.OPEN, *conditions)
-    after: _Candidate | None = None
-    while candidates := _due_requests(lease, condition, after, since):
-        for candidate in candidates:
-            if claimed := _claim(candidate, worker, lease):
-                return claimed
-        # Claimed by others, or locked: whoever did that may have stalled.
-        after = candidates[-1]
-    if after is None:
-        found_none()
-    return None
 
+    def __init__(self, lease: float, states: Collection[str],
+                 served: sa.ColumnElement[bool] | None) -> None:
+        self._lease = lease
+        self._states = states
+        self._served = () if served is None else (served,)
+        self._looked_until = 0.0
+        self._look_again_at = -math.inf
 
-def is_any_due(lease: float, *conditions: sa.ColumnElement[bool]) -> bool:
-    """Check if a claim would find anything."""
-    return bool(_due_requests(lease, sa.and_(db_request.OPEN, *conditions)))
+    def claim(self, worker: str) -> Claimed | None:
+        """Give the request that is due longest to a worker.
+
+        :returns: the request as this delivery has it, and its data; None if
+            none is due, or those that are were locked.
+        """
+        after: _Candidate | None = None
+        while candidates := self._look(after):
+            for candidate in candidates:
+                if claimed := _claim(candidate, worker, self._lease):
+                    return claimed
+            # Claimed by others, or locked: whoever did that may have stalled.
+            after = candidates[-1]
+        return None
+
+    def is_any_due(self) -> bool:
+        """Check if a claim would find anything."""
+        return bool(self._look())
+
+    def _look(self, after: _Candidate | None = None) -> list[_Candidate]:
+        if time.monotonic() >= self._look_again_at:
+            self._looked_until = 0.0
+            self._look_again_at = time.monotonic() + self._lease
+        found: list[_Candidate] = _due_requests(
+            self._lease, self._states, self._served, self._looked_until,
+            after)
+        if self._served and after is None:
+            # What was due before the first of those is for others to serve.
+            self._looked_until = (
+                min(found[0].due_at, float(found[0].looked_at)) if found
+                else read_clock()) - self._lease
+        return found
 
 
 def due(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
@@ -93,8 +120,9 @@ def due(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
 
 
 @transaction.retried
-def _due_requests(lease: float, condition: sa.ColumnElement[bool],
-                  after: _Candidate | None = None, since: float = 0.0
+def _due_requests(lease: float, states: Collection[str],
+                  conditions: Collection[sa.ColumnElement[bool]],
+                  since: float, after: _Candidate | None = None
                   ) -> list[_Candidate]:
     row: typing.Any = models.Request
     beyond = [] if after is None else [sa.or_(
@@ -104,9 +132,11 @@ def _due_requests(lease: float, condition: sa.ColumnElement[bool],
         beyond.append(row.due_at > since)
     with transaction.reader() as session:
         return [_Candidate(*found) for found in session.execute(_limited(
-            [row.id, row.token, row.due_at],
-            [sa.and_(each, condition, *beyond) for each in due(lease)],
-            [row.due_at, row.id], _CANDIDATES))]
+            [row.id, row.token, row.due_at, clock.now().label('looked_at')],
+            [sa.and_(row.state == state, when, db_request.OPEN, *conditions,
+                     *beyond) for state in states for when in due(lease)],
+            [row.due_at, row.id], _CANDIDATES
+        ).order_by('due_at', 'id'))]
 
 
 def _limited(columns: list[typing.Any],

@@ -92,10 +92,13 @@ def tables() -> dict[str, int]:
     """Return the names of the tables that are there, and their rows."""
     engine = enginefacade.writer.get_engine()
     there = set(sa.inspect(engine).get_table_names())
+    names = [*(table.name for table
+               in reversed(models.Base.metadata.sorted_tables)),
+             VERSION_TABLE]
     with engine.connect() as connection:
         return {name: connection.execute(sa.select(
             sa.func.count()).select_from(sa.table(name))).scalar_one()
-            for name in _names() if name in there}
+            for name in names if name in there}
 
 
 def drop() -> None:
@@ -104,12 +107,6 @@ def drop() -> None:
     with enginefacade.writer.get_engine().begin() as connection:
         for name in names:
             sa.Table(name, sa.MetaData(), sa.Column('id')).drop(connection)
-
-
-def _names() -> list[str]:
-    metadata = models.Base.metadata
-    return [*(table.name for table in reversed(metadata.sorted_tables)),
-            VERSION_TABLE]
 
 
 def _run(command, revision: str | None) -> None:

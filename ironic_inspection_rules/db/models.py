@@ -3,6 +3,7 @@
 """The tables that this project adds to Ironic's database."""
 
 import json
+import re
 from typing import Any
 
 from oslo_db.sqlalchemy import models
@@ -39,6 +40,28 @@ class _CompactDict(db_types.JsonEncodedDict):
         return _encode(value)
 
 
+class _StorableText(sa.TypeDecorator):
+    """Text without what some database refuses, cut to what each holds."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    _UNSTORABLE = re.compile('[\0\ud800-\udfff\U00010000-\U0010ffff]')
+    _MOST_BYTES = 65535
+    _CUT = ' … (cut)'
+
+    def process_bind_param(self, value: str | None, dialect: sa.Dialect
+                           ) -> str | None:
+        if not value:
+            return value
+        text = self._UNSTORABLE.sub('\N{REPLACEMENT CHARACTER}', value)
+        encoded = text.encode()
+        if len(encoded) <= self._MOST_BYTES:
+            return text
+        return encoded[:self._MOST_BYTES - len(self._CUT.encode())].decode(
+            errors='ignore') + self._CUT
+
+
 class _Vars(db_types.JsonEncodedDict):
     """A mapping, empty where a service of before has written none."""
 
@@ -59,13 +82,38 @@ _LONG_BINARY = sa.LargeBinary().with_variant(mysql.LONGBLOB(), 'mysql',
                                              'mariadb')
 
 
-class Rule(models.TimestampMixin, Base):
+def _columns_of_fields() -> Any:
+    """Make a mixin of the fields of a rule that hold one value.
+
+    A field that a service of the release before does not know, which inserts
+    rows without it, has its default in the database as well.
+    """
+    columns = {}
+    for name, field in model.SETTABLE.items():
+        default: Any = field.default
+        if default is None:
+            columns[name] = sa.Column(sa.String(255), nullable=True)
+        elif field.type in (bool, int, str) and name != 'uuid':
+            kind: Any = {bool: sa.Boolean(), int: sa.Integer(),
+                         str: sa.String(16)}[field.type]
+            columns[name] = sa.Column(
+                kind, nullable=False, default=default, server_default=None
+                if field.metadata['since'] == model.FIRST
+                else str(default if field.type is str else int(default)))
+    return type('RuleFields', (), columns)
+
+
+_RuleFields: Any = _columns_of_fields()
+
+
+class Rule(models.TimestampMixin, _RuleFields, Base):
     """One inspection rule (spec 003 "Data model impact").
 
     ``version`` is that of the versioned object the row was saved from,
     ``revision`` that of the rules when the row was written. Rules of equal
     priority run by rising ``position``; a service that is still to be
-    upgraded leaves it NULL, which comes last.
+    upgraded leaves it NULL, which comes last. Further columns are those of
+    the fields of :class:`.model.Rule`.
     """
 
     __tablename__ = 'ir_rules'
@@ -80,17 +128,6 @@ class Rule(models.TimestampMixin, Base):
     uuid = sa.Column(sa.String(36), nullable=False)
     version = sa.Column(sa.String(15), nullable=True)
     revision = sa.Column(sa.Integer, nullable=False)
-    priority = sa.Column(sa.Integer, nullable=False,
-                         default=model.DEFAULTS['priority'])
-    description = sa.Column(sa.String(255), nullable=True)
-    scope = sa.Column(sa.String(255), nullable=True)
-    sensitive = sa.Column(sa.Boolean, nullable=False,
-                          default=model.DEFAULTS['sensitive'])
-    phase = sa.Column(sa.String(16), nullable=False,
-                      default=model.DEFAULTS['phase'])
-    mode = sa.Column(sa.String(16), nullable=False,
-                     default=model.DEFAULTS['mode'],
-                     server_default=model.DEFAULTS['mode'])
     conditions = sa.Column(db_types.JsonEncodedList(mysql_as_long=True),
                            nullable=False)
     actions = sa.Column(db_types.JsonEncodedList(mysql_as_long=True),
@@ -202,7 +239,7 @@ class Request(models.TimestampMixin, Base):
     due_at = sa.Column(sa.Double, nullable=True)
     started_at = sa.Column(sa.DateTime, nullable=True)
     finished_at = sa.Column(sa.DateTime, nullable=True)
-    last_error = sa.Column(sa.Text, nullable=True)
+    last_error = sa.Column(_StorableText, nullable=True)
     unprocessed_id = sa.Column(sa.Integer, nullable=True)
     checkpoints = orm.deferred(
         sa.Column('progress', db_types.JsonEncodedDict(mysql_as_long=True),
@@ -212,8 +249,9 @@ class Request(models.TimestampMixin, Base):
 class InspectionData(models.TimestampMixin, Base):
     """Inspection data as they came, before any hook or rule has seen them.
 
-    ``posted`` says that the ramdisk posted them; others were given for one
-    reapplication only. Of either a node keeps the last.
+    Those of open requests, and of ended ones until the leader moves them to
+    :class:`ArchivedData`. ``posted`` says that the ramdisk posted them;
+    others are for one reapplication only. Of either a node has the last.
     """
 
     __tablename__ = 'ir_unprocessed'
@@ -229,6 +267,27 @@ class InspectionData(models.TimestampMixin, Base):
                           nullable=False)
     plugin_data = sa.Column(db_types.JsonEncodedDict(mysql_as_long=True),
                             nullable=False)
+
+
+class ArchivedData(Base):
+    """What the ramdisk of a node posted last, by content.
+
+    ``content`` is the digest of a document with ``inventory`` and
+    ``plugin_data``. A row of :class:`InspectionData` is newer. A table of its
+    own: a service that is still to be upgraded would take a row without data
+    there for a machine without any.
+    """
+
+    __tablename__ = 'ir_archived'
+    __table_args__ = (
+        sa.Index('ir_archived_node_uuid_idx', 'node_uuid'),
+        sa.Index('ir_archived_content_idx', 'content'),
+        TABLE_ARGS,
+    )
+
+    id = sa.Column(sa.Integer, primary_key=True, autoincrement=True)
+    node_uuid = sa.Column(sa.String(36), nullable=False)
+    content = sa.Column(DIGEST, nullable=False)
 
 
 class Run(models.TimestampMixin, Base):
@@ -256,7 +315,7 @@ class Run(models.TimestampMixin, Base):
     event = sa.Column(sa.String(16), nullable=False)
     inspect_interface = sa.Column(sa.String(255), nullable=True)
     result = sa.Column(sa.String(16), nullable=False)
-    error = sa.Column(sa.Text, nullable=True)
+    error = sa.Column(_StorableText, nullable=True)
     revision = sa.Column(sa.Integer, nullable=True)
     started_at = sa.Column(sa.DateTime, nullable=True)
     phases = orm.deferred(

@@ -20,7 +20,6 @@ from sqlalchemy import orm
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import clock
 from ironic_inspection_rules.db import models
-from ironic_inspection_rules.db import text
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.db import unprocessed
 
@@ -144,21 +143,11 @@ def change_request(uuid: str, token: int, values: Mapping[str, Any],
     """
     if due_in is not None:
         values = {**values, 'due_at': clock.now() + due_in}
-    if values.get('last_error'):
-        values = {**values, 'last_error': text.storable(
-            values['last_error'])}
     conditions = [] if present_state is None else [
         models.Request.state == present_state]
-    if session is not None:
-        return change(session, uuid, token, values, *conditions)
-    return _change_alone(uuid, token, values, *conditions)
-
-
-@transaction.retried
-def _change_alone(uuid: str, token: int, values: Mapping[str, Any],
-                  *conditions: sa.ColumnElement[bool]) -> bool:
-    with transaction.writer() as session:
-        return change(session, uuid, token, values, *conditions)
+    changed: bool = transaction.within(session, lambda connection: change(
+        connection, uuid, token, values, *conditions))
+    return changed
 
 
 def finish_request(uuid: str, token: int, state: str, error: str | None,
@@ -180,7 +169,6 @@ def finish_request(uuid: str, token: int, state: str, error: str | None,
         present_state=present_state, session=session)
 
 
-@transaction.retried
 def settle_request(uuid: str, token: int,
                    session: orm.Session | None = None) -> None:
     """Note that the node of an ended request is in a final state.
@@ -188,17 +176,11 @@ def settle_request(uuid: str, token: int,
     :param token: that of the delivery that has seen to it.
     :param session: a transaction to be part of, None for one of its own.
     """
-    statement = (sa.update(models.Request)
-                 .where(models.Request.uuid == uuid,
-                        models.Request.token == token,
-                        models.Request.open_node_uuid.is_(None))
-                 .values(due_at=None)
-                 .execution_options(synchronize_session=False))
-    if session is not None:
-        session.execute(statement)
-        return
-    with transaction.writer() as own:
-        own.execute(statement)
+    transaction.within(session, lambda connection: connection.execute(
+        sa.update(models.Request)
+        .where(models.Request.uuid == uuid, models.Request.token == token,
+               models.Request.open_node_uuid.is_(None))
+        .values(due_at=None)))
 
 
 @transaction.retried

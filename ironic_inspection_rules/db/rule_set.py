@@ -79,9 +79,12 @@ class Change:
             {**_defaults(), 'position': last + 1 + index, **each,
              'revision': self.revision}
             for index, each in enumerate(values)]
-        taken = self._taken([row['uuid'] for row in rows])
+        uuids = [row['uuid'] for row in rows]
+        taken = [row['uuid'] for row in _read(self.session, uuids)]
+        if not taken and len(set(uuids)) < len(uuids):
+            taken = [uuid for uuid in uuids if uuids.count(uuid) > 1]
         if taken:
-            raise exceptions.RuleAlreadyExists(taken)
+            raise exceptions.RuleAlreadyExists(taken[0])
         self.session.execute(sa.insert(_RULES), rows)
         for row in rows:
             self._note(CREATED, row)
@@ -127,7 +130,11 @@ class Change:
         _end_versions(self.session, self._ended, self.revision)
         _begin_versions(self.session, self._begun, self.revision)
         _write_revision(self.session, self.revision, origin, self.outcomes)
-        _forget(self.session, self.revision - origin.keep_revisions + 1)
+        oldest = self.revision - origin.keep_revisions + 1
+        self.session.execute(sa.delete(models.Revision).where(
+            models.Revision.__table__.c.revision < oldest))
+        self.session.execute(sa.delete(models.RuleVersion).where(
+            models.RuleVersion.__table__.c.end_revision <= oldest))
 
     def _note(self, outcome: str, row: Mapping[str, Any]) -> None:
         self.outcomes.append({'uuid': row['uuid'], 'outcome': outcome,
@@ -141,17 +148,6 @@ class Change:
         for part in _chunks(uuids):
             self.session.execute(
                 sa.delete(_RULES).where(_RULES.c.uuid.in_(part)))
-
-    def _taken(self, uuids: Sequence[str]) -> str | None:
-        if len(set(uuids)) < len(uuids):
-            return next(uuid for uuid in uuids if uuids.count(uuid) > 1)
-        for part in _chunks(uuids):
-            found = self.session.execute(
-                sa.select(models.Rule.uuid)
-                .where(models.Rule.uuid.in_(part)).limit(1)).scalar()
-            if found:
-                return found
-        return None
 
 
 def _defaults() -> dict[str, Any]:
@@ -269,14 +265,6 @@ def _write_revision(session: orm.Session, revision: int, origin: Origin,
         revision=revision, created_at=timeutils.utcnow(),
         user_id=origin.user_id, project_id=origin.project_id,
         message=origin.message, changes=changes))
-
-
-def _forget(session: orm.Session, oldest: int) -> None:
-    """Remove revisions before the oldest one that is kept."""
-    session.execute(sa.delete(models.Revision).where(
-        models.Revision.__table__.c.revision < oldest))
-    session.execute(sa.delete(models.RuleVersion).where(
-        models.RuleVersion.__table__.c.end_revision <= oldest))
 
 
 def _chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:

@@ -35,23 +35,23 @@ def add_statistics(rows: Iterable[Mapping[str, Any]]) -> None:
     """
     # In one order, so that no two processes wait for each other.
     remaining = sorted(rows, key=lambda row: row['rule_uuid'])
+    table: Any = models.RuleStatistics
     with transaction.writer() as session:
+        family = session.get_bind().dialect.name
         while remaining:
             chunk, remaining = remaining[:_CHUNK], remaining[_CHUNK:]
-            session.execute(_statement(session, chunk))
-
-
-def _statement(session: orm.Session, rows: list[Mapping[str, Any]]) -> Any:
-    table = models.RuleStatistics
-    if session.get_bind().dialect.name == 'mysql':
-        inserted = mysql.insert(table).values(rows)
-        return inserted.on_duplicate_key_update(
-            _sums(table, inserted.inserted))
-    kind = (postgresql if session.get_bind().dialect.name == 'postgresql'
-            else sqlite)
-    upsert = kind.insert(table).values(rows)
-    return upsert.on_conflict_do_update(
-        index_elements=[table.rule_uuid], set_=_sums(table, upsert.excluded))
+            statement: Any
+            if family == 'mysql':
+                statement = mysql.insert(table).values(chunk)
+                statement = statement.on_duplicate_key_update(
+                    _sums(table, statement.inserted))
+            else:
+                kind = postgresql if family == 'postgresql' else sqlite
+                statement = kind.insert(table).values(chunk)
+                statement = statement.on_conflict_do_update(
+                    index_elements=[table.rule_uuid],
+                    set_=_sums(table, statement.excluded))
+            session.execute(statement)
 
 
 def _sums(table: Any, new: Any) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from sqlalchemy import orm
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import content
 from ironic_inspection_rules.db import models
-from ironic_inspection_rules.db import text
 from ironic_inspection_rules.db import transaction
 
 VERSION = '1.0'
@@ -34,7 +33,8 @@ _DELETE = sa.delete(_RUNS).where(
 
 
 def record_run(values: Mapping[str, Any], keep: int,
-               session: orm.Session | None = None) -> None:
+               session: orm.Session | sa.Connection | None = None
+               ) -> None:
     """Store a run in the place of the node's oldest one.
 
     A run that has been stored before is replaced: of an inspection that is
@@ -45,39 +45,28 @@ def record_run(values: Mapping[str, Any], keep: int,
     :param keep: how many runs the node has afterwards, at most.
     :param session: a transaction to be part of, None for one of its own.
     """
-    if values.get('error'):
-        values = {**values, 'error': text.storable(values['error'])}
-    if session is not None:
-        _record(session.connection(), values, keep)
-    else:
-        _record_alone(values, keep)
+    def insert(connection: sa.Connection) -> None:
+        kept = connection.execute(
+            _KEPT, {'node_uuid': values['node_uuid']}).all()
+        row = {**values, 'version': VERSION}
+        if kept and values.get('revision') is None:
+            # It ended before rules could tell what they leave hidden.
+            row['hidden'] = connection.execute(sa.select(_RUNS.c.hidden).where(
+                _RUNS.c.id == kept[0].id)).scalar()
+        others = [row.id for row in kept if row.uuid != values['uuid']]
+        remaining = set(others[:max(keep - 1, 0)])
+        _destroy(connection, [row.id for row in kept
+                              if row.id not in remaining])
+        # Only those of the newest run are ever read.
+        outdated = [row.id for row in kept
+                    if row.content and row.id in remaining]
+        if outdated:
+            connection.execute(sa.update(_RUNS).where(
+                _RUNS.c.id.in_(outdated)).values(content=None))
+        if keep > 0:
+            connection.execute(_INSERT, row)
 
-
-@transaction.retried
-def _record_alone(values: Mapping[str, Any], keep: int) -> None:
-    with transaction.plain_writer() as connection:
-        _record(connection, values, keep)
-
-
-def _record(connection: sa.Connection, values: Mapping[str, Any],
-            keep: int) -> None:
-    kept = connection.execute(
-        _KEPT, {'node_uuid': values['node_uuid']}).all()
-    if kept and values.get('revision') is None:
-        # It ended before rules could tell what they leave hidden.
-        values = {**values, 'hidden': connection.execute(
-            sa.select(_RUNS.c.hidden).where(_RUNS.c.id == kept[0].id)
-        ).scalar()}
-    others = [row.id for row in kept if row.uuid != values['uuid']]
-    remaining = set(others[:max(keep - 1, 0)])
-    _destroy(connection, [row.id for row in kept if row.id not in remaining])
-    # Only those of the newest run are ever read.
-    outdated = [row.id for row in kept if row.content and row.id in remaining]
-    if outdated:
-        connection.execute(sa.update(_RUNS).where(
-            _RUNS.c.id.in_(outdated)).values(content=None))
-    if keep > 0:
-        connection.execute(_INSERT, {**values, 'version': VERSION})
+    transaction.within(session, insert)
 
 
 @transaction.retried
@@ -163,18 +152,10 @@ def get_hidden(node_uuids: Collection[str]) -> dict[str, Any]:
             .where(_RUNS.c.id.in_(newest))) if row.hidden}
 
 
-@transaction.retried
 def list_nodes(after: str, limit: int) -> list[str]:
-    """Read the UUIDs of nodes with runs, in their order.
-
-    :param after: UUID before the first one, '' to begin.
-    :param limit: the most to read.
-    """
-    with transaction.reader() as session:
-        return list(session.execute(
-            sa.select(models.Run.node_uuid).distinct()
-            .where(sa.literal(after) < models.Run.node_uuid)
-            .order_by(models.Run.node_uuid).limit(limit)).scalars())
+    """List nodes with runs or history, see :func:`transaction.list_nodes`."""
+    return transaction.list_nodes((models.Run, models.KeptInventory), after,
+                                  limit)
 
 
 @transaction.retried

@@ -3,6 +3,7 @@
 """Transactions on the database that Ironic is configured with."""
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 import contextlib
 import threading
@@ -104,13 +105,47 @@ def _is_mariadb(connection: Any) -> bool:
         return 'mariadb' in cursor.fetchone()[0].lower()
 
 
-def _is_sqlite_lock(exc: Exception) -> bool:
-    return 'database is locked' in str(exc)
-
-
 def retried(function: Callable[..., Any]) -> Callable[..., Any]:
     """Repeat a transaction that lost against another one."""
     return oslo_db_api.wrap_db_retry(
         max_retries=10, retry_interval=0.05, max_retry_interval=1,
         jitter=True, retry_on_deadlock=True,
-        exception_checker=_is_sqlite_lock)(function)
+        exception_checker=lambda exc: 'database is locked' in str(exc)
+    )(function)
+
+
+def within(session: orm.Session | sa.Connection | None,
+           work: Callable[[sa.Connection], Any]) -> Any:
+    """Do work as part of a transaction, or in one of its own.
+
+    :param session: the transaction; None for one of its own, which is
+        repeated where it loses against another one.
+    :returns: what the work returns.
+    """
+    if session is None:
+        return _alone(work)
+    return work(session if isinstance(session, sa.Connection)
+                else session.connection())
+
+
+@retried
+def _alone(work: Callable[[sa.Connection], Any]) -> Any:
+    with plain_writer() as connection:
+        return work(connection)
+
+
+@retried
+def list_nodes(tables: Iterable[Any], after: str, limit: int) -> list[str]:
+    """Read the UUIDs of nodes that tables have rows of, in order.
+
+    :param after: the UUID before the first one, '' to begin.
+    :param limit: how many to read at most.
+    """
+    # Each branch reads its index from where it begins, and no further.
+    branches = [
+        sa.select(sa.select(table.node_uuid).where(table.node_uuid > after)
+                  .distinct().order_by(table.node_uuid).limit(limit)
+                  .subquery()) for table in tables]
+    with reader() as session:
+        return list(session.execute(
+            sa.union(*branches).order_by('node_uuid').limit(limit)).scalars())

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reading and writing inspection data as they came."""
+"""Reading and writing inspection data as they came.
+
+Those of open requests are rows of their own, which a claim reads with the
+request. When a request has ended, what the ramdisk posted is stored by
+content, which inspections of the same machine share.
+"""
 
 from collections.abc import Collection
 from collections.abc import Mapping
@@ -10,24 +15,31 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from ironic_inspection_rules.db import content
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import transaction
 
 CHUNK = 500
 """How many values a statement is given at most."""
 
+_ENDED = sa.not_(sa.exists().where(
+    models.Request.open_node_uuid == models.InspectionData.node_uuid))
+"""Whether the node of the data has no open request."""
+
+_TABLES = (models.Request, models.InspectionData, models.ArchivedData)
+"""Those whose rows go with their node."""
+
 
 def put(session: orm.Session, node_uuid: str,
         data: Mapping[str, Any] | None) -> Any:
     """Store data in the place of the node's last ones of the kind.
 
-    :param data: ``inventory``, ``plugin_data`` and ``posted``; None to go by
-        what the ramdisk posted last.
+    :param data: ``inventory``, ``plugin_data`` and ``posted``; None if a
+        request needs none.
     :returns: the ``id`` of the data, None if there are none.
     """
     if data is None:
-        last = _last(session, node_uuid)
-        return None if last is None else last.id
+        return None
     # By primary key, and only if there are any: deleting by node would lock
     # the gap in the index that data of other nodes are inserted into.
     old: Sequence[int] = session.execute(
@@ -44,29 +56,89 @@ def put(session: orm.Session, node_uuid: str,
 
 
 @transaction.retried
-def get_unprocessed(node_uuid: str) -> models.InspectionData | None:
-    """Read what the ramdisk of a node posted last, if there is any."""
+def get_unprocessed(node_uuid: str) -> dict[str, Any] | None:
+    """Read what the ramdisk of a node posted last.
+
+    :returns: ``inventory`` and ``plugin_data``, None if there are none.
+    """
+    row, archived = models.InspectionData, models.ArchivedData
     with transaction.reader() as session:
-        return _last(session, node_uuid)
+        last = session.execute(
+            sa.select(row).where(row.node_uuid == node_uuid, row.posted)
+            .order_by(row.id.desc()).limit(1)).scalar_one_or_none()
+        if last is not None:
+            return {'inventory': last.inventory,
+                    'plugin_data': last.plugin_data}
+        digest = session.execute(
+            sa.select(archived.content)
+            .where(archived.node_uuid == node_uuid)
+            .order_by(archived.id.desc()).limit(1)).scalar_one_or_none()
+        return digest and content.get(session.connection(),
+                                      [digest]).get(digest)
+
+
+def archive(limit: int) -> int:
+    """Store by content what ramdisks posted, where no request is open.
+
+    What was given for one reapplication is removed, as nobody reads it again.
+
+    :param limit: how many data to look at, at most.
+    :returns: how many there were.
+    """
+    ended = _list_ended(limit)
+    destroy(models.InspectionData, [id_ for id_, posted in ended
+                                    if not posted],
+            _ENDED, sa.not_(models.InspectionData.posted))
+    for id_, posted in ended:
+        if posted:
+            _archive(id_)
+    return len(ended)
 
 
 @transaction.retried
-def list_nodes(after: str, limit: int) -> list[str]:
-    """Read the UUIDs of nodes that have requests or data, in order.
-
-    :param after: the UUID before the first one, '' to begin.
-    :param limit: how many to read at most.
-    """
-    # Each branch reads its index from where it begins, and no further.
-    branches = [
-        sa.select(sa.select(table.node_uuid).where(table.node_uuid > after)
-                  .distinct().order_by(table.node_uuid).limit(limit)
-                  .subquery())
-        for table in (models.Request.__table__.c,
-                      models.InspectionData.__table__.c)]
+def _list_ended(limit: int) -> list[Any]:
+    row: Any = models.InspectionData
     with transaction.reader() as session:
         return list(session.execute(
-            sa.union(*branches).order_by('node_uuid').limit(limit)).scalars())
+            sa.select(row.id, row.posted).where(_ENDED)
+            .order_by(row.id).limit(limit)).all())
+
+
+@transaction.retried
+def _archive(id_: int) -> None:
+    """Move a row, unless it is gone by now, or just about to be.
+
+    SQLite gives the id of a row that is gone to the next one, which may have
+    come in its place: so what is there then is looked at again.
+    """
+    row: Any = models.InspectionData
+    kept: Any = models.ArchivedData
+    with transaction.reader() as session:
+        data = session.get(row, id_)
+    if data is None:
+        return
+    digest = content.store({'inventory': data.inventory,
+                            'plugin_data': data.plugin_data})
+    with transaction.writer_without_gaps() as session:
+        present = session.execute(
+            sa.select(row).where(row.id == id_, _ENDED, row.posted)
+            .with_for_update(skip_locked=True)).scalar_one_or_none()
+        if present is None or any(
+                getattr(present, name) != getattr(data, name)
+                for name in ('node_uuid', 'inventory', 'plugin_data')):
+            return
+        # By primary key, as in put().
+        for old in session.execute(sa.select(kept.id).where(
+                kept.node_uuid == data.node_uuid)).scalars().all():
+            session.execute(sa.delete(kept).where(kept.id == old))
+        session.execute(sa.insert(kept).values(
+            node_uuid=data.node_uuid, content=digest))
+        session.execute(sa.delete(row).where(row.id == id_))
+
+
+def list_nodes(after: str, limit: int) -> list[str]:
+    """List nodes with requests or data, see :func:`transaction.list_nodes`."""
+    return transaction.list_nodes(_TABLES, after, limit)
 
 
 def destroy_nodes(node_uuids: Collection[str]) -> None:
@@ -77,31 +149,29 @@ def destroy_nodes(node_uuids: Collection[str]) -> None:
     remaining = sorted(node_uuids)
     while remaining:
         chunk, remaining = remaining[:CHUNK], remaining[CHUNK:]
-        for table in (models.Request, models.InspectionData):
-            _destroy_of_nodes(table, chunk)
+        for table in _TABLES:
+            with transaction.reader() as session:
+                ids: list[int] = list(session.execute(
+                    sa.select(table.id)
+                    .where(table.node_uuid.in_(chunk))).scalars())
+            while ids:
+                destroy(table, ids[:CHUNK])
+                ids = ids[CHUNK:]
 
 
 @transaction.retried
-def _destroy_of_nodes(table: Any, node_uuids: Sequence[str]) -> None:
-    with transaction.reader() as session:
-        ids = list(session.execute(
-            sa.select(table.id).where(table.node_uuid.in_(node_uuids))
-        ).scalars())
-    while ids:
-        chunk, ids = ids[:CHUNK], ids[CHUNK:]
-        destroy(table, chunk)
-
-
-def destroy(table: Any, ids: Sequence[int]) -> int:
+def destroy(table: Any, ids: Sequence[int],
+            *conditions: sa.ColumnElement[bool]) -> int:
     """Remove rows that nobody has locked.
 
+    :param conditions: what must still be so of them.
     :returns: how many there were.
     """
     if not ids:
         return 0
     with transaction.writer_without_gaps() as session:
         unlocked = list(session.execute(
-            sa.select(table.id).where(table.id.in_(ids))
+            sa.select(table.id).where(table.id.in_(ids), *conditions)
             .with_for_update(skip_locked=True)).scalars())
         if len(unlocked) < len(ids):
             # One by one: MySQL looks at all rows of a small table if it is
@@ -113,12 +183,3 @@ def destroy(table: Any, ids: Sequence[int]) -> int:
             session.execute(sa.delete(table).where(table.id.in_(unlocked))
                             .execution_options(synchronize_session=False))
         return len(unlocked)
-
-
-def _last(session: orm.Session,
-          node_uuid: str) -> models.InspectionData | None:
-    return session.execute(
-        sa.select(models.InspectionData)
-        .where(models.InspectionData.node_uuid == node_uuid,
-               models.InspectionData.posted)
-        .order_by(models.InspectionData.id.desc()).limit(1)).scalar_one_or_none()

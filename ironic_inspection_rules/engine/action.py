@@ -7,7 +7,6 @@ import typing
 from oslo_utils import strutils
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import argument_template
 from ironic_inspection_rules.engine import arguments
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import call as engine_call
@@ -42,15 +41,14 @@ class Action:
     """An action of a rule.
 
     ``name`` is its op, ``reverts`` tells whether it is undone where its rule
-    does not match (blueprint 000 "Plugins"). ``when`` has its conditions,
-    ``loop`` the loop around it and them.
+    does not match (blueprint 000 "Plugins"). ``when`` has its conditions.
 
     :param operation: an action that passed validation.
     :param ops: the actions there are.
     """
 
     __slots__ = ('_call', '_fields', '_items', '_operation', '_plugin',
-                 '_reads', '_undo', 'loop', 'name', 'reverts', 'when')
+                 '_reads', '_undo', 'name', 'reverts', 'when')
 
     def __init__(self, operation: Operation, ops: registry.Registry,
                  when: tuple[engine_condition.Condition, ...] = ()) -> None:
@@ -62,7 +60,7 @@ class Action:
         op = ops.actions[self.name.strip()]
         self.reverts = reverts(operation, op)
         self._plugin = op.plugin
-        self.loop = loop = engine_loop.Loop.of(operation.get('loop'))
+        loop = engine_loop.Loop.of(operation.get('loop'))
         self._call = engine_call.Call(op, operation.get('args'), loop=loop)
         self._undo = (_undo(op, operation.get('args'), loop)
                       if self.reverts else self._call)
@@ -119,6 +117,9 @@ class Action:
         :returns: whether it was carried out at all.
         :raises: :class:`.exceptions.OperationError` where it cannot be.
         """
+        if self._items is None and not self.when:
+            self._apply_once(target, roots)
+            return True
         ran = not self.when
 
         def step(target: WorkingCopy, roots: Roots) -> None:
@@ -140,9 +141,16 @@ class Action:
 
     def revert(self, target: WorkingCopy, roots: Roots) -> None:
         """Undo the action on the target; what is missing is fine."""
+        def step(target: WorkingCopy, roots: Roots) -> None:
+            rendered = self._undo.render(roots)
+            if not isinstance(rendered, template.Missing):
+                self._refuse_masked(target, roots)
+                self._plugin.revert(target, *self._call.op.context(roots),
+                                    **self._undo.literals, **rendered)
+
         items = self._items and self._items(roots)
         if not isinstance(items, template.Missing):
-            self._for_each(items, self._revert_once, target, roots)
+            self._for_each(items, step, target, roots)
 
     @staticmethod
     def _for_each(items: list[typing.Any] | None,
@@ -182,8 +190,13 @@ class Action:
         if self._fields is None:
             self._fields = hiding.fields(self._operation.get('args'))
         for field in self._fields:
-            if field.root and masking.is_masked(field.root, _steps(
-                    field, roots), roots, target.roots):
+            path = field.steps
+            if field.root in rendering.PORT_ROOTS and path:
+                index = rendering.find_port(roots[field.root], path[0],
+                                            roots.budget)
+                path = (str(index), *path[1:])
+            if field.root and masking.is_masked(field.root, path, roots,
+                                                target.roots):
                 raise exceptions.OperationError(
                     _('field {%s} is or has a secret that is hidden from the '
                       'rule') % field.text)
@@ -200,13 +213,6 @@ class Action:
             return masking.MASK
         return masking.MASK if isinstance(value, template.Missing) else value
 
-    def _revert_once(self, target: WorkingCopy, roots: Roots) -> None:
-        rendered = self._undo.render(roots)
-        if not isinstance(rendered, template.Missing):
-            self._refuse_masked(target, roots)
-            self._plugin.revert(target, *self._call.op.context(roots),
-                                **self._undo.literals, **rendered)
-
 
 def _places(write: plugin.Write) -> typing.Iterator[hiding.Place]:
     """Yield the places of a write, of a path as much as the rule has."""
@@ -218,7 +224,7 @@ def _places(write: plugin.Write) -> typing.Iterator[hiding.Place]:
         yield hiding.NODE, ('properties', 'capabilities',
                             *_written_out([[write.name]]))
     else:
-        tokens = argument_template.split(interpolation.parse(str(write.name)))
+        tokens = engine_call.split(interpolation.parse(str(write.name)))
         yield _ROOTS[write.kind], _written_out(tokens)
 
 
@@ -239,15 +245,6 @@ def _written_out(tokens: typing.Iterable[list[typing.Any]]
             break
         path.append(text)
     return tuple(path)
-
-
-def _steps(field: interpolation.Field, roots: Roots) -> data_path.Path:
-    """Return the path of a field in the data of its root."""
-    if field.root in rendering.PORT_ROOTS and field.steps:
-        index = rendering.find_port(roots[field.root], field.steps[0],
-                                         roots.budget)
-        return (str(index), *field.steps[1:])
-    return field.steps
 
 
 def reverts(operation: Operation, op: registry.Op) -> bool:

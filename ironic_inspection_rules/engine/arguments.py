@@ -22,6 +22,9 @@ from ironic_inspection_rules.i18n import _
 
 REQUIRED = inspect.Parameter.empty
 
+Bound = tuple[dict[str, typing.Any], list[exceptions.Problem]]
+"""Arguments by name, and what is wrong with them."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Argument:
@@ -76,21 +79,25 @@ class Signature:
             else f'{argument.name}={argument.default!r}'
             for argument in self.arguments) or _('no arguments')
 
-    def bind(self, args: typing.Any) -> tuple[
-            dict[str, typing.Any], list[exceptions.Problem]]:
+    def bind(self, args: typing.Any) -> Bound:
         """Bind each value to its argument.
 
         :param args: list, mapping, or None for no arguments.
         :returns: what could be bound, and all problems with pointers
             relative to ``args``.
         """
-        if args is None:
-            args = {}
+        bound: dict[str, typing.Any] = {}
+        problems: list[exceptions.Problem] = []
         if isinstance(args, list | tuple):
             bound, problems = self._bind_list(list(args))
         elif isinstance(args, dict):
-            bound, problems = self._bind_mapping(args)
-        else:
+            for name, value in args.items():
+                if name in self.by_name:
+                    bound[name] = value
+                else:
+                    problems.append(exceptions.Problem(
+                        data_path.pointer([name]), self._unknown(str(name))))
+        elif args is not None:
             return {}, [exceptions.Problem(
                 '', _('arguments must be a list or a mapping'))]
         problems += [
@@ -101,40 +108,44 @@ class Signature:
             if argument.required and argument.name not in bound]
         return bound, problems
 
-    def _bind_list(self, args: list[typing.Any]) -> tuple[
-            dict[str, typing.Any], list[exceptions.Problem]]:
-        bound: dict[str, typing.Any] = {}
+    def _bind_list(self, args: list[typing.Any]) -> Bound:
         positional = [argument for argument in self.arguments
                       if not argument.keyword_only]
         if positional and positional[0].variadic:
             if len(args) == 1 and isinstance(args[0], list):
                 args = args[0]
             return ({positional[0].name: args} if args else {}), []
-        for argument, value in zip(positional, args, strict=False):
-            bound[argument.name] = value
-        return bound, [
+        return {argument.name: value for argument, value
+                in zip(positional, args, strict=False)}, [
             exceptions.Problem(f'/{index}',
                                _('one argument too many; expected: %s') % self)
             for index in range(len(positional), len(args))]
-
-    def _bind_mapping(self, args: dict[str, typing.Any]) -> tuple[
-            dict[str, typing.Any], list[exceptions.Problem]]:
-        problems = []
-        bound = {}
-        for name, value in args.items():
-            argument = self.by_name.get(name)
-            if argument is None:
-                problems.append(exceptions.Problem(
-                    data_path.pointer([name]), self._unknown(str(name))))
-            else:
-                bound[name] = value
-        return bound, problems
 
     def _unknown(self, name: str) -> str:
         near = suggestion.nearest(name, self.by_name)
         meant = _('did you mean "%s"? ') % near if near else ''
         return _('unknown argument "%(name)s"; %(meant)sexpected: %(all)s') % {
             'name': suggestion.shown(name), 'meant': meant, 'all': self}
+
+    def bind_call(self, given: typing.Sequence[
+            tuple[str | None, typing.Any]]) -> Bound:
+        """Bind values that are given by place or by name, as to a filter.
+
+        :param given: pairs of a name, or None, and a value.
+        """
+        by_name = {name: value for name, value in given if name}
+        by_place = [value for name, value in given if not name]
+        bound, problems = self.bind({
+            **dict(zip(self.by_name, by_place, strict=False)), **by_name})
+        if len(by_name) + len(by_place) < len(given):
+            problems.insert(0, exceptions.Problem(
+                '', _('an argument is given twice')))
+        if len(by_place) > len(self.by_name):
+            problems.append(exceptions.Problem(
+                '', _('too many arguments; expected: %s') % self))
+        return bound, problems + [
+            exceptions.Problem('', _('argument "%s" is given twice') % name)
+            for name in list(self.by_name)[:len(by_place)] if name in by_name]
 
 
 def _declare(parameter: inspect.Parameter) -> Argument:
@@ -209,24 +220,12 @@ def _read_list(value: typing.Any) -> list[typing.Any]:
     return value
 
 
-def _read_path(value: typing.Any) -> data_path.Path:
-    if isinstance(value, tuple):
-        return value
-    return data_path.parse(_read_text(value))
-
-
 def _read_pattern(value: typing.Any) -> pattern.Pattern:
     if isinstance(value, pattern.Pattern):
         return value
     if not isinstance(value, str):
         raise TypeError
     return pattern.Pattern(value)
-
-
-def _read_replacement(value: typing.Any) -> pattern.Replacement:
-    if isinstance(value, pattern.Replacement):
-        return value
-    return pattern.Replacement(_read_text(value))
 
 
 class Type(typing.NamedTuple):
@@ -254,11 +253,15 @@ TYPES: dict[typing.Any, Type] = {
         {'type': 'number'}, schema.whole(schema.NUMBER)]),
     str: Type('str', _read_text, [_PLAIN]),
     list: Type('list', _read_list, [{'type': 'array'}]),
-    data_path.Path: Type(_('path'), _read_path, [
+    data_path.Path: Type(_('path'), lambda value: (
+        value if isinstance(value, tuple)
+        else data_path.parse(_read_text(value))), [
         {'type': 'string', 'pattern': r'^(?:/[^/]|[^/.]|\.[^/]*/)'},
         {'type': ['number', 'boolean']}]),
     pattern.Pattern: Type(_('regular expression'), _read_pattern,
                           [{'type': 'string'}]),
-    pattern.Replacement: Type(_('text'), _read_replacement, [_PLAIN]),
+    pattern.Replacement: Type(_('text'), lambda value: (
+        value if isinstance(value, pattern.Replacement)
+        else pattern.Replacement(_read_text(value))), [_PLAIN]),
 }
 """The types of arguments that are read; values of others are as they are."""

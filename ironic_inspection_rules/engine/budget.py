@@ -168,7 +168,18 @@ class Budget:
             for container in level:
                 # Paid first: the same container may be in many places.
                 self.spend(1 + (len(container) >> 2))
-                size += _measure_container(container, inner)
+                size += 2 + 2 * len(container)
+                items: collections.abc.Iterable[typing.Any] = container
+                if container.__class__ is dict:
+                    size += sum(len(str(key)) for key in container)
+                    items = container.values()
+                for item in items:
+                    if item.__class__ is str:
+                        size += len(item)
+                    elif item.__class__ in (dict, list):
+                        inner.append(item)
+                    else:
+                        size += 4
             level = inner
         return size
 
@@ -176,27 +187,6 @@ class Budget:
         return exceptions.BudgetExceeded(
             _('the value is nested deeper than %d levels')
             % self.limits.depth)
-
-
-def _measure_container(container: typing.Any,
-                       inner: list[typing.Any]) -> int:
-    """Return the size of what is directly in a container.
-
-    :param inner: takes the containers in it.
-    """
-    items: collections.abc.Iterable[typing.Any] = container
-    size = 2 + 2 * len(container)
-    if container.__class__ is dict:
-        size += sum(len(str(key)) for key in container)
-        items = container.values()
-    for item in items:
-        if item.__class__ is str:
-            size += len(item)
-        elif item.__class__ in (dict, list):
-            inner.append(item)
-        else:
-            size += 4
-    return size
 
 
 EMPTY: typing.Mapping[str, typing.Any] = {}

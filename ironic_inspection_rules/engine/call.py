@@ -1,22 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""An op with the arguments a rule gives it."""
+"""An op with the arguments that a rule gives it.
 
+A path is split as the rule has it, and each field then fills one token,
+whatever is in it. So a machine cannot choose another place than the one the
+rule means. A regular expression may hold ``{item…}`` and no other field. The
+items of a loop that is written out in the rule are part of the rule: they may
+hold more of a path or of an expression. One that a machine sent stands for
+itself.
+"""
+
+import functools
+import re
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import argument_template
 from ironic_inspection_rules.engine import arguments
 from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import pattern
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import template
+from ironic_inspection_rules.i18n import _
 
 Missing = template.Missing
-Roots = budget.View
+Piece = str | interpolation.Field
+
+_LONGEST_ITEM = 1024
+"""Longest text of a machine in an expression, in characters."""
 
 
 class Call:
@@ -48,25 +62,36 @@ class Call:
                 continue
             if missing is not ...:
                 compiled = rendering.OrElse(compiled, missing)
-            if argument.converts and argument.type not in _COMPILERS and not (
+            if argument.converts and argument.type not in _READ_FIRST and not (
                     argument.type is value.__class__ is list):
-                compiled = _Converted(compiled, argument)
+                compiled = _Converted(compiled, functools.partial(
+                    _convert, argument))
             self.varying[name] = compiled
 
-    def render(self, roots: Roots) -> dict[str, typing.Any] | Missing:
+    def render(self, roots: template.Roots) -> dict[str, typing.Any] | Missing:
         """Return the arguments that depend on the data, by name."""
         rendered = {}
         for name, value in self.varying.items():
-            rendered[name] = value.render(roots)
-            if isinstance(rendered[name], Missing):
-                return typing.cast(Missing, rendered[name])
+            made = rendered[name] = value.render(roots)
+            if isinstance(made, Missing):
+                return made
         return rendered
 
 
-_COMPILERS: dict[typing.Any, typing.Callable[..., typing.Any]] = {
-    data_path.Path: argument_template.compile_path,
-    pattern.Pattern: argument_template.compile_pattern,
-}
+class _Converted(rendering.Made):
+    """A value read as the type its argument declares."""
+
+    __slots__ = ()
+
+
+def _convert(argument: arguments.Argument, value: typing.Any,
+             _allowance: budget.Budget) -> typing.Any:
+    return arguments.convert(value, argument)
+
+
+def is_as_written(value: template.Template) -> bool:
+    """Return whether an argument is what its rule says, in no other form."""
+    return not isinstance(value, _Converted | rendering.OrElse)
 
 
 def compile_argument(op: registry.Op, name: str, value: typing.Any,
@@ -79,35 +104,177 @@ def compile_argument(op: registry.Op, name: str, value: typing.Any,
     if name in op.plugin.LITERAL:
         return value
     kind = op.signature.by_name[name].type
-    if kind in _COMPILERS and value is not None:
-        return _COMPILERS[kind](value, loop)
+    if kind in _READ_FIRST and value is not None:
+        return _READ_FIRST[kind](value, loop)
     compiled = template.compile_value(value)
-    return template.telling(compiled) if name in getattr(
+    return _telling(compiled) if name in getattr(
         op.plugin, 'TELLS', ()) else compiled
 
 
-def is_as_written(value: template.Template) -> bool:
-    """Return whether an argument is what its rule says, in no other form."""
-    return not isinstance(
-        value, _Converted | rendering.OrElse)
+def _telling(value: typing.Any) -> typing.Any:
+    """Build a template in which each missing field reads ``(missing)``."""
+    if isinstance(value, template.List):
+        return template.List([_telling(item) for item in value.items])
+    if isinstance(value, rendering.Made) and value.make in (
+            template.join_text, rendering.zip_mapping):
+        return rendering.Made(_telling(value.source), value.make)
+    if isinstance(value, template.Template):
+        return rendering.OrElse(value, _('(missing)'))
+    return value
 
 
-class _Converted(template.Template):
-    """A value read as the type its argument declares."""
+def compile_pattern(text: typing.Any,
+                    loop: engine_loop.Loop | None = None) -> typing.Any:
+    """Compile a regular expression.
 
-    __slots__ = ('_argument', '_template')
+    :param text: as the rule has it.
+    :param loop: the loop it is in.
+    :returns: the pattern where no item is in it, else a template of it.
+    :raises: :class:`.exceptions.OperationError` where it is none.
+    """
+    if not isinstance(text, str):
+        raise exceptions.OperationError(_('must be a regular expression'))
+    pieces = _split(text) if loop and '{item' in text else [text]
+    if loop is None or not any(
+            isinstance(piece, interpolation.Field) for piece in pieces):
+        return pattern.Pattern(text)
+    if loop.items is not None:
+        return loop.for_each(
+            pattern.Pattern(''.join(_written(piece, item)
+                                    for piece in pieces))
+            for item in loop.items)
+    return _Pattern(
+        template.List([
+            piece if isinstance(piece, str)
+            else rendering.Made(template.join([piece]), _escape)
+            for piece in pieces]),
+        lambda texts, _allowance: pattern.Pattern(''.join(texts),
+                                                  from_data=True))
 
-    def __init__(self, value: template.Template,
-                 argument: arguments.Argument) -> None:
-        self._template = value
-        self._argument = argument
 
-    @property
-    def parts(self) -> typing.Iterable[typing.Any]:
-        return (self._template,)
+class _Pattern(rendering.Made):
+    """An expression with text of a machine in it, which is one value."""
 
-    def render(self, roots: template.Roots) -> typing.Any:
-        value = self._template.render(roots)
-        if isinstance(value, Missing):
-            return value
-        return arguments.convert(value, self._argument)
+    __slots__ = ()
+
+    parts = ()
+
+
+def problem(text: typing.Any, loop: engine_loop.Loop | None) -> str | None:
+    """Return what is wrong with the fields of an expression, if anything."""
+    if not isinstance(text, str):
+        return None
+    for piece in _split(text, (*interpolation.ROOTS, interpolation.ITEM)):
+        if isinstance(piece, str):
+            continue
+        if piece.root != interpolation.ITEM:
+            return _('a regular expression may hold no field but {item…}, '
+                     'and holds {%s}') % piece.text
+        if loop is None:
+            return _('there is no loop for {%s}') % piece.text
+    return None
+
+
+def _split(text: str, roots: tuple[str, ...] = (interpolation.ITEM,)
+           ) -> list[Piece]:
+    """Split an expression into text and fields over some roots."""
+    pieces: list[Piece] = ['']
+    position = 0
+    last = text.rfind('}')
+    while position < len(text):
+        end = position + 1
+        if text[position] == '\\':
+            end += 1
+        field = None
+        if text[position] == '{' and position < last:
+            field = interpolation.field_at(text, position)
+        if field and field.root in roots:
+            pieces += [field, '']
+            end = position + len(field.text) + 2
+        else:
+            pieces[-1] = str(pieces[-1]) + text[position:end]
+        position = end
+    return pieces
+
+
+def _written(piece: Piece, item: typing.Any) -> str:
+    """Return a piece of an expression with an item of the rule in it."""
+    if isinstance(piece, str):
+        return piece
+    value = data_path.get(item, piece.steps)
+    if value is data_path.ABSENT or isinstance(value, dict | list):
+        raise exceptions.OperationError(
+            _('{%s} is no text in each item of the loop') % piece.text)
+    return str(value)
+
+
+def _escape(value: typing.Any, _allowance: budget.Budget) -> str:
+    """Return text of a machine as part of an expression."""
+    text = str(value)
+    if len(text) > _LONGEST_ITEM:
+        raise exceptions.OperationError(
+            _('the item is longer than %d characters, too long for a regular '
+              'expression') % _LONGEST_ITEM)
+    return re.escape(text)
+
+
+def compile_path(text: typing.Any,
+                 loop: engine_loop.Loop | None = None) -> typing.Any:
+    """Split a path.
+
+    :param text: as the rule has it.
+    :param loop: the loop it is in.
+    :returns: the path where it has no fields, else a template of it; what
+        is no text as it is.
+    :raises: :class:`.exceptions.OperationError` where it is none.
+    """
+    if not isinstance(text, str):
+        return text
+    if loop and loop.items is not None:
+        written = [interpolation.fill_item(text, item) for item in loop.items]
+        if any(each != text for each in written):
+            return loop.for_each(map(compile_path, written))
+    tokens = [template.join([piece for piece in pieces if piece])
+              for pieces in split(interpolation.parse(text))]
+    data_path.check(tokens, text)
+    if not rendering.varies(tokens):
+        return tuple(tokens)
+    return rendering.Made(
+        template.List([rendering.Made(token, _read_token) if isinstance(
+            token, template.Template) else token for token in tokens]),
+        lambda path, _allowance: tuple(path))
+
+
+def split(pieces: list[Piece]
+          ) -> list[list[Piece]]:
+    """Return the pieces of each token of a path."""
+    texts = [piece for piece in pieces if isinstance(piece, str)]
+    is_pointer = texts[:1] == pieces[:1] and ''.join(texts[:1]).startswith('/')
+    separator = '/' if any('/' in text for text in texts) else '.'
+    tokens: list[list[Piece]] = [[]]
+    for piece in pieces:
+        if not isinstance(piece, str):
+            tokens[-1].append(piece)
+            continue
+        first, *others = piece.split(separator)
+        tokens[-1].append(first)
+        tokens += [[text] for text in others]
+    if is_pointer:
+        tokens = [[data_path.unescape(piece) if isinstance(piece, str)
+                   else piece for piece in token] for token in tokens[1:]]
+    return tokens
+
+
+def _read_token(value: typing.Any, _allowance: budget.Budget) -> str:
+    """Return a token out of the data."""
+    if isinstance(value, dict | list):
+        raise exceptions.OperationError(
+            _('a value of type %s cannot be part of a path')
+            % type(value).__name__)
+    text = str(value)
+    return data_path.Key(text) if text == data_path.APPEND else text
+
+
+_READ_FIRST: dict[typing.Any, typing.Callable[..., typing.Any]] = {
+    data_path.Path: compile_path, pattern.Pattern: compile_pattern}
+"""What reads arguments of some types before their fields are filled in."""

@@ -10,10 +10,12 @@ import dataclasses
 import typing
 
 from ironic_inspection_rules.engine import action as engine_action
+from ironic_inspection_rules.engine import call as engine_call
 from ironic_inspection_rules.engine import condition as engine_condition
 from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import single_condition
@@ -105,8 +107,35 @@ def _compile_condition(operation: engine_condition.Operation,
             _compile_condition(each, ops, loop)
             for each in operation['conditions']))
     else:
-        condition = single_condition.compile_single(op, operation, inverted,
-                                                    loop)
+        condition = _compile_single(op, operation, inverted, loop)
     if operation.get('loop') is not None:
         condition = engine_condition.Looped(condition)
     return condition
+
+
+def _compile_single(op: registry.Op, *written: typing.Any
+                    ) -> engine_condition.Condition:
+    """Compile one call of an op in the form that is quickest for it.
+
+    :param written: the operation, whether it is inverted, and its loop.
+    """
+    operation, _inverted, loop = written
+    missing: typing.Any = ...
+    if op.plugin.SEES_MISSING:
+        missing = data_path.ABSENT
+    elif op.plugin.ACCEPTS_MISSING:
+        missing = None
+    call = engine_call.Call(op, operation.get('args'), missing, loop)
+    first = next(iter(op.signature.arguments), None)
+    if first is None or list(call.varying) != [first.name] or (
+            op.plugin.NEEDS_VIEW or op.plugin.PAYS and first.variadic):
+        return single_condition.OfArguments(call, op, *written)
+    varying = call.varying[first.name]
+    pair = (varying.pair() if first.variadic
+            and isinstance(varying, template.List) else None)
+    if pair:
+        holds = op.plugin.bind_pair(call.literals)
+        return single_condition.OfPair(pair[0], holds, pair[1], op, *written)
+    return (single_condition.OfValues if first.variadic
+            else single_condition.OfValue)(
+                varying, op.plugin.bind(call.literals), None, op, *written)

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compiled conditions: what they have in common, groups, and loops."""
+"""Compiled conditions: what they have in common, groups, and loops.
+
+A reason tells of what decided: of the item or the part that did it by itself,
+with its number, or of the first of all of them.
+"""
 
 import abc
 import typing
@@ -10,7 +14,6 @@ from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import sentence
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.i18n import _
@@ -19,51 +22,37 @@ Missing = template.Missing
 Operation = typing.Mapping[str, typing.Any]
 Roots = budget.View
 
+_MOST_ITEMS = 3
+"""Items of a loop that a reason tells of."""
+
 
 class Condition(abc.ABC):
     """A condition of a rule.
 
     ``operation`` is what the author of the rule wrote, ``written_op`` its
-    name in there. ``is_simple`` tells that it has no loop and no parts.
+    name in there.
     """
 
-    __slots__ = ('_reads', '_sentence', 'op', 'operation', 'written_op')
-
-    is_simple: typing.ClassVar[bool] = True
+    __slots__ = ('_reads', 'op', 'operation', 'written_op')
 
     def __init__(self, op: registry.Op, operation: Operation) -> None:
         self.op = op
         self.operation = operation
         self.written_op: str = operation['op']
-        self._sentence: sentence.Sentence | None = None
         self._reads: tuple[hiding.Place, ...] | None = None
 
     @property
     def reads(self) -> tuple[hiding.Place, ...]:
         """The places that it is decided on, found when first asked for."""
         if self._reads is None:
-            self._reads = hiding.reads(self.operation)
-            if self.needs_view:
-                self._reads = ((hiding.EVERYTHING, ()),)
+            self._reads = ((hiding.EVERYTHING, ()),) if self.needs_view else (
+                hiding.reads(self.operation))
         return self._reads
 
     @property
     def needs_view(self) -> bool:
         """Return whether it may look at anything."""
         return bool(self.op.plugin.NEEDS_VIEW)
-
-    def sentence(self, loop: engine_loop.Loop | None) -> sentence.Sentence:
-        """Return what says why it holds or does not.
-
-        It is made when first asked for: of most conditions nobody wants to
-        know.
-
-        :param loop: the one around the condition, always the same.
-        """
-        if self._sentence is None:
-            self._sentence = sentence.Sentence(
-                self.op, self.operation.get('args'), loop)
-        return self._sentence
 
     @property
     def decides_first(self) -> bool:
@@ -81,13 +70,19 @@ class Condition(abc.ABC):
         """
         return trace.ConditionTrace(self.written_op, self.check(roots))
 
+    @abc.abstractmethod
+    def reason(self, view: Roots, shown: Roots) -> str:
+        """Return why it holds or does not.
+
+        :param view: the data by root name, which decide.
+        :param shown: the same as they may be told of.
+        """
+
 
 class Group(Condition):
     """A condition made of conditions, which are its parts."""
 
     __slots__ = ('_inverted', 'parts')
-
-    is_simple = False
 
     def __init__(self, op: registry.Op, operation: Operation, inverted: bool,
                  parts: tuple[Condition, ...]) -> None:
@@ -130,6 +125,16 @@ class Group(Condition):
                 return dict(enumerate(results))
         return {len(results) - 1: results[-1]}
 
+    def reason(self, view: Roots, shown: Roots) -> str:
+        return '; '.join(
+            _('condition %(number)d of %(count)d: %(op)s %(result)s '
+              '(%(reason)s)') % {
+                'number': number + 1, 'count': len(self.parts),
+                'op': self.parts[number].written_op,
+                'result': _('holds') if result else _('does not hold'),
+                'reason': self.parts[number].reason(view, shown)}
+            for number, result in self.deciding(view).items())
+
 
 def check_part(part: Condition, roots: Roots) -> bool:
     """Check a condition that is part of something; an error names it."""
@@ -151,8 +156,6 @@ class Looped(Condition):
 
     __slots__ = ('_multiple', 'condition', 'items')
 
-    is_simple = False
-
     def __init__(self, condition: Condition) -> None:
         super().__init__(condition.op, condition.operation)
         self.condition = condition
@@ -162,6 +165,10 @@ class Looped(Condition):
     @property
     def decides_first(self) -> bool:
         return self.condition.decides_first
+
+    @property
+    def needs_view(self) -> bool:
+        return self.condition.needs_view
 
     def check(self, roots: Roots) -> bool:
         return self.find(roots).result
@@ -183,6 +190,34 @@ class Looped(Condition):
                     return Found(decisive, items, number)
         return Found(not decisive, items,
                      first if len(asked) < len(items) else None)
+
+    def reason(self, view: Roots, shown: Roots) -> str:
+        found = self.find(view)
+        if isinstance(found.items, Missing):
+            return _('field {%s} does not exist') % found.items.field
+        if not found.items:
+            return _('the loop has no items')
+        count = len(found.items)
+        numbers = range(min(count, _MOST_ITEMS))
+        if found.decisive is not None:
+            numbers = range(found.decisive, found.decisive + 1)
+        items = found.items if shown is view else self.items(shown)
+        if isinstance(items, Missing) or len(items) != count:
+            return _('the items are hidden')
+        reasons = []
+        for number in numbers:
+            each = slice(number, number + 1)
+            with (engine_loop.iterate(found.items[each], view, number) as seen,
+                  engine_loop.iterate(items[each], shown, number) as told):
+                next(seen)
+                next(told)
+                reasons.append(
+                    _('item %(number)d of %(count)d: %(reason)s') % {
+                        'number': number + 1, 'count': count,
+                        'reason': self.condition.reason(view, shown)})
+        if found.decisive is None and count > _MOST_ITEMS:
+            reasons.append(_('%d more') % (count - _MOST_ITEMS))
+        return '; '.join(reasons)
 
 
 class Found(typing.NamedTuple):

@@ -3,11 +3,9 @@
 """Reasons of conditions: why a rule matches a machine or does not.
 
 Nothing is told of values that sensitive rules have written.
-
-A reason tells of what decided: of the item or the part that did it by itself,
-with its number, or of the first of all of them.
 """
 
+import contextlib
 import typing
 
 from ironic_inspection_rules.engine import budget
@@ -15,15 +13,10 @@ from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import condition as engine_condition
 from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import journal as engine_journal
-from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import masking
-from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.engine import trace
-from ironic_inspection_rules.i18n import _
 
 Roots = budget.View
-
-_MOST_ITEMS = 3
 
 Traces = tuple[trace.ConditionTrace, ...]
 
@@ -55,10 +48,11 @@ def explain(plan: compiler.CompiledRule, view: Roots,
                                              str(exc)))
     if plan.unexplained:
         return tuple(each._replace(reason=None) for each in told)
-    for index, (_op, result, reason) in enumerate(told):
-        if reason is None:
-            told[index] = _explain(plan.conditions[index], result, view, view)
-    return tuple(told)
+    return tuple([
+        each if each.reason is not None
+        else trace.ConditionTrace(each.op, each.result,
+                                  reason(condition, view, view))
+        for condition, each in zip(plan.conditions, told, strict=True)])
 
 
 def hide(condition: engine_condition.Condition, told: trace.ConditionTrace,
@@ -73,15 +67,12 @@ def hide(condition: engine_condition.Condition, told: trace.ConditionTrace,
     """
     if told.reason is None or not hidden.shows_any(condition.reads):
         return told
-    reason = masking.MASK
     if not (view is None or shown is None or told.result is None
             or condition.needs_view):
-        try:
-            reason = _reason(condition, view, hiding.shown(
-                shown, condition.reads, hidden), None)
-        except Exception:
-            reason = masking.MASK
-    return told._replace(reason=reason)
+        with contextlib.suppress(Exception):
+            return told._replace(reason=condition.reason(
+                view, hiding.shown(shown, condition.reads, hidden)))
+    return told._replace(reason=masking.MASK)
 
 
 def explain_match(plan: compiler.CompiledRule, view: Roots,
@@ -93,78 +84,18 @@ def explain_match(plan: compiler.CompiledRule, view: Roots,
     """
     if plan.masked:
         return explain(plan, view)
-    return tuple([_explain(condition, True, view, shown)
-                  for condition in plan.conditions])
+    return tuple([trace.ConditionTrace(each.written_op, True,
+                                       reason(each, view, shown))
+                  for each in plan.conditions])
 
 
 def reason(condition: engine_condition.Condition, view: Roots,
-           outer: engine_loop.Loop | None) -> str:
-    """Return the reason of a condition of an action.
-
-    :param outer: the loop of the action.
-    """
+           shown: Roots) -> str:
+    """Return the reason of a condition, or what went wrong with it."""
     try:
-        return _reason(condition, view, view, outer)
+        return condition.reason(view, shown)
     except Exception as exc:
         return str(exc)
-
-
-def _explain(condition: engine_condition.Condition, result: bool | None,
-             view: Roots, shown: Roots) -> trace.ConditionTrace:
-    try:
-        reason = _reason(condition, view, shown, None)
-    except Exception as exc:
-        reason = str(exc)
-    return trace.ConditionTrace(condition.written_op, result, reason)
-
-
-def _reason(condition: engine_condition.Condition, view: Roots,
-            shown: Roots, outer: engine_loop.Loop | None) -> str:
-    if condition.is_simple:
-        return condition.sentence(outer).tell(shown)
-    loop = engine_loop.Loop.of(condition.operation.get('loop'), outer)
-    if not isinstance(condition, engine_condition.Looped):
-        return _sentence(condition, view, shown, loop)
-    found = condition.find(view)
-    if isinstance(found.items, template.Missing):
-        return _('field {%s} does not exist') % found.items.field
-    if not found.items:
-        return _('the loop has no items')
-    count = len(found.items)
-    numbers = range(min(count, _MOST_ITEMS))
-    if found.decisive is not None:
-        numbers = range(found.decisive, found.decisive + 1)
-    items = found.items if shown is view else condition.items(shown)
-    if isinstance(items, template.Missing) or len(items) != count:
-        return _('the items are hidden')
-    sentences = []
-    for number in numbers:
-        each = slice(number, number + 1)
-        with (engine_loop.iterate(found.items[each], view, number) as seen,
-              engine_loop.iterate(items[each], shown, number) as told):
-            next(seen)
-            next(told)
-            sentences.append(_('item %(number)d of %(count)d: %(reason)s') % {
-                'number': number + 1, 'count': count,
-                'reason': _sentence(condition.condition, view, shown, loop)})
-    if found.decisive is None and count > _MOST_ITEMS:
-        sentences.append(_('%d more') % (count - _MOST_ITEMS))
-    return '; '.join(sentences)
-
-
-def _sentence(condition: engine_condition.Condition, view: Roots,
-              shown: Roots, loop: engine_loop.Loop | None) -> str:
-    """Return the reason of a condition that is no loop."""
-    if not isinstance(condition, engine_condition.Group):
-        return condition.sentence(loop).tell(shown)
-    return '; '.join(
-        _('condition %(number)d of %(count)d: %(op)s %(result)s '
-          '(%(reason)s)') % {
-            'number': number + 1, 'count': len(condition.parts),
-            'op': condition.parts[number].written_op,
-            'result': _('holds') if result else _('does not hold'),
-            'reason': _reason(condition.parts[number], view, shown, loop)}
-        for number, result in condition.deciding(view).items())
 
 
 def reads_hidden(plan: compiler.CompiledRule, hidden: hiding.Hidden) -> bool:
@@ -211,25 +142,20 @@ def hide_found(
         if copied:
             copies.update(id(change) for each in told.actions
                           for change in each.changes)
+        actions = [each._replace(
+            changes=tuple([journal.without_found(change, copied)
+                           for change in each.changes]),
+            confirmed=tuple([journal.without_found(change, copied)
+                             for change in each.confirmed]))
+            for each in told.actions]
+        if copied:
+            actions = [each._replace(notes=(masking.MASK,) * len(each.notes),
+                                     when=hide_asked(each.when))
+                       for each in actions]
         traces[plan] = told._replace(
             error=told.error and masking.MASK if has_read else told.error,
-            actions=tuple([_without_found(journal, each, copied)
-                           for each in told.actions]))
+            actions=tuple(actions))
     return copies
-
-
-def _without_found(journal: engine_journal.Journal, told: trace.ActionTrace,
-                   copied: bool) -> trace.ActionTrace:
-    told = told._replace(
-        changes=tuple([journal.without_found(change, copied)
-                       for change in told.changes]),
-        confirmed=tuple([journal.without_found(change, copied)
-                         for change in told.confirmed]))
-    if not copied:
-        return told
-    return told._replace(
-        notes=(masking.MASK,) * len(told.notes),
-        when=hide_asked(told.when))
 
 
 def hide_asked(asked: typing.Iterable[trace.AskedTrace]

@@ -77,20 +77,17 @@ class Reader:
         self.position = position
         calls = []
         while self._take('|'):
-            calls.append(self._call())
+            name = self._match(_NAME)
+            if name is None:
+                raise SyntaxProblem(_('the name of a filter is expected'))
+            arguments: list[tuple[str | None, typing.Any]] = []
+            if self._take('('):
+                while not self._take(')'):
+                    if arguments:
+                        self._expect(',')
+                    arguments.append(self._argument())
+            calls.append(Call(name[0], tuple(arguments)))
         return tuple(calls)
-
-    def _call(self) -> Call:
-        name = self._match(_NAME)
-        if name is None:
-            raise SyntaxProblem(_('the name of a filter is expected'))
-        arguments: list[tuple[str | None, typing.Any]] = []
-        if self._take('('):
-            while not self._take(')'):
-                if arguments:
-                    self._expect(',')
-                arguments.append(self._argument())
-        return Call(name[0], tuple(arguments))
 
     def _argument(self) -> tuple[str | None, typing.Any]:
         start = self.position
@@ -116,18 +113,13 @@ class Reader:
         if string is not None:
             return _unescape(string)
         number = self._match(_NUMBER)
-        if number is not None:
-            return self._number(number[0])
-        return self._word_or_path()
-
-    @staticmethod
-    def _number(text: str) -> int | float:
-        if re.fullmatch('-?[0-9]+', text):
-            return int(text)
-        number = float(text)
-        if not math.isfinite(number):
-            raise SyntaxProblem(_('%s is no number') % text)
-        return number
+        if number is None:
+            return self._word_or_path()
+        if re.fullmatch('-?[0-9]+', number[0]):
+            return int(number[0])
+        if not math.isfinite(float(number[0])):
+            raise SyntaxProblem(_('%s is no number') % number[0])
+        return float(number[0])
 
     def _mapping(self, depth: int) -> dict[str, typing.Any]:
         mapping: dict[str, typing.Any] = {}

@@ -142,7 +142,8 @@ class Hidden:
 
     def covers(self, root: str, path: data_path.Path) -> bool:
         """Return whether a value is, has, or is part of one not to show."""
-        return self._find(root, path) is not _NOTHING
+        return bool(self._roots) and (
+            self._find(root, path) is not _NOTHING)
 
     def shows_any(self, reads: typing.Iterable[Place]) -> bool:
         """Return whether some of the places must not show.
@@ -242,15 +243,15 @@ def fields(written: typing.Any) -> list[interpolation.Field]:
 
 def reads(written: typing.Any) -> tuple[Place, ...]:
     """Return the places that are read by fields anywhere in a value."""
-    return tuple({_place(each.root, each.steps): None
-                  for each in fields(written) if each.root})
-
-
-def _place(root: str, steps: data_path.Path) -> Place:
-    if root == PORTS and steps[:1] and data_path.index(steps[0]) is None:
-        # A port by its address, which may be any.
-        return root, ()
-    return root, steps
+    places: dict[Place, None] = {}
+    for each in fields(written):
+        if each.root == PORTS and each.steps and (
+                data_path.index(each.steps[0]) is None):
+            # A port by its address, which may be any.
+            places[PORTS, ()] = None
+        elif each.root:
+            places[each.root, each.steps] = None
+    return tuple(places)
 
 
 def shown(view: budget.View, places: typing.Iterable[Place],

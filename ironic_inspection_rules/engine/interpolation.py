@@ -77,37 +77,22 @@ def parse(text: str) -> list[str | Field]:
             literal += text[position]
             position += 2
             continue
-        field, end = _field_or_text(text, position, last)
-        if field is None:
+        if text[position] != '{' or position > last:
+            brace = _BRACE.search(text, position + 1)
+            end = brace.start() if brace else len(text)
             literal += text[position:end]
-        else:
-            if literal:
-                pieces.append(literal)
-                literal = ''
-            pieces.append(field)
-        position = end
+            position = end
+            continue
+        if literal:
+            pieces.append(literal)
+            literal = ''
+        field = field_at(text, position) or Field(
+            text[position + 1:text.index('}', position)], None)
+        pieces.append(field)
+        position += len(field.text) + 2
     if literal:
         pieces.append(literal)
     return pieces
-
-
-def _field_or_text(text: str, position: int,
-                   last: int) -> tuple[Field | None, int]:
-    """Read the field that begins here, or the text up to the next brace.
-
-    :param last: where the last closing brace is.
-    :returns: the field or None, and where it or the text ends.
-    """
-    if text[position] != '{':
-        brace = _BRACE.search(text, position + 1)
-        return None, brace.start() if brace else len(text)
-    if position > last:
-        return None, position + 1
-    field = field_at(text, position)
-    if field is None:
-        end = text.index('}', position)
-        field = Field(text[position + 1:end], None)
-    return field, position + len(field.text) + 2
 
 
 def field_at(text: str, position: int) -> Field | None:

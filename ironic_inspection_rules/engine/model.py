@@ -5,6 +5,8 @@
 import dataclasses
 import typing
 
+from ironic_inspection_rules.i18n import _
+
 EARLY = 'early'
 PREPROCESS = 'preprocess'
 MAIN = 'main'
@@ -32,15 +34,33 @@ HIDDEN = (*OPERATIONS, VARS)
 
 Operations = tuple[typing.Mapping[str, typing.Any], ...]
 
+FIRST = '1.0'
+"""The version of the versioned object that had the first fields."""
+
+
+def _field(text: str, default: typing.Any = dataclasses.MISSING,
+           **more: typing.Any) -> typing.Any:
+    """Declare a field.
+
+    :param text: what it is for, for editors and the command line.
+    :param more: further metadata.
+    """
+    metadata = {'help': text, 'since': FIRST, **more}
+    if default == {}:
+        return dataclasses.field(default_factory=dict, metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """One inspection rule (spec 003 "Data model impact").
 
     The one list of a rule's fields and their defaults: validation, the
-    versioned object, the API and the commands take them from here. A field
-    may have in its metadata ``choices``, the values there are, and
-    ``read_only``, which says that its author does not set it.
+    table, the versioned object, the API, the schema and the commands take
+    them from here. In its metadata a field has ``help`` and ``since``, the
+    version of the versioned object that had it first, and may have
+    ``choices``, the values there are, and ``read_only``, which says that its
+    author does not set it.
 
     ``conditions`` and ``actions`` hold operations exactly as their author
     wrote them: ``{'op': str, 'args': list | dict, 'loop': ...}``. ``vars``
@@ -49,18 +69,29 @@ class Rule:
     built-in rule has none.
     """
 
-    uuid: str
-    description: str | None = None
-    priority: int = 0
-    scope: str | None = None
-    sensitive: bool = False
-    phase: str = dataclasses.field(default=MAIN, metadata={'choices': PHASES})
-    mode: str = dataclasses.field(default=ENFORCE,
-                                  metadata={'choices': MODES})
-    conditions: Operations = ()
-    actions: Operations
-    vars: typing.Mapping[str, typing.Any] = dataclasses.field(
-        default_factory=dict)
+    uuid: str = _field(
+        _('What names the rule for ever; made by the API if absent.'))
+    description: str | None = _field(
+        _('What names the rule to people.'), None)
+    priority: int = _field(
+        _('Rules with a higher one run first; 0 to 9999.'), 0)
+    scope: str | None = _field(
+        _('The rule runs only for nodes with this value of '
+          'properties.inspection_scope.'), None)
+    sensitive: bool = _field(
+        _('Whether the rule is hidden from who reads it, for ever.'), False)
+    phase: str = _field(
+        _('When it runs: early (before the node is known), preprocess '
+          '(before the hooks) or main (after them).'), MAIN, choices=PHASES)
+    mode: str = _field(
+        _('enforce; audit: only recorded what it would do; off: never '
+          'runs.'), ENFORCE, choices=MODES, since='1.1')
+    conditions: Operations = _field(
+        _('The rule runs where all of these hold.'), ())
+    actions: Operations = _field(_('What it does, in this order.'))
+    vars: typing.Mapping[str, typing.Any] = _field(
+        _('Values by name, computed before the conditions: {vars.name}.'),
+        {}, since='1.3')
     built_in: bool = dataclasses.field(default=False,
                                        metadata={'read_only': True})
     revision: int | None = dataclasses.field(default=None,
@@ -102,14 +133,15 @@ class Rule:
 
 
 FIELDS = tuple(field.name for field in dataclasses.fields(Rule))
-WRITABLE = tuple(field.name for field in dataclasses.fields(Rule)
-                 if not field.metadata.get('read_only'))
-"""The fields that the author of a rule sets."""
+SETTABLE = {field.name: field for field in dataclasses.fields(Rule)
+            if not field.metadata.get('read_only')}
+"""The fields that the author of a rule sets, by name."""
+WRITABLE = tuple(SETTABLE)
 DEFAULTS: typing.Mapping[str, typing.Any] = {
     field.name: [] if field.name in OPERATIONS
     else {} if field.name == VARS else field.default
-    for field in dataclasses.fields(Rule)
-    if field.name in WRITABLE and field.name not in ('uuid', 'actions')}
+    for field in SETTABLE.values()
+    if field.name not in ('uuid', 'actions')}
 """Their defaults, as JSON has them."""
 
 

@@ -9,7 +9,6 @@ from oslo_utils import strutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import action as engine_action
-from ironic_inspection_rules.engine import argument_template
 from ironic_inspection_rules.engine import arguments
 from ironic_inspection_rules.engine import call as engine_call
 from ironic_inspection_rules.engine import loop as engine_loop
@@ -66,22 +65,14 @@ def check_condition(condition: dict[str, typing.Any], ops: registry.Registry,
     yield from (_GROUP if is_group else _CONDITION).problems(condition)
     yield from _check_loop(condition)
     loop = engine_loop.Loop.of(condition.get('loop'), outer)
-    if is_group:
-        yield from _check_group(condition, ops, early, loop, depth + 1)
-    elif isinstance(op, str):
-        yield from _check_call(condition, name, ops.conditions, early, loop)
-
-
-def _check_group(group: dict[str, typing.Any], ops: registry.Registry,
-                 early: bool, loop: engine_loop.Loop | None,
-                 depth: int) -> typing.Iterator[Problem]:
-    if depth > schema.DEEPEST_GROUP:
+    if is_group and depth == schema.DEEPEST_GROUP:
         yield Problem('', _('groups are nested deeper than %d levels')
                       % schema.DEEPEST_GROUP)
-        return
-    yield from check_all(
-        group, 'conditions',
-        lambda each: check_condition(each, ops, early, loop, depth))
+    elif is_group:
+        yield from check_all(condition, 'conditions', lambda each: (
+            check_condition(each, ops, early, loop, depth + 1)))
+    elif isinstance(op, str):
+        yield from _check_call(condition, name, ops.conditions, early, loop)
 
 
 def check_action(action: dict[str, typing.Any], ops: registry.Registry,
@@ -134,7 +125,7 @@ def _check_call(operation: dict[str, typing.Any], name: str,
     for argument, value in bound.items():
         pointer = _argument_pointer(args, op.signature, argument)
         if op.signature.by_name[argument].type is pattern.Pattern:
-            refused = argument_template.problem(value, loop)
+            refused = engine_call.problem(value, loop)
             if refused:
                 problems.append(Problem(pointer, refused))
         try:

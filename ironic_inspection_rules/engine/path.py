@@ -79,8 +79,8 @@ def appends(token: str) -> bool:
 
 def pointer(tokens: typing.Iterable[typing.Any]) -> str:
     """Write tokens as an RFC 6901 pointer."""
-    return ''.join('/' + str(token).replace('~', '~0').replace('/', '~1')
-                   for token in tokens)
+    return ''.join(['/' + str(token).replace('~', '~0').replace('/', '~1')
+                    for token in tokens])
 
 
 def get(data: typing.Any, path: Path) -> typing.Any:
@@ -103,7 +103,7 @@ def same(one: typing.Any, other: typing.Any) -> bool:
     pairs = [(one, other)]
     while pairs:
         one, other = pairs.pop()
-        if type(one) is not type(other):
+        if one.__class__ is not other.__class__:
             return False
         if isinstance(one, dict):
             if one.keys() != other.keys():

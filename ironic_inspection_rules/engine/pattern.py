@@ -199,14 +199,12 @@ def _compile_with_limit(pattern: str) -> typing.Any:
 
     A lone brace is no fuzzy matching, and ``[[:`` no POSIX class.
     """
-    escaped = _BRACES.sub(_escape, pattern).replace('[:', r'[\:')
+    escaped = _BRACES.sub(
+        lambda match: rf'\{match[0]}' if match['lone'] else match[0],
+        pattern).replace('[:', r'[\:')
     return regex_library.compile(escaped, cache_pattern=False)
 
 
 # Patterns of rules, which somebody with a password wrote.
 _compile_known = text_cache.for_short(maxsize=1024, longest=4096)(
     _compile_with_limit)
-
-
-def _escape(match: re.Match[str]) -> str:
-    return rf'\{match[0]}' if match['lone'] else match[0]

@@ -39,11 +39,15 @@ class Fact(typing.NamedTuple):
         of that name has it, or ``one-of`` or ``none-of`` a list of values; or
         a comparison of versions.
     :param value: what the field is compared with, or another field.
+    :param unordered: whether it is also true of values that have no order
+        with that one, as null has none with a number: so does ``! lt`` differ
+        from ``ge``.
     """
 
     field: typing.Any
     relation: str
     value: typing.Any
+    unordered: bool = False
 
 
 class Write(typing.NamedTuple):
@@ -64,6 +68,13 @@ class Write(typing.NamedTuple):
     extends: bool = False
     owner: typing.Any = None
     argument: str = 'path'
+
+
+Problems = typing.Iterator[tuple[str, str]]
+"""Pairs of the name of an argument and what is wrong with it."""
+
+Facts = typing.Iterator[Fact]
+Writes = typing.Iterator[Write]
 
 
 class Plugin:
@@ -96,8 +107,7 @@ class Plugin:
         """
         yield from ()
 
-    def problems(self, arguments: Arguments
-                 ) -> typing.Iterator[tuple[str, str]]:
+    def problems(self, arguments: Arguments) -> Problems:
         """Check what is known of the arguments when a rule is made.
 
         :param arguments: the arguments without replacement fields, by name;
@@ -141,6 +151,14 @@ class Condition(Plugin, abc.ABC):
         call = self.__call__
         return functools.partial(call, **arguments) if arguments else call
 
+    def bind_pair(self, arguments: dict[str, typing.Any]
+                  ) -> typing.Callable[[typing.Any, typing.Any], bool]:
+        """Prepare a check of two values, of an op that takes any number.
+
+        :param arguments: as of :meth:`bind`.
+        """
+        return self.bind(arguments)
+
     def explain(self, view: budget.View,
                 arguments: Arguments) -> str | None:
         """Return the reason of the condition.
@@ -151,8 +169,7 @@ class Condition(Plugin, abc.ABC):
         """
         return None
 
-    def facts(self, arguments: Arguments,
-              inverted: bool = False) -> typing.Iterator[Fact]:
+    def facts(self, arguments: Arguments, inverted: bool = False) -> Facts:
         """Yield what is true of fields wherever the condition holds.
 
         :param arguments: all arguments as the rule has them, by name; what
@@ -203,8 +220,7 @@ class Filter(abc.ABC):
     """True where arguments by place are the name of a filter and its
     arguments; the first parameter then is a function that applies it."""
 
-    def problems(self, arguments: Arguments
-                 ) -> typing.Iterator[tuple[str, str]]:
+    def problems(self, arguments: Arguments) -> Problems:
         """Check what is known of the arguments when a rule is made.
 
         :param arguments: the arguments that are no paths, by name.
@@ -255,7 +271,7 @@ class Action(Plugin, abc.ABC):
     FAILS: typing.ClassVar[bool] = False
     """True where the inspection ends with it, as a failure."""
 
-    def writes(self, arguments: Arguments) -> typing.Iterator[Write]:
+    def writes(self, arguments: Arguments) -> Writes:
         """Yield what is written, and where.
 
         Where this is not overridden, a sensitive rule may have written

@@ -69,6 +69,92 @@ class OrElse(Template):
         return self._other if isinstance(value, Missing) else value
 
 
+Make = typing.Callable[[typing.Any, budget.Budget], typing.Any]
+
+
+class Made(Template):
+    """A value that is made of another, unless a field in that is missing.
+
+    :param make: makes it; given what the other is, and the budget.
+    """
+
+    __slots__ = ('make', 'source')
+
+    def __init__(self, source: Template, make: Make) -> None:
+        self.source = source
+        self.make = make
+
+    @property
+    def parts(self) -> typing.Iterable[typing.Any]:
+        return (self.source,)
+
+    def render(self, roots: Roots) -> typing.Any:
+        value = self.source.render(roots)
+        if value.__class__ is Missing:
+            return value
+        return self.make(value, roots.budget)
+
+
+class List(Template):
+    """A list, some of whose items are templates.
+
+    :param lenient: leave missing items where they stand, instead of letting
+        the whole list be missing.
+    """
+
+    __slots__ = ('_lenient', '_templates', 'items')
+
+    def __init__(self, items: list[typing.Any],
+                 lenient: bool = False) -> None:
+        self.items = items
+        self._templates = tuple(
+            (index, item) for index, item in enumerate(items)
+            if isinstance(item, Template))
+        self._lenient = lenient
+
+    @property
+    def parts(self) -> typing.Iterable[typing.Any]:
+        return self.items
+
+    def pair(self) -> tuple[Template, typing.Any] | None:
+        """Return a template and the value after it, if it is just that."""
+        if len(self.items) != 2 or [index for index, _item
+                                     in self._templates] != [0]:
+            return None
+        return self.items[0], self.items[1]
+
+    def render(self, roots: Roots) -> list[typing.Any] | Missing:
+        values = self.items.copy()
+        for index, item in self._templates:
+            value = values[index] = item.render(roots)
+            if value.__class__ is Missing and not self._lenient:
+                return value
+        return values
+
+
+def varies(items: typing.Iterable[typing.Any]) -> bool:
+    """Return whether there is a template among some values."""
+    return any(isinstance(item, Template) for item in items)
+
+
+def mapping(keys: list[typing.Any], items: list[typing.Any],
+            lenient: bool = False) -> typing.Any:
+    """Build a mapping, or a template of it if some of it is one.
+
+    :param lenient: as :class:`List` takes it, for the items.
+    """
+    if varies(keys + items):
+        return Made(List([List(keys), List(items, lenient)]), zip_mapping)
+    return dict(zip(keys, items, strict=True))
+
+
+def zip_mapping(pair: list[list[typing.Any]],
+                _allowance: budget.Budget) -> dict[str, typing.Any]:
+    """Return a mapping of its keys and its items."""
+    keys, items = pair
+    return dict(zip(map(str, keys), items, strict=True))
+
+
 PORT_ROOTS = ('ports', 'port_groups')
 
 SECOND_NAMES: typing.Mapping[str, tuple[data_path.Path, ...]] = {
@@ -99,18 +185,14 @@ class Path(Template):
             for step in self._steps:
                 if value.__class__ is dict:
                     value = value[step]
-                else:
-                    value = _item(value, step)
+                    continue
+                position = data_path.index(step)
+                if value.__class__ is not list or position is None:
+                    raise LookupError
+                value = value[position]
         except LookupError:
             return value if value.__class__ is Missing else self._missing
         return value
-
-
-def _item(value: typing.Any, step: str) -> typing.Any:
-    position = data_path.index(step)
-    if value.__class__ is not list or position is None:
-        raise LookupError
-    return value[position]
 
 
 def costs_nothing(value: Template) -> bool:
@@ -166,60 +248,37 @@ class PortPath(Template):
             budget.View({self._root: ports[index]}, roots.budget))
 
 
-class Whole(Template):
-    """A value that is missing if anything inside it is."""
-
-    __slots__ = ('_template',)
-
-    def __init__(self, template: Template) -> None:
-        self._template = template
-
-    @property
-    def parts(self) -> typing.Iterable[typing.Any]:
-        return (self._template,)
-
-    def render(self, roots: Roots) -> typing.Any:
-        value = self._template.render(roots)
-        parts = [value]
-        while parts:
-            part = parts.pop()
-            if isinstance(part, Missing):
-                return part
-            if isinstance(part, dict):
-                parts += part.values()
-            elif isinstance(part, list):
-                parts += part
+def missing_inside(value: typing.Any, _allowance: budget.Budget
+                   ) -> typing.Any:
+    """Return what is missing anywhere inside a value, else the value."""
+    if value.__class__ is not dict and value.__class__ is not list:
         return value
+    parts = [value]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, Missing):
+            return part
+        if isinstance(part, dict):
+            parts += part.values()
+        elif isinstance(part, list):
+            parts += part
+    return value
 
 
-class Formatted(Template):
-    """A field with a conversion or a format specification."""
-
-    __slots__ = ('_field', '_template')
-
-    def __init__(self, template: Template,
-                 field: interpolation.Field) -> None:
-        self._template = template
-        self._field = field
-
-    @property
-    def parts(self) -> typing.Iterable[typing.Any]:
-        return (self._template,)
-
-    def render(self, roots: Roots) -> str | Missing:
-        value = self._template.render(roots)
-        if isinstance(value, Missing):
-            return value
-        if self._field.conversion:
-            value = repr(value) if self._field.conversion == 'r' else (
-                str(value))
-            roots.budget.make_text(len(value))
+def formatter(field: interpolation.Field) -> Make:
+    """Build what writes a field by its conversion and specification."""
+    def write(value: typing.Any, allowance: budget.Budget) -> str:
+        if field.conversion:
+            value = repr(value) if field.conversion == 'r' else str(value)
+            allowance.make_text(len(value))
         try:
-            return format(value, self._field.spec or '')
+            return format(value, field.spec or '')
         except (TypeError, ValueError, OverflowError) as exc:
             raise exceptions.OperationError(
                 _('field {%(field)s} cannot be formatted: %(reason)s')
-                % {'field': self._field.text, 'reason': exc}) from exc
+                % {'field': field.text, 'reason': exc}) from exc
+
+    return write
 
 
 def find_port(ports: list[dict[str, typing.Any]], name: str,

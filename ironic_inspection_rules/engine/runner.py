@@ -4,7 +4,6 @@
 
 import contextlib
 import dataclasses
-import functools
 import time
 import typing
 
@@ -137,9 +136,8 @@ class _Phase:
         if plan.decides_first and plan in self._decided:
             return self._decided[plan]
         view = self._views[plan.masked]
-        hidden = self._target.journal.hidden
         if plan.vars:
-            hidden.add_vars(plan.rule.vars)
+            self._target.journal.hidden.add_vars(plan.rule.vars)
         try:
             if self._explain:
                 holds = self._decide_explained(plan, view)
@@ -148,7 +146,7 @@ class _Phase:
             else:
                 holds = step.matches(plan, view)
         except exceptions.RuleError as exc:
-            if explanation.reads_hidden(plan, hidden):
+            if explanation.reads_hidden(plan, self._target.journal.hidden):
                 raise step.without_values(exc) from None
             raise
         finally:
@@ -190,7 +188,7 @@ class _Phase:
     def revert(self, plan: compiler.CompiledRule) -> None:
         """Undo what a rule did earlier that does not match."""
         if not self._decided[plan]:
-            self._carry_out(plan, step.revert)
+            self._carry_out(plan, step.revert, None)
 
     def act(self, plan: compiler.CompiledRule) -> None:
         """Carry out a rule that matches."""
@@ -198,8 +196,7 @@ class _Phase:
         self._started = time.perf_counter()
         # What is kept of a run has no secrets, whoever sees them.
         told = self._explain or self._keep and plan.masked
-        self._carry_out(plan, functools.partial(
-            step.act, explaining=self._explaining if told else None))
+        self._carry_out(plan, step.act, self._explaining if told else None)
 
     def _keep_why(self, plan: compiler.CompiledRule) -> None:
         """Keep why a rule matches, while the data are those that decided."""
@@ -250,20 +247,23 @@ class _Phase:
             seconds += self._timings[uuid]
         self._timings[uuid] = seconds
 
-    def _carry_out(self, plan: compiler.CompiledRule,
-                   carry_out: step.Step) -> None:
+    def _carry_out(self, plan: compiler.CompiledRule, carry_out: step.Step,
+                   explaining: budget.Budget | None) -> None:
         if plan.rule.mode == model.AUDIT:
             target = self._target.fork()
             with (target.paid_by(self._auditing),
                   self._vars.given(plan, target)):
-                done, error = carry_out(plan, target)
+                done, error = carry_out(plan, target, explaining)
             if done or error:
                 done = done or trace.RuleTrace(plan.rule, False)
                 self._audited[plan] = done._replace(
                     error=str(error) if error else None)
         else:
-            with self._vars.given(plan, self._target):
-                done, error = carry_out(plan, self._target)
+            if plan.vars:
+                with self._vars.given(plan, self._target):
+                    done, error = carry_out(plan, self._target, explaining)
+            else:
+                done, error = carry_out(plan, self._target, explaining)
             if done:
                 self._traces[plan] = done
             if error:

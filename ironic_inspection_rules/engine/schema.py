@@ -142,13 +142,13 @@ def rule(built_in: bool = False) -> Schema:
     return {
         'type': 'object', 'required': ['actions'],
         'properties': {
+            **{name: {'enum': [*field.metadata['choices'], None]}
+               if 'choices' in field.metadata
+               else _TRUTH if field.type is bool else _TEXT
+               for name, field in model.SETTABLE.items()},
             'uuid': {'type': ['string', 'null'], 'pattern': UUID,
                      'errorMessage': _('must be a UUID')},
-            'description': _TEXT,
             'priority': _PRIORITY_OF[built_in],
-            'scope': _TEXT,
-            'sensitive': _TRUTH,
-            'phase': {'enum': [*model.PHASES, None]},
             # What YAML makes of off is false.
             'mode': {'enum': [*model.MODES, False, None]},
             'conditions': _OPERATIONS,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compiled conditions that are one call of an op.
+"""Compiled conditions that are one call of an op, and sentences about them.
 
 Most time of an inspection is spent here. Nearly all conditions have only one
 argument that depends on the data, and get along without a mapping of their
@@ -12,59 +12,66 @@ import typing
 from ironic_inspection_rules.engine import call as engine_call
 from ironic_inspection_rules.engine import condition
 from ironic_inspection_rules.engine import loop as engine_loop
-from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.i18n import _
 
-_SHORT = 64
+_KEPT = 64
 """Characters of a machine's text that are kept for the next machine."""
+
+_SHORT = 20
+"""Characters of text that are shown without a call."""
 
 Holds = typing.Callable[..., bool]
 Missing = template.Missing
+Say = typing.Callable[[rendering.Roots, typing.Any], str]
+"""Says a sentence, given the data by root name and a value out of them."""
 
 
-def compile_single(op: registry.Op, operation: condition.Operation,
-                   inverted: bool,
-                   loop: engine_loop.Loop | None) -> condition.Condition:
-    """Compile a condition in the form that is quickest for its arguments.
+class _Single(condition.Condition):
+    """A condition that is one call of an op."""
 
-    :param loop: the one around it.
-    """
-    missing: typing.Any = ...
-    if op.plugin.SEES_MISSING:
-        missing = data_path.ABSENT
-    elif op.plugin.ACCEPTS_MISSING:
-        missing = None
-    call = engine_call.Call(op, operation.get('args'), missing, loop)
-    first = next(iter(op.signature.arguments), None)
-    if first is None or list(call.varying) != [first.name] or (
-            op.plugin.NEEDS_VIEW or op.plugin.PAYS and first.variadic):
-        return _OfArguments(op, operation, call, inverted)
-    varying = call.varying[first.name]
-    holds = op.plugin.bind(call.literals)
-    if not first.variadic:
-        return _OfValue(op, operation, varying, holds, inverted)
-    pair = varying.pair() if isinstance(varying, template.List) else None
-    if pair:
-        return _OfPair(op, operation, *pair, holds, inverted)
-    return _OfValues(op, operation, varying, holds, inverted)
-
-
-class _OfValue(condition.Condition):
-    """A condition of which only the first argument varies."""
-
-    __slots__ = ('_holds', '_inverted', '_others', '_pays', '_says_value',
-                 '_template', '_told')
+    __slots__ = ('_inverted', '_loop', '_sentence')
 
     def __init__(self, op: registry.Op, operation: condition.Operation,
-                 varying: template.Template, holds: Holds, inverted: bool,
-                 *others: typing.Any) -> None:
+                 inverted: bool, loop: engine_loop.Loop | None) -> None:
         super().__init__(op, operation)
+        self._inverted = inverted
+        self._loop = loop
+        self._sentence: Sentence | None = None
+
+    @property
+    def sentence(self) -> 'Sentence':
+        """What says why it holds or does not.
+
+        It is made when first asked for: of most conditions nobody wants to
+        know.
+        """
+        if self._sentence is None:
+            self._sentence = Sentence(self.op, self.operation.get('args'),
+                                      self._loop)
+        return self._sentence
+
+    def reason(self, view: condition.Roots, shown: condition.Roots) -> str:
+        return self.sentence.tell(shown)
+
+
+class OfValue(_Single):
+    """A condition of which only the first argument varies."""
+
+    __slots__ = ('_holds', '_other', '_pays', '_says_value', '_template',
+                 '_told')
+
+    def __init__(self, varying: template.Template, holds: Holds,
+                 other: typing.Any, op: registry.Op,
+                 *written: typing.Any) -> None:
+        super().__init__(op, *written)
         self._template = varying
         self._holds = holds
-        self._inverted = inverted
-        self._others = others
+        self._other = other
         self._pays = bool(op.plugin.PAYS)
         self._says_value = not isinstance(varying, template.List) and (
             engine_call.is_as_written(varying))
@@ -75,18 +82,13 @@ class _OfValue(condition.Condition):
         self._told = ('', '', trace.ConditionTrace(self.written_op, None))
 
     def decide(self, roots: condition.Roots) -> trace.ConditionTrace:
-        told_by = self._sentence or self.sentence(None)
+        told_by = self._sentence or self.sentence
         say, source = told_by.say, told_by.source
         if say is None or not self._says_value:
             return super().decide(roots)
         value = self._template.render(roots)
-        if value.__class__ is Missing:
-            holds = False
-        elif (self._holds(roots.budget, value) if self._pays
-              else self._holds(value, *self._others)):
-            holds = not self._inverted
-        else:
-            holds = self._inverted
+        holds = value.__class__ is not Missing and (
+            self._test(roots, value) is not self._inverted)
         seen = value if source is None else source.render(roots)
         is_text = value.__class__ is seen.__class__ is str
         if is_text:
@@ -96,9 +98,13 @@ class _OfValue(condition.Condition):
                 return told
         told = trace.ConditionTrace(self.written_op, holds,
                                     say(roots, value))
-        if is_text and len(value) <= _SHORT and len(seen) <= _SHORT:
+        if is_text and len(value) <= _KEPT and len(seen) <= _KEPT:
             self._told = value, seen, told
         return told
+
+    def _test(self, roots: condition.Roots, value: typing.Any) -> bool:
+        return bool(self._holds(roots.budget, value) if self._pays
+                    else self._holds(value))
 
     def check(self, roots: condition.Roots) -> bool:
         value = self._template.render(roots)
@@ -110,16 +116,13 @@ class _OfValue(condition.Condition):
         return self._inverted
 
 
-class _OfPair(_OfValue):
+class OfPair(OfValue):
     """A condition of two values, the first of which varies."""
 
-    __slots__ = ('_other',)
+    __slots__ = ()
 
-    def __init__(self, op: registry.Op, operation: condition.Operation,
-                 varying: template.Template, other: typing.Any, holds: Holds,
-                 inverted: bool) -> None:
-        super().__init__(op, operation, varying, holds, inverted, other)
-        self._other = other
+    def _test(self, roots: condition.Roots, value: typing.Any) -> bool:
+        return bool(self._holds(value, self._other))
 
     def check(self, roots: condition.Roots) -> bool:
         value = self._template.render(roots)
@@ -130,7 +133,7 @@ class _OfPair(_OfValue):
         return self._inverted
 
 
-class _OfValues(_OfValue):
+class OfValues(OfValue):
     """A condition of which only the values vary, any number of them."""
 
     __slots__ = ()
@@ -146,22 +149,20 @@ class _OfValues(_OfValue):
         return self._inverted
 
 
-class _OfArguments(condition.Condition):
+class OfArguments(_Single):
     """A condition of any arguments."""
 
-    __slots__ = ('_call', '_holds', '_inverted', '_values', '_variadic')
+    __slots__ = ('_call', '_holds', '_values', '_variadic')
 
-    def __init__(self, op: registry.Op, operation: condition.Operation,
-                 call: engine_call.Call, inverted: bool) -> None:
-        super().__init__(op, operation)
+    def __init__(self, call: engine_call.Call, *written: typing.Any) -> None:
+        super().__init__(*written)
         self._call = call
-        self._inverted = inverted
         literals = dict(call.literals)
-        self._variadic = next((argument.name for argument
-                               in op.signature.arguments
-                               if argument.variadic), '')
+        self._variadic = next((each.name for each
+                               in call.op.signature.arguments
+                               if each.variadic), '')
         self._values = literals.pop(self._variadic, ())
-        self._holds = op.plugin.bind(literals)
+        self._holds = call.op.plugin.bind(literals)
 
     def check(self, roots: condition.Roots) -> bool:
         rendered = self._call.render(roots)
@@ -171,3 +172,119 @@ class _OfArguments(condition.Condition):
         if self._holds(*self.op.context(roots), *values, **rendered):
             return not self._inverted
         return self._inverted
+
+
+class Sentence:
+    """Says what a condition is decided on.
+
+    The words are put together once, as far as the rule says them; the values
+    of a machine then fill the gaps.
+
+    ``tell`` says it for the data of a machine, given by root name. ``say``
+    says it of the one value that the sentence is about, where it is about
+    one: it spends nothing, and does not fail. It is the same sentence for the
+    same value, whatever else the data are, but for what ``source`` renders:
+    the value before filters, where it tells of that.
+    """
+
+    __slots__ = ('_after', '_arguments', '_filtered', '_gaps', '_plugin',
+                 'say', 'source', 'tell')
+
+    def __init__(self, op: registry.Op, args: typing.Any,
+                 loop: engine_loop.Loop | None) -> None:
+        bound, _problems = op.signature.bind(args)
+        self._arguments = {
+            name: engine_call.compile_argument(op, name, value, loop)
+            for name, value in bound.items()}
+        self._plugin = op.plugin
+        self._filtered = [
+            each for value in self._arguments.values()
+            for each in template.filtered(value)]
+        self._gaps: list[tuple[str, template.Template]] = []
+        self._after = ''
+        for name, value in self._arguments.items():
+            self._after += f', {name}=' if self._after or self._gaps else (
+                f'{name}=')
+            self._add(value)
+        self.tell: typing.Callable[[rendering.Roots], str] = self._tell
+        self.say: Say | None = None
+        self.source: template.Template | None = None
+        if type(op.plugin).explain is not plugin.Condition.explain:
+            self.tell = self._tell_plugin
+        elif len(self._gaps) == 1:
+            self._of_value(*self._gaps[0])
+
+    def _add(self, value: typing.Any) -> None:
+        """Add a value to the text that is known, or a gap for it."""
+        if isinstance(value, template.List):
+            for index, item in enumerate(value.items):
+                self._after += ', ' if index else '['
+                self._add(item)
+            self._after += ']'
+        elif isinstance(value, template.Template):
+            self._gaps.append((self._after, value))
+            self._after = ''
+        else:
+            self._after += trace.show(value)
+
+    def _of_value(self, before: str, gap: template.Template) -> None:
+        """Prepare for one value, which is nearly every condition."""
+        after, render = self._after, gap.render
+
+        def say(view: rendering.Roots, value: typing.Any) -> str:
+            # What most values are costs no call.
+            if value.__class__ is str and len(value) <= _SHORT:
+                return f'{before}{value!r}{after}'
+            if value.__class__ is Missing:
+                return _('field {%s} does not exist') % value.field
+            return f'{before}{trace.show(value)}{after}'
+
+        if not self._filtered:
+            self.say = say
+            self.tell = lambda view: say(view, render(view))
+        elif self._filtered == [gap] and rendering.costs_nothing(
+                self._filtered[0].source):
+            tell_filter = _filter_teller(self._filtered[0])
+            self.say = lambda view, value: (
+                say(view, value) + tell_filter(view, value))
+            self.source = self._filtered[0].source
+
+    def _tell(self, view: rendering.Roots) -> str:
+        made: dict[template.Template, typing.Any] = {
+            each: each.render(view) for each in self._filtered}
+        text = ''
+        for before, gap in self._gaps:
+            value = made[gap] if gap in made else gap.render(view)
+            if value.__class__ is Missing:
+                text = _('field {%s} does not exist') % value.field
+                break
+            text += before + trace.show(value)
+        else:
+            text += self._after
+        return text + ''.join(_filter_teller(each)(view, made[each])
+                              for each in self._filtered)
+
+    def _tell_plugin(self, view: rendering.Roots) -> str:
+        arguments = {}
+        for name, value in self._arguments.items():
+            if isinstance(value, template.Template):
+                value = value.render(view)
+            if isinstance(value, Missing):
+                return _('field {%s} does not exist') % value.field
+            arguments[name] = value
+        told = self._plugin.explain(view, arguments)
+        return self._tell(view) if told is None else trace.shorten(told)
+
+
+def _filter_teller(field: template.Filtered) -> Say:
+    """Build what says which value filters made of which."""
+    frame = _('; {%(field)s} makes %(after)s of %(before)s')
+    text, source = trace.shorten(field.field), field.source
+
+    def shown(value: typing.Any) -> str:
+        return (_('nothing') if isinstance(value, Missing)
+                else trace.show(value))
+
+    return lambda view, value: frame % {
+        'field': text, 'before': shown(source.render(view)),
+        'after': shown(value)}

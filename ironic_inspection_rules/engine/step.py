@@ -23,19 +23,18 @@ Done = tuple[trace.RuleTrace | None, exceptions.RuleError | None]
 """The trace of a step, if it did anything, and its error."""
 
 Step = collections.abc.Callable[
-    [compiler.CompiledRule, working_copy.WorkingCopy], Done]
+    [compiler.CompiledRule, working_copy.WorkingCopy, budget.Budget | None],
+    Done]
 
 
 def compute(plan: compiler.CompiledRule,
             view: budget.View) -> None:
-    """Put the values of a rule that has some into the data by root name.
+    """Put the values of a rule into the data by root name.
 
     One with a field that is missing is missing.
 
     :raises: :class:`.exceptions.RuleError` where one cannot be computed.
     """
-    if not plan.vars:
-        return
     values: dict[str, typing.Any] = {}
     view[model.VARS] = values
     allowance = view.budget
@@ -50,13 +49,10 @@ def compute(plan: compiler.CompiledRule,
                     allowance.make_value(made)
                 value = made
         except Exception as exc:
-            raise _error(plan, _in_vars(plan, name), exc) from (
-                _cause(plan, exc))
+            place = model.VARS if plan.rule.sensitive else (
+                f'{model.VARS}.{name}')
+            raise _error(plan, place, exc) from _cause(plan, exc)
         values[name] = value
-
-
-def _in_vars(plan: compiler.CompiledRule, name: str) -> str:
-    return model.VARS if plan.rule.sensitive else f'{model.VARS}.{name}'
 
 
 def matches(plan: compiler.CompiledRule,
@@ -66,7 +62,8 @@ def matches(plan: compiler.CompiledRule,
     :param view: the data by root name, as the rule may see it.
     :raises: :class:`.exceptions.RuleError` where one cannot be decided.
     """
-    compute(plan, view)
+    if plan.vars:
+        compute(plan, view)
     for condition in plan.conditions:
         try:
             if not condition.check(view):
@@ -83,7 +80,8 @@ def decide(plan: compiler.CompiledRule, view: budget.View,
 
     :param told: takes the trace of each condition that was checked.
     """
-    compute(plan, view)
+    if plan.vars:
+        compute(plan, view)
     for condition in plan.conditions:
         try:
             decided = condition.decide(view)
@@ -112,7 +110,7 @@ def pay(plan: compiler.CompiledRule, count: int,
 
 
 def act(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
-        explaining: budget.Budget | None = None) -> Done:
+        explaining: budget.Budget | None) -> Done:
     """Carry out the actions of a rule that matches.
 
     :param explaining: pays for the reasons of their conditions, if these
@@ -122,9 +120,12 @@ def act(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
     error = None
     try:
         for action in plan.actions:
-            asked = _Asked(plan, action, explaining)
-            _carry_out(plan, action, functools.partial(
-                action.apply, asked=asked.note), target, done, asked)
+            asked = None
+            apply = action.apply
+            if action.when:
+                asked = _Asked(plan, action, explaining)
+                apply = functools.partial(apply, asked=asked.note)
+            _carry_out(plan, action, apply, target, done, asked)
     except exceptions.RuleError as exc:
         error = exc
     return trace.RuleTrace(plan.rule, True, actions=tuple(done)), error
@@ -137,7 +138,6 @@ class _Asked:
                  action: engine_action.Action,
                  explaining: budget.Budget | None) -> None:
         self._conditions = action.when
-        self._loop = action.loop
         self._explaining = None if plan.unexplained else explaining
         self.told = [trace.AskedTrace(each.written_op)
                      for each in action.when]
@@ -150,20 +150,29 @@ class _Asked:
                                  or not holds and not told.false):
             with roots.paid_by(self._explaining):
                 told = told._replace(reason=explanation.reason(
-                    self._conditions[number], roots, self._loop))
+                    self._conditions[number], roots, roots))
         self.told[number] = told._replace(true=told.true + holds,
                                           false=told.false + (not holds))
 
+    def traces(self, hides: bool) -> tuple[trace.AskedTrace, ...]:
+        """Return what is known of the conditions.
 
-def revert(plan: compiler.CompiledRule,
-           target: working_copy.WorkingCopy) -> Done:
+        :param hides: whether the reasons may hold values of sensitive rules.
+        """
+        return explanation.hide_asked(self.told) if hides else (
+            tuple(self.told))
+
+
+def revert(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
+           _explaining: budget.Budget | None) -> Done:
     """Undo what a rule did earlier that does not match."""
     done: list[trace.ActionTrace] = []
     error = None
     try:
         for action in plan.actions:
             if action.reverts:
-                _carry_out(plan, action, action.revert, target, done)
+                _carry_out(plan, action, action.revert, target, done,
+                           reverted=True)
     except exceptions.RuleError as exc:
         error = exc
     if not any(action.changes for action in done):
@@ -174,8 +183,8 @@ def revert(plan: compiler.CompiledRule,
 def _carry_out(plan: compiler.CompiledRule, action: engine_action.Action,
                step: collections.abc.Callable[..., bool | None],
                target: working_copy.WorkingCopy, done: list[trace.ActionTrace],
-               asked: _Asked | None = None) -> None:
-    """Carry out or, where nobody is asked, undo an action."""
+               asked: _Asked | None = None, reverted: bool = False) -> None:
+    """Carry out or undo an action."""
     journal = target.journal
     hidden = journal.hidden
     copies = bool(hidden) and hidden.shows_any(action.reads)
@@ -195,20 +204,10 @@ def _carry_out(plan: compiler.CompiledRule, action: engine_action.Action,
     finally:
         done.append(trace.ActionTrace(
             action.name, tuple(journal.changes[changes:]),
-            tuple(journal.notes[notes:]), asked is None,
+            tuple(journal.notes[notes:]), reverted,
             tuple(journal.confirmed[confirmed:]),
-            _asked(asked, journal.copies), ran is not False))
-
-
-def _asked(asked: _Asked | None, hides: bool
-           ) -> tuple[trace.AskedTrace, ...]:
-    """Return what is known of the conditions of an action.
-
-    :param hides: whether the reasons may hold values of sensitive rules.
-    """
-    if asked is None or not hides:
-        return tuple(asked.told) if asked else ()
-    return explanation.hide_asked(asked.told)
+            asked.traces(journal.copies) if asked else (),
+            ran is not False))
 
 
 _WITHOUT_VALUES = (exceptions.BudgetExceeded, exceptions.FailRequested,
@@ -241,13 +240,6 @@ def _cause(plan: compiler.CompiledRule, exc: Exception) -> Exception | None:
     return None if plan.rule.sensitive else exc
 
 
-class _Values(typing.NamedTuple):
-    """The values of a rule by name, and which of them must not show."""
-
-    values: dict[str, typing.Any]
-    hidden: tuple[str, ...]
-
-
 class RuleVars:
     """The values of the rules of a phase, from when they were decided.
 
@@ -257,16 +249,17 @@ class RuleVars:
 
     def __init__(self, target: working_copy.WorkingCopy) -> None:
         self._target = target
-        self._of: dict[compiler.CompiledRule, _Values] = {}
+        # The values of a rule, and which of them must not show.
+        self._of: dict[compiler.CompiledRule, tuple[
+            dict[str, typing.Any], list[str]]] = {}
 
     def take(self, plan: compiler.CompiledRule,
              view: budget.View) -> None:
         """Move the values of a rule out of the data, for its actions."""
         hidden = self._target.journal.hidden
         values = view.pop(model.VARS, {})
-        self._of[plan] = _Values(values, tuple([
-            name for name in plan.rule.vars
-            if hidden.covers(model.VARS, (name,))]))
+        self._of[plan] = values, [name for name in plan.rule.vars
+                                  if hidden.covers(model.VARS, (name,))]
         hidden.remove(model.VARS, ())
         # Whatever is written, they stay as they are.
         self._target.release(values)
@@ -279,8 +272,8 @@ class RuleVars:
             yield
             return
         view, hidden = target.view(plan.masked), target.journal.hidden
-        view[model.VARS] = self._of[plan].values
-        for name in self._of[plan].hidden:
+        view[model.VARS], names = self._of[plan]
+        for name in names:
             hidden.add(model.VARS, (name,))
         try:
             yield

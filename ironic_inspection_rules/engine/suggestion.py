@@ -101,8 +101,6 @@ def slip(name: str, known: typing.Iterable[str]) -> str | None:
 
 def _one_letter_off(one: str, other: str) -> bool:
     short, long = sorted((one, other), key=len)
-    if len(long) - len(short) > 1:
-        return False
     same = len(os.path.commonprefix([short, long]))
     head, tail = short[same:], long[same:]
     return head == tail[1:] or head[1:] == tail[1:] or (
@@ -128,8 +126,10 @@ def unknown(kind: str, name: str, known: typing.Iterable[str]) -> str:
 
     :param kind: what the name is of: a field, an op, an argument.
     """
-    return _with_hint(_('unknown %(kind)s "%(name)s"') % {
-        'kind': kind, 'name': shown(name)}, name, known)
+    text = _('unknown %(kind)s "%(name)s"') % {
+        'kind': kind, 'name': shown(name)}
+    followed = hint(name, known)
+    return f'{text}; {followed}' if followed else text
 
 
 def all_unknown(kind: str, names: typing.Iterable[str],
@@ -164,11 +164,6 @@ def quoted(value: object) -> str:
 def shown(text: str) -> str:
     """Cut a text that is too long to be read."""
     return text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'
-
-
-def _with_hint(text: str, name: str, known: typing.Iterable[str]) -> str:
-    followed = hint(name, known)
-    return f'{text}; {followed}' if followed else text
 
 
 def _form(name: str) -> str:

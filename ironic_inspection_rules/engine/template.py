@@ -1,25 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values with replacement fields, and what becomes of them.
+"""Values with replacement fields and filters, and what becomes of them.
 
-A template is made of a value once, when a rule is compiled; rendering it
-with the data of a machine parses nothing.
+A template is made of a value once, when a rule is compiled: names and
+arguments of filters are checked then. Rendering it with the data of a machine
+parses nothing. A field that does not exist passes a filter as it is, unless
+the filter takes it.
 """
 
+import functools
+import math
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import filtering
+from ironic_inspection_rules.engine import arguments
+from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import filter_syntax
 from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import pattern
+from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import rendering
+from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.engine import text_cache
 from ironic_inspection_rules.i18n import _
 
+List = rendering.List
 Missing = rendering.Missing
 Roots = rendering.Roots
 Template = rendering.Template
 
-_SHORT = 256
+_KNOWN = 256
+"""Characters of text up to which templates are kept."""
+
+_SIZED = frozenset((str, list, dict))
+_NOTHING = frozenset((Missing, data_path.Absent))
+
+_SHORT = 63
+"""Characters or items up to which a value costs no more than its filter."""
+
+_TOO_LARGE = 1 << 14_000
+"""For a whole number: Python writes none as text with some more bits."""
 
 
 def compile_value(value: typing.Any, lenient: bool = False) -> typing.Any:
@@ -34,28 +55,17 @@ def compile_value(value: typing.Any, lenient: bool = False) -> typing.Any:
     if isinstance(value, str):
         return _compile_text(value)
     if isinstance(value, dict):
-        return _compile_mapping(value, lenient)
+        keys = [_compile_text(key) if isinstance(key, str) else key
+                for key in value]
+        items = [compile_value(item, lenient) for item in value.values()]
+        return rendering.mapping(keys, items, lenient)
     if isinstance(value, list | tuple):
         items = [compile_value(item, lenient) for item in value]
-        return List(items, lenient) if _varies(items) else items
+        return List(items, lenient) if rendering.varies(items) else items
     return value
 
 
-def _varies(items: list[typing.Any]) -> bool:
-    return any(isinstance(item, Template) for item in items)
-
-
-def _compile_mapping(mapping: dict[typing.Any, typing.Any],
-                     lenient: bool) -> typing.Any:
-    keys = [_compile_text(key) if isinstance(key, str) else key
-            for key in mapping]
-    items = [compile_value(item, lenient) for item in mapping.values()]
-    if _varies(keys + items):
-        return _Mapping(List(keys), List(items, lenient))
-    return dict(zip(keys, items, strict=True))
-
-
-@text_cache.for_short(maxsize=4096, longest=_SHORT)
+@text_cache.for_short(maxsize=4096, longest=_KNOWN)
 def _compile_text(text: str) -> typing.Any:
     if '{' not in text and '}' not in text:
         return text
@@ -67,9 +77,19 @@ def join(pieces: typing.Iterable[str | interpolation.Field]) -> typing.Any:
     compiled = [_compile_field(piece)
                 if isinstance(piece, interpolation.Field) else piece
                 for piece in pieces]
-    if not _varies(compiled):
+    if not rendering.varies(compiled):
         return ''.join(map(str, compiled))
-    return compiled[0] if len(compiled) == 1 else _Text(List(compiled))
+    if len(compiled) == 1:
+        return compiled[0]
+    return rendering.Made(List(compiled), join_text)
+
+
+def join_text(pieces: list[typing.Any], allowance: budget.Budget) -> str:
+    """Return text of all pieces."""
+    text = ''.join(map(str, pieces))
+    if len(text) > _KNOWN:
+        allowance.make_text(len(text))
+    return text
 
 
 def _compile_field(field: interpolation.Field) -> Template:
@@ -78,108 +98,201 @@ def _compile_field(field: interpolation.Field) -> Template:
             _('field {%(field)s} cannot be read: %(problem)s')
             % {'field': field.text, 'problem': field.problem})
     missing = Missing(field.text)
-    path: Template = rendering.Path(field.root or '', field.steps,
-                                         missing)
+    path: Template = rendering.Path(field.root or '', field.steps, missing)
     if field.root == interpolation.ITEM:
-        path = rendering.Whole(path)
+        path = rendering.Made(path, rendering.missing_inside)
     elif field.root in rendering.PORT_ROOTS and field.steps:
         path = rendering.PortPath(field.root, field.steps, missing)
     elif field.root == 'plugin_data' and field.steps and (
             field.steps[0] in rendering.SECOND_NAMES):
         path = rendering.SecondName(path, field.steps, missing)
     if field.filters:
-        path = filtering.compile_filters(field.filters, path, missing,
-                                         _compile_field)
+        path = Filtered(path, tuple(map(_compile_filter, field.filters)),
+                        missing)
     if field.conversion is None and field.spec is None:
         return path
-    return rendering.Formatted(path, field)
+    return rendering.Made(path, rendering.formatter(field))
 
 
-def telling(value: typing.Any) -> typing.Any:
-    """Build a template in which each missing field reads ``(missing)``."""
-    if isinstance(value, List):
-        return List([telling(item) for item in value.items])
-    if isinstance(value, _Text):
-        return _Text(telling(value.pieces))
-    if isinstance(value, _Mapping):
-        return _Mapping(telling(value.keys), telling(value.items))
-    if isinstance(value, Template):
-        return rendering.OrElse(value, _('(missing)'))
+class _Step(typing.NamedTuple):
+    """One filter of several.
+
+    ``apply`` takes the value and, where ``varying`` has templates of
+    arguments, those by name.
+    """
+
+    op: registry.Op
+    accepts_missing: bool
+    pays: bool
+    apply: typing.Callable[..., typing.Any]
+    varying: dict[str, Template]
+
+
+def _compile_filter(call: filter_syntax.Call) -> _Step:
+    known = registry.filters()
+    op = known.get(call.name)
+    if op is None:
+        raise exceptions.OperationError(
+            suggestion.unknown(_('filter'), call.name, known))
+    literals: dict[str, typing.Any] = {}
+    varying: dict[str, Template] = {}
+    if op.plugin.TAKES_FILTER and call.arguments and (
+            call.arguments[0][0] is None):
+        (_none, name), *others = call.arguments
+        if not isinstance(name, str) or name not in known:
+            raise _error(op, _('there is no filter "%(name)s"; an attribute '
+                               "is given as attribute='%(name)s'")
+                         % {'name': suggestion.shown(name)})
+        varying[op.signature.arguments[0].name] = Applied(_compile_filter(
+            filter_syntax.Call(name, tuple(others))))
+        call = filter_syntax.Call(call.name)
+    bound, problems = op.signature.bind_call(call.arguments)
+    if problems:
+        raise _error(op, problems[0].message)
+    for name, written in bound.items():
+        compiled = _compile_argument(written)
+        if isinstance(compiled, Template):
+            if name in op.plugin.LITERAL or (
+                    op.signature.by_name[name].type is pattern.Pattern):
+                raise _error(op, _('%s must be written out in the rule')
+                             % name)
+            varying[name] = compiled
+        else:
+            literals[name] = _convert(op, name, compiled)
+    for name, problem in op.plugin.problems({**varying, **literals} if (
+            op.plugin.TAKES_FILTER) else literals):
+        raise _error(op, f'{name} {problem}')
+    try:
+        apply = functools.partial(op.plugin, **literals) if varying else (
+            op.plugin.bind(literals))
+    except exceptions.OperationError as exc:
+        raise _error(op, str(exc)) from exc
+    return _Step(op, op.plugin.ACCEPTS_MISSING, op.plugin.PAYS, apply,
+                 varying)
+
+
+def filtered(value: typing.Any) -> list['Filtered']:
+    """Return all fields with filters in a value, from left to right."""
+    if isinstance(value, Filtered):
+        return [value]
+    parts = value.parts if isinstance(value, Template) else ()
+    return [each for part in parts for each in filtered(part)]
+
+
+def _convert(op: registry.Op, name: str, value: typing.Any) -> typing.Any:
+    """Read an argument as the type it has; null is a value of any type."""
+    argument = op.signature.by_name[name]
+    if argument.type is typing.Any:
+        return value
+    return arguments.convert(value, argument)
+
+
+def _error(op: registry.Op, problem: str) -> exceptions.OperationError:
+    return exceptions.OperationError(
+        _('filter %(name)s: %(problem)s')
+        % {'name': op.name, 'problem': problem})
+
+
+def _compile_argument(written: typing.Any) -> typing.Any:
+    if isinstance(written, interpolation.Field):
+        return _compile_field(written)
+    if isinstance(written, list):
+        items = list(map(_compile_argument, written))
+        return List(items) if rendering.varies(items) else items
+    if isinstance(written, dict):
+        return rendering.mapping(
+            list(written), list(map(_compile_argument, written.values())))
+    return written
+
+
+class Filtered(Template):
+    """A value that goes through filters.
+
+    ``source`` is the value before them, ``field`` the text of the whole
+    field.
+    """
+
+    __slots__ = ('_missing', '_steps', 'field', 'source')
+
+    def __init__(self, source: Template, steps: tuple[_Step, ...],
+                 missing: Missing) -> None:
+        self.source = source
+        self._steps = steps
+        self._missing = missing
+        self.field = missing.field
+
+    def render(self, roots: Roots) -> typing.Any:
+        value = _apply(self._steps, self.source.render(roots), roots)
+        return self._missing if value is data_path.ABSENT else value
+
+
+class Applied(Template):
+    """A filter as a function of what it is applied to."""
+
+    __slots__ = ('_steps',)
+
+    def __init__(self, step: _Step) -> None:
+        self._steps = (step,)
+
+    def render(self, roots: Roots) -> typing.Any:
+        return functools.partial(_apply, self._steps, roots=roots)
+
+
+def _apply(steps: tuple[_Step, ...], value: typing.Any,
+           roots: Roots) -> typing.Any:
+    """Return what filters make of a value; ABSENT where one finds nothing."""
+    allowance = roots.budget
+    allowance.spend(len(steps))
+    for op, accepts_missing, pays, apply, varying in steps:
+        if value.__class__ in _NOTHING:
+            if not accepts_missing:
+                continue
+            value = data_path.ABSENT
+        elif value.__class__ in _SIZED and len(value) > _SHORT:
+            allowance.spend(len(value) >> 6)
+        if varying:
+            given = _arguments(op, varying, roots)
+            if isinstance(given, Missing):
+                value = given
+                continue
+            apply = functools.partial(apply, **given)
+        try:
+            value = apply(allowance, value) if pays else apply(value)
+        except exceptions.BudgetExceeded:
+            raise
+        except (exceptions.OperationError, TypeError, ValueError,
+                ArithmeticError, LookupError) as exc:
+            raise _error(op, str(exc)) from exc
+        if value.__class__ is not str or len(value) > _SHORT:
+            _check(op, value, allowance)
     return value
 
 
-class List(Template):
-    """A list, some of whose items are templates."""
-
-    __slots__ = ('_lenient', '_templates', 'items')
-
-    def __init__(self, items: list[typing.Any],
-                 lenient: bool = False) -> None:
-        self.items = items
-        self._templates = tuple(
-            (index, item) for index, item in enumerate(items)
-            if isinstance(item, Template))
-        self._lenient = lenient
-
-    @property
-    def parts(self) -> typing.Iterable[typing.Any]:
-        return self.items
-
-    def pair(self) -> tuple[Template, typing.Any] | None:
-        """Return a template and the value after it, if it is just that."""
-        if len(self.items) != 2 or [index for index, _item
-                                     in self._templates] != [0]:
-            return None
-        return self.items[0], self.items[1]
-
-    def render(self, roots: Roots) -> list[typing.Any] | Missing:
-        values = self.items.copy()
-        for index, item in self._templates:
-            value = values[index] = item.render(roots)
-            if value.__class__ is Missing and not self._lenient:
-                return value
-        return values
+def _check(op: registry.Op, made: typing.Any,
+           allowance: budget.Budget) -> None:
+    """Check that the result of a filter is not too large."""
+    if made.__class__ is str:
+        allowance.make_text(len(made))
+    elif made.__class__ is int and not -_TOO_LARGE < made < _TOO_LARGE:
+        raise _error(op, _('the number has too many digits'))
+    elif made.__class__ is float and not math.isfinite(made):
+        raise _error(op, _('the number is not finite'))
 
 
-class _Text(Template):
-    """Text with fields in it."""
-
-    __slots__ = ('pieces',)
-
-    def __init__(self, pieces: List) -> None:
-        self.pieces = pieces
-
-    @property
-    def parts(self) -> typing.Iterable[typing.Any]:
-        return (self.pieces,)
-
-    def render(self, roots: Roots) -> str | Missing:
-        values = self.pieces.render(roots)
-        if isinstance(values, Missing):
-            return values
-        text = ''.join(map(str, values))
-        if len(text) > _SHORT:
-            roots.budget.make_text(len(text))
-        return text
-
-
-class _Mapping(Template):
-    """A mapping, some of whose keys or values are templates."""
-
-    __slots__ = ('items', 'keys')
-
-    def __init__(self, keys: List, items: List) -> None:
-        self.keys = keys
-        self.items = items
-
-    @property
-    def parts(self) -> typing.Iterable[typing.Any]:
-        return (self.keys, self.items)
-
-    def render(self, roots: Roots) -> dict[str, typing.Any] | Missing:
-        keys, values = self.keys.render(roots), self.items.render(roots)
-        if isinstance(keys, Missing):
-            return keys
-        if isinstance(values, Missing):
-            return values
-        return dict(zip(map(str, keys), values, strict=True))
+def _arguments(op: registry.Op, varying: dict[str, Template],
+               roots: Roots) -> dict[str, typing.Any] | Missing:
+    """Return the arguments that depend on the data, by name."""
+    given = {}
+    for name, template in varying.items():
+        argument = template.render(roots)
+        if isinstance(argument, Missing):
+            return argument
+        if op.signature.by_name[name].type is data_path.Path:
+            # What a machine sends is one step, whatever is in it.
+            given[name] = (str(argument),)
+            continue
+        read = _convert(op, name, argument)
+        if isinstance(read, pattern.Replacement):
+            read = read._replace(expands=False)
+        given[name] = read
+    return given

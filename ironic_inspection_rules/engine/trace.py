@@ -10,6 +10,45 @@ from ironic_inspection_rules.engine import model
 KEY = 'inspection_rules'
 """Key of plugin data with what rules did, by phase."""
 
+_LONGEST = 200
+_SHORT = 20
+
+
+def show(value: typing.Any) -> str:
+    """Write a value as a rule would have it, at no great length."""
+    if value.__class__ is str:
+        if len(value) <= _SHORT:
+            return repr(value)
+        return shorten(repr(value[:_LONGEST + 1]))
+    if value.__class__ not in (list, dict):
+        return shorten(repr(value))
+    text = ''
+    for piece in _write(value):
+        text += piece
+        if len(text) > _LONGEST:
+            break
+    return shorten(text)
+
+
+def _write(value: typing.Any) -> typing.Iterator[str]:
+    """Write a value piece by piece: it may be large."""
+    is_list = value.__class__ is list
+    if not is_list and value.__class__ is not dict:
+        yield show(value)
+        return
+    yield '[' if is_list else '{'
+    for index, each in enumerate(value):
+        yield ', ' if index else ''
+        if not is_list:
+            yield f'{show(each)}: '
+        yield from _write(each if is_list else value[each])
+    yield ']' if is_list else '}'
+
+
+def shorten(text: str) -> str:
+    """Cut text that is longer than anybody wants to read."""
+    return text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'
+
 
 class ConditionTrace(typing.NamedTuple):
     """The trace of one condition.

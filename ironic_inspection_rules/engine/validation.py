@@ -14,6 +14,7 @@ from oslo_utils import strutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import operation_check
@@ -49,7 +50,7 @@ def parse(rule: typing.Any, ops: registry.Registry,
     problems = exceptions.first_of(_problems(rule, ops, built_in))
     if problems:
         raise exceptions.InvalidRule(problems)
-    fields = {name: _READERS.get(name, _as_it_is)(value)
+    fields = {name: _READERS[name](value) if name in _READERS else value
               for name, value in rule.items() if value is not None}
     return model.Rule.from_mapping({**fields, 'built_in': built_in})
 
@@ -62,24 +63,11 @@ def is_old(rule: typing.Any) -> bool:
         if isinstance(rule.get(name), list) for operation in rule[name])
 
 
-def is_storable(text: str) -> bool:
-    """Return whether every database takes a text."""
-    return '\0' not in text and not _SURROGATES.search(text)
-
-
-def _as_it_is(value: typing.Any) -> typing.Any:
-    return value
-
-
-def _read_mode(value: typing.Any) -> typing.Any:
-    # What YAML makes of off.
-    return model.OFF if value is False else value
-
-
 _READERS: dict[str, typing.Callable[[typing.Any], typing.Any]] = {
     'priority': int,
     'sensitive': strutils.bool_from_string,
-    'mode': _read_mode,
+    # What YAML makes of off.
+    'mode': lambda value: model.OFF if value is False else value,
 }
 
 
@@ -117,8 +105,7 @@ def _problems(rule: typing.Any, ops: registry.Registry,
         rule, 'actions',
         lambda each: operation_check.check_action(each, ops, early))
     if early:
-        for name in model.HIDDEN:
-            yield from _fields_of_node(rule.get(name), f'/{name}')
+        yield from fields_of_node(rule)
 
 
 def _check_meaning(rule: dict[str, typing.Any]
@@ -150,9 +137,15 @@ def _check_numbers(value: typing.Any, where: data_path.Path
             yield from _check_numbers(each, (*where, str(key)))
 
 
+def fields_of_node(rule: typing.Mapping[str, typing.Any]
+                   ) -> typing.Iterator[Problem]:
+    """Yield the fields that a rule of the early phase cannot have."""
+    for name in model.HIDDEN:
+        yield from _fields_of_node(rule.get(name), f'/{name}')
+
+
 def _fields_of_node(value: typing.Any,
                     pointer: str) -> typing.Iterator[Problem]:
-    """Yield the fields that a rule of the early phase cannot have."""
     if isinstance(value, dict | list):
         for key, item in (value.items() if isinstance(value, dict)
                           else enumerate(value)):
@@ -160,12 +153,7 @@ def _fields_of_node(value: typing.Any,
             yield from _fields_of_node(
                 item, pointer + data_path.pointer([key]))
         return
-    ahead = interpolation.fields(value)
-    while ahead:
-        field = ahead.pop(0)
+    for field in reversed(hiding.fields(value)):
         if field.root in interpolation.OF_NODE:
             yield Problem(pointer, _('{%s} needs a node; there is none in the '
                                      'early phase') % field.text)
-        for call in field.filters:
-            ahead += [argument for _name, argument in call.arguments
-                      if isinstance(argument, interpolation.Field)]

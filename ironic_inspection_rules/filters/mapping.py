@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Filters on mappings, and what steps into data."""
+"""Filters on mappings, and on what may be missing."""
 
 import typing
 
@@ -69,11 +69,25 @@ class Get(plugin.Filter):
         return default if found is data_path.ABSENT else found
 
 
+class Default(plugin.Filter):
+    """``default``: another value where the field does not exist.
+
+    With ``boolean`` also where it is false, zero, null or empty.
+    """
+
+    ACCEPTS_MISSING = True
+
+    def __call__(self, value: typing.Any, default: typing.Any = '',
+                 boolean: bool = False) -> typing.Any:
+        if value is data_path.ABSENT or boolean and not value:
+            return default
+        return value
+
+
 class Lookup(plugin.Filter):
     """``lookup``: what a mapping has for the value."""
 
-    def problems(self, arguments: typing.Mapping[str, typing.Any]
-                 ) -> typing.Iterator[tuple[str, str]]:
+    def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         if not isinstance(arguments.get('mapping', {}), dict):
             yield 'mapping', _('must be a mapping')
 

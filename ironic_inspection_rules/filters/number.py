@@ -2,7 +2,9 @@
 
 """Filters on numbers."""
 
+import contextlib
 import math
+import operator
 import typing
 
 from ironic_inspection_rules import exceptions
@@ -35,29 +37,31 @@ def read(value: typing.Any) -> Number:
         _('takes a number, not a value of type %s') % type(value).__name__)
 
 
-def _read_text(value: typing.Any) -> typing.Any:
+def _convert(value: typing.Any, *kinds: type[Number]) -> Number:
+    """Return a number of the first kind that reads the value."""
     if isinstance(value, str) and len(value) > _LONGEST:
         raise exceptions.OperationError(
             _('the text is longer than %d characters') % _LONGEST)
-    return value if isinstance(value, str | bool) else read(value)
+    if not isinstance(value, str | bool):
+        value = read(value)
+    for kind in kinds:
+        with contextlib.suppress(ValueError):
+            return kind(value)
+    raise exceptions.OperationError(_('"%s" is no number') % value)
 
 
 class Int(plugin.Filter):
     """``int``: a whole number, cut off, also of text."""
 
     def __call__(self, value: typing.Any) -> int:
-        value = _read_text(value)
-        try:
-            return int(value)
-        except ValueError:
-            return int(float(value))
+        return int(_convert(value, int, float))
 
 
 class Float(plugin.Filter):
     """``float``: a number with a fraction, also of text."""
 
     def __call__(self, value: typing.Any) -> float:
-        return float(_read_text(value))
+        return float(_convert(value, float))
 
 
 class Round(plugin.Filter):
@@ -83,41 +87,32 @@ class Add(plugin.Filter):
     """``add``: the sum of the value and a number."""
 
     TAKES = _NUMBERS
+    operate: typing.ClassVar[typing.Any] = operator.add
 
     def __call__(self, value: typing.Any, number: typing.Any) -> Number:
-        return read(value) + read(number)
+        return typing.cast(Number, self.operate(read(value), read(number)))
 
 
-class Subtract(plugin.Filter):
+class Subtract(Add):
     """``subtract``: the value less a number."""
 
-    TAKES = _NUMBERS
-
-    def __call__(self, value: typing.Any, number: typing.Any) -> Number:
-        return read(value) - read(number)
+    operate = operator.sub
 
 
-class Multiply(plugin.Filter):
+class Multiply(Add):
     """``multiply``: the value so many times."""
 
-    TAKES = _NUMBERS
-
-    def __call__(self, value: typing.Any, number: typing.Any) -> Number:
-        return read(value) * read(number)
+    operate = operator.mul
 
 
-class Divide(plugin.Filter):
+class Divide(Add):
     """``divide``: the value divided by a number, with a fraction."""
 
-    TAKES = _NUMBERS
+    operate = operator.truediv
 
-    def problems(self, arguments: typing.Mapping[str, typing.Any]
-                 ) -> typing.Iterator[tuple[str, str]]:
+    def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         if arguments.get('number', 1) == 0:
             yield 'number', _('must not be zero')
-
-    def __call__(self, value: typing.Any, number: typing.Any) -> Number:
-        return read(value) / read(number)
 
 
 class Tier(plugin.Filter):
@@ -125,8 +120,7 @@ class Tier(plugin.Filter):
 
     PAYS = True
 
-    def problems(self, arguments: typing.Mapping[str, typing.Any]
-                 ) -> typing.Iterator[tuple[str, str]]:
+    def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         if 'table' in arguments:
             try:
                 _read_table(arguments['table'], budget.UNLIMITED)

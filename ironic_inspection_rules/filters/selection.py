@@ -25,8 +25,7 @@ class _Select(plugin.Filter):
     PAYS = True
     KEEPS: typing.ClassVar[bool] = True
 
-    def problems(self, arguments: typing.Mapping[str, typing.Any]
-                 ) -> typing.Iterator[tuple[str, str]]:
+    def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         op = str(arguments.get('op'))
         known = _tests()
         if op not in known:
@@ -151,8 +150,10 @@ def _test(name: str, wanted: typing.Any,
     holds = op.plugin
     paid = [allowance] if holds.PAYS else []
     if parameter and parameter.variadic:
+        pair = holds.bind_pair({})
+
         def test(value: typing.Any) -> bool:
-            return bool(holds(*paid, value, wanted))
+            return bool(pair(*paid, value, wanted))
     else:
         test = functools.partial(holds.bind(
             _literals(parameter, wanted) if parameter and given else {}),

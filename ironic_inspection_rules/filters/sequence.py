@@ -70,6 +70,10 @@ class Length(plugin.Filter):
     """``length``: how many items or characters there are."""
 
     def __call__(self, value: typing.Any) -> int:
+        if not isinstance(value, str | list | dict):
+            raise exceptions.OperationError(
+                _('takes text, a list or a mapping, not a value of type %s')
+                % type(value).__name__)
         return len(value)
 
 
@@ -115,22 +119,18 @@ class First(plugin.Filter):
     """``first``: the first item; missing where there is none."""
 
     PAYS = True
+    INDEX: typing.ClassVar[int] = 0
 
     def __call__(self, allowance: budget.Budget,
                  value: typing.Any) -> typing.Any:
         items = read(allowance, value)
-        return items[0] if items else data_path.ABSENT
+        return items[self.INDEX] if items else data_path.ABSENT
 
 
-class Last(plugin.Filter):
+class Last(First):
     """``last``: the last item; missing where there is none."""
 
-    PAYS = True
-
-    def __call__(self, allowance: budget.Budget,
-                 value: typing.Any) -> typing.Any:
-        items = read(allowance, value)
-        return items[-1] if items else data_path.ABSENT
+    INDEX = -1
 
 
 class Unique(plugin.Filter):
@@ -192,7 +192,6 @@ class Map(plugin.Filter):
         made = [filter(item) for item in read(allowance, value)]
         return data_path.ABSENT if data_path.ABSENT in made else made
 
-    def problems(self, arguments: typing.Mapping[str, typing.Any]
-                 ) -> typing.Iterator[tuple[str, str]]:
+    def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         if ('filter' in arguments) is ('attribute' in arguments):
             yield 'attribute', _('or the name of a filter is expected')

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Filters on text."""
+"""Filters on text, also on dates and names of traits."""
 
+import datetime
 import re
 import typing
 
@@ -11,9 +12,17 @@ from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import pattern
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.traits import names as trait_names
 
 _FREE = 255
 """Characters of text that cost nothing."""
+
+_TIME = re.compile(r'%[HIMSfpXcz]')
+_SOME_DAY = datetime.datetime(2023, 5, 17, 10, tzinfo=datetime.UTC)
+_LONGEST_DATE = 100
+"""Characters of a date."""
+
+_NOT_IN_TRAITS = re.compile('[^A-Z0-9]+')
 
 
 def read(value: typing.Any, or_number: bool = True) -> str:
@@ -117,8 +126,7 @@ class RegexSearch(plugin.Filter):
     PAYS = True
     LITERAL = frozenset({'group'})
 
-    def problems(self, arguments: typing.Mapping[str, typing.Any]
-                 ) -> typing.Iterator[tuple[str, str]]:
+    def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         group = _group(arguments.get('group', 0))
         if not arguments['regex'].has_group(group):
             yield 'group', _('"%s" is no group of the regular expression'
@@ -136,8 +144,7 @@ class RegexReplace(plugin.Filter):
 
     PAYS = True
 
-    def problems(self, arguments: typing.Mapping[str, typing.Any]
-                 ) -> typing.Iterator[tuple[str, str]]:
+    def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         regex = arguments.get('regex')
         replacement = arguments.get('replacement')
         if isinstance(regex, pattern.Pattern) and replacement is not None:
@@ -150,3 +157,37 @@ class RegexReplace(plugin.Filter):
                  regex: pattern.Pattern,
                  replacement: pattern.Replacement) -> str:
         return regex.replace(replacement, read(value), allowance)
+
+
+class Date(plugin.Filter):
+    """``date``: a date that is written in a format, as ISO 8601 text.
+
+    The format is that of Python's ``strptime``; where it has a time, the
+    text has.
+    """
+
+    # Python makes a regular expression of it.
+    LITERAL = frozenset({'format'})
+
+    def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
+        written = arguments['format']
+        try:
+            datetime.datetime.strptime(_SOME_DAY.strftime(written), written)
+        except (ValueError, re.error):
+            yield 'format', _('"%s" is no format of a date') % written
+
+    def __call__(self, value: typing.Any, format: str) -> str:
+        if len(read(value, or_number=False)) > _LONGEST_DATE:
+            raise exceptions.OperationError(
+                _('the text is longer than %d characters') % _LONGEST_DATE)
+        date = datetime.datetime.strptime(value, format)
+        return (date if _TIME.search(format.replace('%%', ''))
+                else date.date()).isoformat()
+
+
+class Trait(plugin.Filter):
+    """``trait``: the name of a trait, ``CUSTOM_…`` unless os-traits has it."""
+
+    def __call__(self, value: typing.Any) -> str:
+        name = _NOT_IN_TRAITS.sub('_', read(value).upper())
+        return name if name in trait_names.STANDARD else f'CUSTOM_{name}'

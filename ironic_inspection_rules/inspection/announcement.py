@@ -19,7 +19,7 @@ from ironic.drivers.modules.inspector import agent
 from ironic.drivers.modules.redfish import inspect as redfish
 from oslo_log import log
 
-from ironic_inspection_rules.conf import validation
+from ironic_inspection_rules import conf
 from ironic_inspection_rules.db import adoption
 from ironic_inspection_rules.db import api
 from ironic_inspection_rules.db import migration
@@ -28,8 +28,8 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.objects import tables
+from ironic_inspection_rules.rule_file import stock_form
 from ironic_inspection_rules.rule_set import repository
-from ironic_inspection_rules.rule_set import stock
 
 LOG = log.getLogger(__name__)
 
@@ -55,20 +55,17 @@ def announce(service: str, rules: repository.Repository) -> None:
         'durable inspection is %(queue)s', {
             'version': importlib.metadata.version(_DISTRIBUTION),
             'service': service, 'built_in': len(rules.built_in),
-            'stored': _count(),
+            'stored': len(rule_object.Rule.list_values(
+                ironic_context.get_admin_context(), 'uuid', {}))
+            if tables.are_here() else '?',
             'interfaces': CONF.inspection_rules.supported_interfaces,
             'queue': 'on' if CONF.inspection_queue.enabled else 'off'})
     for message in (*missing(), *unknown_hooks(), *out_of_reach(),
-                    *validation.unknown(CONF),
-                    *(_left_out() if service == HOOK else ())):
-        LOG.warning('%s', message)
-
-
-def _left_out() -> Iterator[str]:
-    """Return warnings of rules that a conductor does not run."""
-    for message in (gaps(PLUGIN), left_behind()):
+                    *conf.unknown(CONF),
+                    *((gaps(PLUGIN), left_behind()) if service == HOOK
+                      else ())):
         if message:
-            yield message
+            LOG.warning('%s', message)
 
 
 def missing() -> Iterator[str]:
@@ -116,14 +113,6 @@ def _names(hooks: str) -> list[str]:
     return hooks.replace(' ', '').split(',')
 
 
-def _count() -> int | str:
-    """Return the number of stored rules."""
-    if not tables.are_here():
-        return '?'
-    return len(rule_object.Rule.list_values(
-        ironic_context.get_admin_context(), 'uuid', {}))
-
-
 _INTERFACES = 'ironic.hardware.interfaces.inspect'
 
 
@@ -133,23 +122,18 @@ def gaps(hook: str) -> str | None:
     :param hook: name of the hook that runs the preprocess phase.
     :returns: all of it in one message, None where there is nothing to say.
     """
-    found = [f'{name}: {gap}' for name, interface in _enabled()
-             if (gap := _gap(interface, hook))]
+    supported = re.compile(CONF.inspection_rules.supported_interfaces)
+    enabled = {entry.name: entry.load() for entry
+               in importlib.metadata.entry_points(group=_INTERFACES)
+               if entry.name in CONF.enabled_inspect_interfaces
+               and supported.search(entry.name)}
+    found = [f'{name}: {gap}' for name, interface in enabled.items()
+             if not issubclass(interface, noop.NoInspect)
+             and (gap := _gap(interface, hook))]
     if not found:
         return None
     return _('Not all inspection rules run on nodes with these inspect '
              'interfaces: %s') % '; '.join(found)
-
-
-def _enabled() -> Iterator[tuple[str, type]]:
-    """Name and class of each enabled interface that rules are meant for."""
-    supported = re.compile(CONF.inspection_rules.supported_interfaces)
-    for entry in importlib.metadata.entry_points(group=_INTERFACES):
-        if (entry.name in CONF.enabled_inspect_interfaces
-                and supported.search(entry.name)):
-            interface = entry.load()
-            if not issubclass(interface, noop.NoInspect):
-                yield entry.name, interface
 
 
 def _gap(interface: type, hook: str) -> str | None:
@@ -186,20 +170,18 @@ def left_behind() -> str | None:
     if count := len(adoption.read_ironic()):
         places.append(_("%d in Ironic's own table") % count)
     path = CONF.inspection_rules.built_in_rules
-    if path and not _is_taken_over(path):
-        places.append(_('those of [inspection_rules]built_in_rules, %s')
-                      % path)
+    if path:
+        try:
+            uuids = {rule['uuid'] for rule in stock_form.load(path)}
+            there = uuids <= {uuid for uuid, _uuid in api.list_values('uuid')}
+        except ValueError:
+            there = False
+        if not there:
+            places.append(_('those of [inspection_rules]built_in_rules, %s')
+                          % path)
     if not places:
         return None
     return _('Inspection rules of stock Ironic do not run beside this plugin: '
              '%(places)s. "%(command)s adopt" takes them over') % {
                  'places': _(' and ').join(places),
                  'command': migration.COMMAND}
-
-
-def _is_taken_over(path: str) -> bool:
-    try:
-        uuids = {rule['uuid'] for rule in stock.load(path)}
-    except ValueError:
-        return False
-    return uuids <= {uuid for uuid, _value in api.list_values('uuid')}

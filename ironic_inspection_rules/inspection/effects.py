@@ -19,7 +19,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import effects as engine_effects
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.patches import http_adapter
+from ironic_inspection_rules.patches import conductor
 
 LOG = log.getLogger(__name__)
 
@@ -113,7 +113,8 @@ def _get(request: engine_effects.Request,
         retry.deadline = deadline
         with _Session(request, deadline) as session:
             for scheme in ('http://', 'https://'):
-                session.mount(scheme, http_adapter.make(max_retries=retry))
+                session.mount(scheme, conductor.make_adapter(
+                    max_retries=retry))
             with session.get(
                     request.url, headers=request.headers,
                     proxies=request.proxies,

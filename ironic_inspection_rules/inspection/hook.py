@@ -10,15 +10,20 @@ from ironic_inspection_rules.inspection import announcement
 from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.inspection import phase
 from ironic_inspection_rules.inspection import start
-from ironic_inspection_rules.objects import remote
+from ironic_inspection_rules.objects import tables
+from ironic_inspection_rules.patches import conductor
+from ironic_inspection_rules.patches import database
 from ironic_inspection_rules.patches import deploy as deploy_patch
 from ironic_inspection_rules.patches import inspection
 from ironic_inspection_rules.patches import name
-from ironic_inspection_rules.patches import names
 from ironic_inspection_rules.patches import redfish
 from ironic_inspection_rules.traits import deploy
 
 LOG = log.getLogger(__name__)
+
+NAMES = (*inspection.NAMES, *database.NAMES, *deploy_patch.NAMES,
+         *redfish.NAMES, *conductor.NAMES)
+"""Names of Ironic without which a conductor does not start."""
 
 
 def prepare_conductor() -> phase.PhaseRunner:
@@ -28,8 +33,8 @@ def prepare_conductor() -> phase.PhaseRunner:
     :raises: UnsupportedIronic, or as :func:`.start.rules`.
     """
     with start.required():
-        name.check(names.OF_CONDUCTOR)
-    LOG.debug('Answers for %s', [each.obj_name() for each in remote.CLASSES])
+        name.check(NAMES)
+    LOG.debug('Answers for %s', [each.obj_name() for each in tables.CLASSES])
     runner = phase.PhaseRunner(start.rules())
     inspection.replace_rules(runner.apply)
     redfish.install()

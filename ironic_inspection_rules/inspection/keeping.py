@@ -30,17 +30,17 @@ LOG = log.getLogger(__name__)
 @functools.cache
 def counter() -> statistics.RuleCounter:
     """Return what counts in this process; written when the process stops."""
-    made = statistics.RuleCounter(_write,
+    def write(rows: list[statistics.Row]) -> None:
+        context = ironic_context.get_admin_context()
+        rule_statistics.RuleStatistics.add(context, [
+            {name: value for name, value in row.items()
+             if name not in statistics.FOR_METRICS} for row in rows])
+        metrics.send_rules(rows)
+
+    made = statistics.RuleCounter(write,
                                   CONF.inspection_rules.statistics_period)
     conductor.before_stop(made.flush)
     return made
-
-
-def _write(rows: list[statistics.Row]) -> None:
-    rule_statistics.RuleStatistics.add(ironic_context.get_admin_context(), [
-        {name: value for name, value in row.items() if name != 'label'}
-        for row in rows])
-    metrics.send_rules(rows)
 
 
 def phase_ended(phase: str, outcome: runner.Outcome, seconds: float,

@@ -18,7 +18,6 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import attempt
 from ironic_inspection_rules.inspection import effects
 from ironic_inspection_rules.inspection import facts
-from ironic_inspection_rules.inspection import hidden_places
 from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.inspection import limits
 from ironic_inspection_rules.inspection import saving
@@ -51,7 +50,12 @@ class PhaseRunner:
         with keeping.run_of(task, inventory, plugin_data) as current, (
                 current.guard()):
             if facts.is_auto_discovered(task.node, plugin_data):
-                _set_scope(task.node)
+                scope = CONF.auto_discovery.inspection_scope
+                properties = task.node.properties
+                if scope and model.SCOPE_PROPERTY not in properties:
+                    task.node.properties = {
+                        **properties, model.SCOPE_PROPERTY: scope}
+                    task.node.save()
             self._run(current, task, inventory, plugin_data,
                       model.PREPROCESS)
 
@@ -88,7 +92,7 @@ class PhaseRunner:
             # All phases of an inspection have the rules of its first.
             self._rules.refresh(task.context)
             uuid = task.node.uuid
-            run.hide(hidden_places.of_runs(task.context, [uuid])[uuid])
+            run.hide(facts.hidden_by_runs(task.context, [uuid])[uuid])
         rules = self._rules.snapshot
         plans = rules.plans(phase)
         saved = current.has_checkpoint(phase)
@@ -157,7 +161,16 @@ def _apply(current: attempt.NullAttempt, plans, phase: str, task,
         run.note_error(phase, error, saving=False)
     try:
         if outcome.keeps_changes:
-            _save(current, outcome, phase, task, target, plugin_data)
+            before, more = dict(plugin_data), {}
+            if isinstance(error, exceptions.RuleFailed) and error.maintenance:
+                more = {'maintenance': True,
+                        'maintenance_reason': error.reason or str(error)}
+            saving.update_plugin_data(target, plugin_data)
+            outcome.record(plugin_data, phase)
+            checkpoint = current.checkpoint(
+                phase, target, attempt.difference(before, plugin_data), more,
+                error) if outcome.traces else None
+            saving.save(task, target, outcome.traces, more, checkpoint)
             run.hide(hidden, all_of_them=True)
     except exceptions.RuleError as exc:
         error = exc
@@ -167,30 +180,3 @@ def _apply(current: attempt.NullAttempt, plans, phase: str, task,
     if error:
         raise ironic_exception.HardwareInspectionFailure(
             error=str(error)) from error
-
-
-def _save(current: attempt.NullAttempt, outcome: runner.Outcome, phase: str,
-          task, target: working_copy.WorkingCopy, plugin_data: dict) -> None:
-    before, maintenance = dict(plugin_data), _maintenance(outcome.error)
-    saving.update_plugin_data(target, plugin_data)
-    outcome.record(plugin_data, phase)
-    checkpoint = current.checkpoint(
-        phase, target, attempt.difference(before, plugin_data), maintenance,
-        outcome.error) if outcome.traces else None
-    saving.save(task, target, outcome.traces, maintenance, checkpoint)
-
-
-def _maintenance(error: exceptions.RuleError | None) -> dict:
-    """Return what the node gets if a rule wants it in maintenance."""
-    if isinstance(error, exceptions.RuleFailed) and error.maintenance:
-        return {'maintenance': True,
-                'maintenance_reason': error.reason or str(error)}
-    return {}
-
-
-def _set_scope(node) -> None:
-    """Give a node that was just discovered its inspection scope."""
-    scope = CONF.auto_discovery.inspection_scope
-    if scope and model.SCOPE_PROPERTY not in node.properties:
-        node.properties = {**node.properties, model.SCOPE_PROPERTY: scope}
-        node.save()

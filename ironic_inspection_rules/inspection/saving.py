@@ -129,67 +129,54 @@ def _blaming(traces: Traces, name: str, *attributes: str) -> Iterator[None]:
             None if cause is None else str(cause)) from cause
 
 
+_NODE_REFERENCES = {'chassis_uuid': ('chassis_id', 'Chassis')}
+_PORT_REFERENCES = {'portgroup_uuid': ('portgroup_id', 'Portgroup')}
+"""Attributes that name another object: the one to set, and its class."""
+
+
+def _update(saved, values: Mapping[str, Any],
+            references: Mapping[str, tuple[str, str]],
+            context, traces: Traces, label: str) -> None:
+    for name, value in values.items():
+        with _blaming(traces, label, name):
+            if (label, name) == (working_copy.NODE, 'name') and (
+                    value is not None
+                    and (not utils.is_valid_logical_name(value)
+                         or uuidutils.is_uuid_like(value))):
+                raise ValueError(
+                    _('"%s" is not a valid name of a node') % value)
+            if name in references:
+                field, kind = references[name]
+                setattr(saved, field, value and getattr(
+                    objects, kind).get_by_uuid(context, value).id)
+            else:
+                setattr(saved, name, copy.deepcopy(value))
+
+
 def _update_node(task, attributes: Mapping[str, Any],
                  traces: Traces) -> None:
+    """Set and save attributes of the node.
+
+    Interfaces that the driver lacks are reset to its defaults; those that a
+    rule chose itself have to be right.
+    """
     node = task.node
     _update(node, attributes, _NODE_REFERENCES, task.context, traces,
             working_copy.NODE)
     if 'driver' in attributes or set(attributes) & set(_INTERFACES):
         with _blaming(traces, working_copy.NODE, 'driver', *_INTERFACES):
-            _fit_interfaces(node, attributes)
+            hardware_type = driver_factory.get_hardware_type(node.driver)
+            for field in _INTERFACES:
+                name = getattr(node, field)
+                if name is None or attributes.get(field):
+                    continue
+                try:
+                    driver_factory.get_interface(
+                        hardware_type, field.removesuffix('_interface'), name)
+                except (ironic_exception.IncompatibleInterface,
+                        ironic_exception.InterfaceNotFoundInEntrypoint):
+                    setattr(node, field, None)
+            driver_factory.check_and_update_node_interfaces(node,
+                                                            hardware_type)
     with _blaming(traces, working_copy.NODE, *_UNIQUE):
         node.save()
-
-
-def _check_node_name(name: str | None) -> None:
-    if name is not None and (not utils.is_valid_logical_name(name)
-                             or uuidutils.is_uuid_like(name)):
-        raise ValueError(_('"%s" is not a valid name of a node') % name)
-
-
-def _find_chassis(context, uuid: str) -> Any:
-    return objects.Chassis.get_by_uuid(context, uuid)
-
-
-def _find_portgroup(context, uuid: str) -> Any:
-    return objects.Portgroup.get_by_uuid(context, uuid)
-
-
-_NODE_REFERENCES: dict[str, tuple[str, Callable[..., Any]]] = {
-    'chassis_uuid': ('chassis_id', _find_chassis),
-}
-_PORT_REFERENCES: dict[str, tuple[str, Callable[..., Any]]] = {
-    'portgroup_uuid': ('portgroup_id', _find_portgroup),
-}
-
-
-def _update(saved, values: Mapping[str, Any],
-            references: Mapping[str, tuple[str, Callable[..., Any]]],
-            context, traces: Traces, label: str) -> None:
-    for name, value in values.items():
-        with _blaming(traces, label, name):
-            if (label, name) == (working_copy.NODE, 'name'):
-                _check_node_name(value)
-            if name in references:
-                field, find = references[name]
-                setattr(saved, field, value and find(context, value).id)
-            else:
-                setattr(saved, name, copy.deepcopy(value))
-
-
-def _fit_interfaces(node, chosen: Mapping[str, Any]) -> None:
-    """Reset interfaces that the driver lacks to its defaults.
-
-    Those that a rule chose itself have to be right.
-    """
-    hardware_type = driver_factory.get_hardware_type(node.driver)
-    for field in _INTERFACES:
-        name = getattr(node, field)
-        if name is not None and not chosen.get(field):
-            try:
-                driver_factory.get_interface(
-                    hardware_type, field.removesuffix('_interface'), name)
-            except (ironic_exception.IncompatibleInterface,
-                    ironic_exception.InterfaceNotFoundInEntrypoint):
-                setattr(node, field, None)
-    driver_factory.check_and_update_node_interfaces(node, hardware_type)

@@ -16,7 +16,6 @@ import psutil
 
 from ironic_inspection_rules import conf
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.conf import validation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
@@ -49,47 +48,39 @@ def rules() -> repository.Repository:
     """
     conf.register_opts(CONF)
     with required():
-        validation.check(CONF)
+        conf.check(CONF)
         tables.check()
-        return _repository()
+        options = CONF.inspection_rules
+        ops = registry.installed()
+        built_in = (builtin.load(options.built_in, ops) if options.built_in
+                    else ())
+        _refuse_twins(built_in)
+        return repository.Repository(
+            ops, built_in, ObjectStore(), options.default_scope,
+            options.mask_secrets)
 
 
 @contextlib.contextmanager
 def required() -> Iterator[None]:
-    """Stop the service, with one line in the log, when its start fails."""
+    """Stop the service, with one line in the log, when its start fails.
+
+    Ironic's launcher restarts a worker that does not come up, for ever. A
+    launcher that is asked to end does so with 0, as if all was well, and one
+    that is interrupted with 1.
+    """
     try:
         yield
     except exceptions.InspectionRulesError as exc:
         LOG.critical('%s', exc)
-        _stop_master()
+        parent = psutil.Process(os.getppid())
+        if ': master process [' in ' '.join(parent.cmdline()):
+            parent.send_signal(signal.SIGINT)
         raise
 
 
 def is_all_in_one() -> bool:
     """Return whether API and conductor are one process."""
     return CONF.rpc_transport in ('none', 'local')
-
-
-def _stop_master() -> None:
-    """Stop the process that would start this one again and again.
-
-    Ironic's launcher restarts a worker that does not come up, for ever. A
-    launcher that is asked to end does so with 0, as if all was well, and one
-    that is interrupted with 1.
-    """
-    parent = psutil.Process(os.getppid())
-    if ': master process [' in ' '.join(parent.cmdline()):
-        parent.send_signal(signal.SIGINT)
-
-
-def _repository() -> repository.Repository:
-    options = CONF.inspection_rules
-    ops = registry.installed()
-    built_in = builtin.load(options.built_in, ops) if options.built_in else ()
-    _refuse_twins(built_in)
-    return repository.Repository(
-        ops, built_in, ObjectStore(), options.default_scope,
-        options.mask_secrets)
 
 
 def _refuse_twins(built_in: Sequence[model.Rule]) -> None:

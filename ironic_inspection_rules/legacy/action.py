@@ -17,11 +17,11 @@ from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import text_cache
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.legacy import field
 from ironic_inspection_rules.legacy import text
-from ironic_inspection_rules.legacy import view as inspector_view
 
 WorkingCopy = working_copy.WorkingCopy
-View = inspector_view.Roots
+View = field.Roots
 
 _NODE = working_copy.NODE
 _DRIVER = ('driver',)
@@ -40,7 +40,7 @@ class FormattedAction(plugin.Action):
 
         :raises: :class:`.exceptions.OperationError` where that fails.
         """
-        return text.render(value, inspector_view.data(view))
+        return text.render(value, field.data(view))
 
 
 class AttributeAction(FormattedAction):
@@ -48,15 +48,13 @@ class AttributeAction(FormattedAction):
 
     EXTENDS: typing.ClassVar[bool] = False
 
-    def problems(self, arguments: typing.Mapping[str, typing.Any]
-                 ) -> typing.Iterator[tuple[str, str]]:
+    def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         try:
             _read_path(arguments.get('path', '/extra'))
         except exceptions.OperationError as exc:
             yield 'path', str(exc)
 
-    def writes(self, arguments: plugin.Arguments
-               ) -> typing.Iterator[plugin.Write]:
+    def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         path = arguments['path']
         if isinstance(path, str):
             yield plugin.Write(
@@ -76,7 +74,10 @@ class SetAttribute(AttributeAction):
                  cleanup: typing.Any = None) -> None:
         where = _read_path(path)
         if where == _DRIVER and reset_interfaces:
-            _reset_interfaces(target)
+            for name in schema.NODE:
+                if name.endswith('_interface') and isinstance(
+                        target.get(_NODE, (name,)), str):
+                    target.set(_NODE, (name,), None)
         _add(target, where, self.format(value, view))
 
     def revert(self, target: WorkingCopy, view: View, path: str,
@@ -124,8 +125,7 @@ class ExtendAttribute(AttributeAction):
 class SetCapability(FormattedAction):
     """``inspector-set-capability``: set a capability; null removes it."""
 
-    def writes(self, arguments: plugin.Arguments
-               ) -> typing.Iterator[plugin.Write]:
+    def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         value = arguments['value']
         yield plugin.Write(
             'capability', arguments['name'],
@@ -213,10 +213,3 @@ def _add(target: WorkingCopy, path: data_path.Path, value: typing.Any) -> None:
         raise exceptions.OperationError(
             _('%s does not exist, so nothing can be set in it')
             % data_path.pointer(path[:-1]))
-
-
-def _reset_interfaces(target: WorkingCopy) -> None:
-    for name in schema.NODE:
-        if name.endswith('_interface') and isinstance(
-                target.get(_NODE, (name,)), str):
-            target.set(_NODE, (name,), None)

@@ -19,7 +19,6 @@ from ironic_inspection_rules.engine import pattern
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.legacy import field as json_field
-from ironic_inspection_rules.legacy import view as inspector_view
 
 MULTIPLE = ('any', 'all', 'first')
 
@@ -37,21 +36,24 @@ class FieldCondition(plugin.Condition):
     TESTS_MISSING: typing.ClassVar[bool] = False
     """True where a field that does not exist is tested as one null."""
 
-    RELATION: typing.ClassVar[str | None] = None
-    """The relation between the field and the value, in facts."""
-
     def facts(self, arguments: plugin.Arguments,
-              inverted: bool = False) -> typing.Iterator[plugin.Fact]:
+              inverted: bool = False) -> plugin.Facts:
         field = json_field.as_replacement(arguments['field'])
-        relation = self.RELATION
+        relation, value = self.relation(arguments)
         if field and relation:
-            if bool(arguments.get('invert')) is not inverted:
+            opposite = bool(arguments.get('invert')) is not inverted
+            if opposite:
                 relation = plugin.OPPOSITES[relation]
-            yield plugin.Fact(field, relation, self.compared(arguments))
+            yield plugin.Fact(field, relation, value, opposite and (
+                relation in ('lt', 'le', 'gt', 'ge')))
 
-    def compared(self, arguments: plugin.Arguments) -> typing.Any:
-        """Return what the field is compared with."""
-        return arguments['value']
+    def relation(self, arguments: plugin.Arguments
+                 ) -> tuple[str, typing.Any]:
+        """Return how facts have the condition, and what the field meets.
+
+        :returns: an empty relation where they do not have it.
+        """
+        return '', None
 
     @abc.abstractmethod
     def tester(self, wanted: typing.Any) -> Test:
@@ -61,8 +63,7 @@ class FieldCondition(plugin.Condition):
             rule is not usable.
         """
 
-    def problems(self, arguments: typing.Mapping[str, typing.Any]
-                 ) -> typing.Iterator[tuple[str, str]]:
+    def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         for name, check in (('field', json_field.compile_field),
                             ('value', self.tester)):
             try:
@@ -85,7 +86,7 @@ class FieldCondition(plugin.Condition):
         invert = arguments.get('invert', False)
         nothing = [None] if self.TESTS_MISSING else []
 
-        def check(view: inspector_view.Roots) -> bool:
+        def check(view: budget.View) -> bool:
             holds = False
             for value in find(view) or nothing:
                 holds = test(value, view.budget) is not invert
@@ -95,7 +96,7 @@ class FieldCondition(plugin.Condition):
 
         return check
 
-    def explain(self, view: inspector_view.Roots,
+    def explain(self, view: budget.View,
                 arguments: typing.Mapping[str, typing.Any]) -> str:
         field: str = arguments['field']
         found = json_field.compile_field(field)(view)
@@ -109,7 +110,7 @@ class FieldCondition(plugin.Condition):
 class ValueCondition(FieldCondition):
     """A condition on a field that has a value to test against."""
 
-    def __call__(self, view: inspector_view.Roots, field: str,
+    def __call__(self, view: budget.View, field: str,
                  value: typing.Any, multiple: str = 'any',
                  invert: bool = False) -> bool:
         return self.bind({'field': field, 'value': value,
@@ -143,62 +144,60 @@ class Comparison(ValueCondition):
 
         return test
 
+    def relation(self, arguments: plugin.Arguments
+                 ) -> tuple[str, typing.Any]:
+        return type(self).compare.__name__, arguments['value']
+
 
 class Equal(Comparison):
     """``inspector-eq``: the field equals the value."""
 
     compare = operator.eq
-    RELATION = 'eq'
 
 
 class NotEqual(Comparison):
     """``inspector-ne``: the field differs from the value."""
 
     compare = operator.ne
-    RELATION = 'ne'
 
 
 class Less(Comparison):
     """``inspector-lt``: the field is less than the value."""
 
     compare = operator.lt
-    RELATION = 'lt'
 
 
 class LessOrEqual(Comparison):
     """``inspector-le``: the field is not greater than the value."""
 
     compare = operator.le
-    RELATION = 'le'
 
 
 class Greater(Comparison):
     """``inspector-gt``: the field is greater than the value."""
 
     compare = operator.gt
-    RELATION = 'gt'
 
 
 class GreaterOrEqual(Comparison):
     """``inspector-ge``: the field is not less than the value."""
 
     compare = operator.ge
-    RELATION = 'ge'
 
 
 class IsEmpty(FieldCondition):
     """``inspector-is-empty``: the field does not exist or has nothing."""
 
     TESTS_MISSING = True
-    RELATION = 'one-of'
 
-    def compared(self, arguments: plugin.Arguments) -> typing.Any:
-        return ['', None, [], {}]
+    def relation(self, arguments: plugin.Arguments
+                 ) -> tuple[str, typing.Any]:
+        return 'one-of', ['', None, [], {}]
 
     def tester(self, wanted: typing.Any) -> Test:
         return lambda value, _allowance: value in ('', None, [], {})
 
-    def __call__(self, view: inspector_view.Roots, field: str,
+    def __call__(self, view: budget.View, field: str,
                  multiple: str = 'any', invert: bool = False) -> bool:
         return self.bind({'field': field, 'multiple': multiple,
                           'invert': invert})(view)
@@ -219,39 +218,32 @@ class InNet(ValueCondition):
         return lambda value, _allowance: _read_address(value) in network
 
 
-class _Regex(ValueCondition):
+class Contains(ValueCondition):
+    """``inspector-contains``: the expression matches within the field."""
 
     def tester(self, wanted: typing.Any) -> Test:
         if not isinstance(wanted, str) or not wanted:
             raise exceptions.OperationError(
                 _('must be a regular expression'))
-        matches = self.matcher(wanted)
+        matches = self.matcher(pattern.Pattern(wanted))
         return lambda value, allowance: matches(allowance, str(value))
 
-    @abc.abstractmethod
-    def matcher(self, regex: str) -> pattern.Matcher:
+    def matcher(self, regex: pattern.Pattern) -> pattern.Matcher:
         """Return the test of a text against the regular expression."""
+        return regex.matcher('search')
 
 
-class Matches(_Regex):
+class Matches(Contains):
     """``inspector-matches``: the regular expression matches the field.
 
     It has to match from the beginning, and the part behind its last ``|``
     to the end.
     """
 
-    def matcher(self, regex: str) -> pattern.Matcher:
-        matches = pattern.Pattern(regex).matcher('match')
-        if regex.endswith('$'):
-            return matches
-        return pattern.Pattern(f'{regex}$').matcher('match')
-
-
-class Contains(_Regex):
-    """``inspector-contains``: the expression matches within the field."""
-
-    def matcher(self, regex: str) -> pattern.Matcher:
-        return pattern.Pattern(regex).matcher('search')
+    def matcher(self, regex: pattern.Pattern) -> pattern.Matcher:
+        if not regex.text.endswith('$'):
+            regex = pattern.Pattern(f'{regex.text}$')
+        return regex.matcher('match')
 
 
 def _text(value: typing.Any) -> str:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The fields of ironic-inspector's conditions: JSON paths.
+"""The data of ironic-inspector's rules, and fields of them: JSON paths.
 
-They are parsed by jsonpath-ng and mean what they meant to
-ironic-inspector, whose own library (jsonpath-rw) differs: ``[*]`` on a
-value that is no list gives the value itself, ``*`` gives the members of
-mappings only, and an index into a number is an error.
+The data are one flat document, and the node. Paths are parsed by jsonpath-ng
+and mean what they meant to ironic-inspector, whose own library (jsonpath-rw)
+differs: ``[*]`` on a value that is no list gives the value itself, ``*``
+gives the members of mappings only, and an index into a number is an error.
 """
 
+import functools
 import re
 import types
 import typing
@@ -18,14 +19,17 @@ from jsonpath_ng import parser
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import text_cache
+from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.legacy import view
 
 Values = list[typing.Any]
 Find = typing.Callable[[typing.Any, budget.Budget], Values]
 Path = typing.Any
 """A node of jsonpath-ng's syntax tree."""
+Roots = budget.View
 
 ANY = ...
 """The step ``[*]``."""
@@ -36,9 +40,6 @@ MAX_STEPS = 64
 """Most steps, alternatives and brackets of a JSON path."""
 
 _STEPS = ('.', '|', '[', '(', '&', '`', ',', 'where')
-
-SOURCES: dict[str, typing.Callable[[view.Roots], typing.Any]] = {
-    'data': view.data, 'node': view.node}
 
 # Which of the two a star is, the syntax tree no longer tells.
 _ANY_ITEM = re.compile(r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|"""
@@ -54,6 +55,35 @@ NOW = {
 }
 """Where Ironic has what ironic-inspector made, by the name beside
 ``inventory``."""
+
+
+class _Document(dict[str, typing.Any]):
+    """A document in which a step may be found under a second name."""
+
+    def __missing__(self, step: str) -> typing.Any:
+        for root, *steps in rendering.SECOND_NAMES.get(step, ()):
+            found = data_path.get(self[root], tuple(steps))
+            if found and found is not data_path.ABSENT:
+                return found
+        raise KeyError(step)
+
+
+def data(roots: Roots) -> dict[str, typing.Any]:
+    """Return the document that ``data://`` and ``{data[…]}`` look into.
+
+    It is what the ramdisk sent and inspection hooks added: ``inventory``,
+    and beside it the keys of plugin data, but not what rules did.
+
+    :param roots: the data by root name.
+    """
+    document = _Document(inventory=roots['inventory'],
+                         **roots['plugin_data'])
+    document.pop(trace.KEY, None)
+    return document
+
+
+SOURCES: dict[str, typing.Callable[[Roots], typing.Any]] = {
+    'data': data, 'node': lambda roots: roots['node']}
 
 
 def split(field: str) -> tuple[str, str]:
@@ -109,8 +139,7 @@ def as_replacement(field: str) -> str | None:
 
 
 @text_cache.for_short(maxsize=4096, longest=256)
-def compile_field(field: str) -> typing.Callable[[view.Roots],
-                                                 list[typing.Any]]:
+def compile_field(field: str) -> typing.Callable[[Roots], Values]:
     """Build a function that finds all values of a field.
 
     :param field: a JSON path, with ``data://`` or ``node://`` before it.
@@ -122,17 +151,13 @@ def compile_field(field: str) -> typing.Callable[[view.Roots],
         raise exceptions.OperationError(
             _('"%(scheme)s" is not a scheme of fields; known: %(known)s')
             % {'scheme': scheme, 'known': ', '.join(SOURCES)})
-    source, find = SOURCES[scheme], _compile(parse(path))
-    return lambda roots: find(source(roots), roots.budget)
-
-
-def _compile(path: Path) -> Find:
-    try:
-        return _compile_node(_without_root(path))
-    except KeyError:
+    source, tree = SOURCES[scheme], parse(path)
+    find = _compile_node(_without_root(tree))
+    if find is None:
         # Parents and other rare things, which need to know where they are.
-        return lambda value, _allowance: [
-            match.value for match in path.find(value)]
+        return lambda roots: [match.value for match in tree.find(
+            source(roots))]
+    return lambda roots: find(source(roots), roots.budget)
 
 
 def _without_root(path: Path) -> Path:
@@ -148,74 +173,46 @@ def _without_root(path: Path) -> Path:
     return type(path)(left, path.right)
 
 
-def _compile_node(path: Path) -> Find:
-    return _COMPILERS[type(path).__name__](path)
+def _compile_node(path: Path) -> Find | None:
+    """Build a function of a value, or return None for nodes that need more.
 
-
-def _this(_path: Path) -> Find:
-    return lambda value, _allowance: [value]
-
-
-def _fields(path: Path) -> Find:
-    names = path.fields
-    if '*' in names:
-        return _members(path)
-    if len(names) == 1:
-        return _walk(names)
-    return lambda value, _allowance: [
-        value[name] for name in names
-        if isinstance(value, dict) and name in value]
-
-
-def _members(_path: Path) -> Find:
-    return lambda value, _allowance: (
-        list(value.values()) if isinstance(value, dict) else [])
-
-
-def _index(path: Path) -> Find:
-    indices = _indices(path)
-
-    def find(value: typing.Any, allowance: budget.Budget) -> Values:
-        try:
-            return [value[index] for index in indices if len(value) > index]
-        except (TypeError, KeyError, IndexError) as exc:
-            raise exceptions.OperationError(
-                _('there is no item %(index)s in a value of type %(type)s')
-                % {'index': indices[0], 'type': type(value).__name__}
-            ) from exc
-
-    return find
-
-
-def _slice(path: Path) -> Find:
-    part = slice(path.start, path.end, path.step)
-
-    def find(value: typing.Any, allowance: budget.Budget) -> Values:
-        if isinstance(value, dict | int | str):
-            value = [value]
-        if not isinstance(value, list):
-            raise exceptions.OperationError(
-                _('there are no items in a value of type %s')
-                % type(value).__name__)
-        return value[part]
-
-    return find
-
-
-def _child(path: Path) -> Find:
-    names = _names(path)
-    if names:
-        return _walk(names)
+    Each of a tree's nodes finds values in the value that it is given.
+    """
+    name = type(path).__name__
+    found = _steps(path)
+    if found and all(isinstance(step, str) for step in found):
+        return functools.partial(_walk, found)
+    if name == 'This':
+        return lambda value, _allowance: [value]
+    if name == 'Wildcard' or name == 'Fields' and '*' in path.fields:
+        return lambda value, _allowance: (
+            list(value.values()) if isinstance(value, dict) else [])
+    if name == 'Fields':
+        return lambda value, _allowance: [
+            value[each] for each in path.fields
+            if isinstance(value, dict) and each in value]
+    if name == 'Index':
+        return functools.partial(_find_items, _indices(path))
+    if name == 'Slice':
+        return functools.partial(
+            _find_slice, slice(path.start, path.end, path.step))
+    if name not in ('Child', 'Descendants', 'Union', '_Union', 'Where'):
+        return None
     left, right = _compile_node(path.left), _compile_node(path.right)
-
-    def find(value: typing.Any, allowance: budget.Budget) -> Values:
-        parents = left(value, allowance)
-        if len(parents) == 1:
-            return right(parents[0], allowance)
-        return [found for parent in parents
-                for found in right(parent, allowance)]
-
-    return find
+    if left is None or right is None:
+        return None
+    if name == 'Child':
+        return lambda value, allowance: [
+            found for parent in left(value, allowance)
+            for found in right(parent, allowance)]
+    if name == 'Descendants':
+        return functools.partial(_find_below, left, right)
+    if name == 'Where':
+        return lambda value, allowance: [
+            found for found in left(value, allowance)
+            if right(found, allowance)]
+    return lambda value, allowance: (
+        left(value, allowance) + right(value, allowance))
 
 
 def _steps(path: Path) -> tuple[Step, ...]:
@@ -233,72 +230,55 @@ def _steps(path: Path) -> tuple[Step, ...]:
     return ()
 
 
-def _names(path: Path) -> tuple[str, ...]:
-    """Return the names of a path that has nothing else, or nothing."""
-    found = _steps(path)
-    names = tuple(step for step in found if isinstance(step, str))
-    return names if names == found else ()
-
-
 def _indices(path: Path) -> tuple[int, ...]:
     # Releases of jsonpath-ng before 1.8 know one index only.
     return getattr(path, 'indices', None) or (path.index,)
 
 
-def _walk(names: tuple[str, ...]) -> Find:
-    def find(value: typing.Any, allowance: budget.Budget) -> Values:
+def _walk(names: tuple[Step, ...], value: typing.Any,
+          _allowance: budget.Budget) -> Values:
+    for name in names:
+        if not isinstance(value, dict):
+            return []
         try:
-            for name in names:
-                if not isinstance(value, dict):
-                    return []
-                value = value[name]
+            value = value[name]
         except KeyError:
             return []
-        return [value]
-
-    return find
+    return [value]
 
 
-def _descendants(path: Path) -> Find:
-    left, right = _compile_node(path.left), _compile_node(path.right)
-
-    def find(value: typing.Any, allowance: budget.Budget) -> Values:
-        found: list[typing.Any] = []
-        ahead = left(value, allowance)[::-1]
-        while ahead:
-            allowance.spend()
-            inner = ahead.pop()
-            found += right(inner, allowance)
-            if isinstance(inner, dict):
-                inner = list(inner.values())
-            if isinstance(inner, list):
-                ahead += inner[::-1]
-        return found
-
-    return find
+def _find_items(indices: tuple[int, ...], value: typing.Any,
+                _allowance: budget.Budget) -> Values:
+    try:
+        return [value[index] for index in indices if len(value) > index]
+    except (TypeError, KeyError, IndexError) as exc:
+        raise exceptions.OperationError(
+            _('there is no item %(index)s in a value of type %(type)s')
+            % {'index': indices[0], 'type': type(value).__name__}) from exc
 
 
-def _union(path: Path) -> Find:
-    left, right = _compile_node(path.left), _compile_node(path.right)
-    return lambda value, allowance: (
-        left(value, allowance) + right(value, allowance))
+def _find_slice(part: slice, value: typing.Any,
+                _allowance: budget.Budget) -> Values:
+    if isinstance(value, dict | int | str):
+        value = [value]
+    if not isinstance(value, list):
+        raise exceptions.OperationError(
+            _('there are no items in a value of type %s')
+            % type(value).__name__)
+    return value[part]
 
 
-def _where(path: Path) -> Find:
-    left, right = _compile_node(path.left), _compile_node(path.right)
-    return lambda value, allowance: [
-        found for found in left(value, allowance) if right(found, allowance)]
-
-
-_COMPILERS: dict[str, typing.Callable[[Path], Find]] = {
-    'Child': _child,
-    'Descendants': _descendants,
-    'Fields': _fields,
-    'Index': _index,
-    'Slice': _slice,
-    'This': _this,
-    'Union': _union,
-    'Where': _where,
-    'Wildcard': _members,
-    '_Union': _union,
-}
+def _find_below(left: Find, right: Find, value: typing.Any,
+                allowance: budget.Budget) -> Values:
+    """Return what is found at any depth below, in the order of the data."""
+    found: Values = []
+    ahead = left(value, allowance)[::-1]
+    while ahead:
+        allowance.spend()
+        inner = ahead.pop()
+        found += right(inner, allowance)
+        if isinstance(inner, dict):
+            inner = list(inner.values())
+        if isinstance(inner, list):
+            ahead += inner[::-1]
+    return found

@@ -95,7 +95,13 @@ def _compile_field(name: str, spec: str, conversion: str | None) -> Render:
     convert, render_spec = _CONVERSIONS[conversion], _compile(spec)
 
     def render_field(data: Data) -> str:
-        value = convert(_walk(data, keys, name))
+        value: typing.Any = data
+        for key in keys:
+            try:
+                value = value[key]
+            except (KeyError, IndexError, TypeError):
+                raise exceptions.MissingField(name) from None
+        value = convert(value)
         spec = render_spec(data)
         if _WIDE.search(spec):
             raise exceptions.OperationError(
@@ -108,13 +114,3 @@ def _compile_field(name: str, spec: str, conversion: str | None) -> Render:
                 % {'field': name, 'reason': exc}) from exc
 
     return render_field
-
-
-def _walk(data: typing.Any, keys: tuple[str | int, ...],
-          name: str) -> typing.Any:
-    for key in keys:
-        try:
-            data = data[key]
-        except (KeyError, IndexError, TypeError):
-            raise exceptions.MissingField(name) from None
-    return data

@@ -7,7 +7,6 @@ the code of the ramdisk, of Ironic's hooks and of inspection by Redfish.
 """
 
 from collections.abc import Iterable
-from collections.abc import Iterator
 import dataclasses
 import functools
 import importlib.resources
@@ -146,7 +145,9 @@ def needs(steps: Iterable[str]) -> list[str]:
     :returns: phrases; none where each inspection by the ramdisk reports it.
     """
     found = sources(steps)
-    if not found or any(_is_usual(each) for each in found):
+    if not found or any(
+            each.name in _USUAL.get(each.kind, ())
+            and each.since is each.until is None for each in found):
         return []
     said = []
     kinds = {each.kind for each in found}
@@ -185,11 +186,6 @@ def sources(steps: Iterable[str]) -> tuple[Source, ...]:
     return found
 
 
-def _is_usual(source: Source) -> bool:
-    return source.since is None and source.until is None and (
-        source.name in _USUAL.get(source.kind, ()))
-
-
 def _number(release: str) -> tuple[int, ...]:
     return tuple(map(int, release.split('.')))
 
@@ -206,12 +202,8 @@ def known() -> Field:
         field = root
         for token in _TOKEN.findall(path):
             field = field.below.setdefault(token, Field())
-        field.sources = tuple(_sources(sources))
+        field.sources = tuple(
+            Source(kind, name, each.get('since'), each.get('until'))
+            for each in sources for kind, name in [next(iter(each.items()))])
         field.type = read['types'].get(path)
     return root
-
-
-def _sources(written: Iterable[dict[str, str]]) -> Iterator[Source]:
-    for each in written:
-        kind, name = next(iter(each.items()))
-        yield Source(kind, name, each.get('since'), each.get('until'))

@@ -190,7 +190,8 @@ def read(inventory: Mapping[str, typing.Any],
         parts = [part for name, item in items[:left]
                  if (part := _part(source, name, item, reporter))]
         left -= len(parts)
-        if items or _is_there(data, source):
+        if items or isinstance(
+                _at(data, source.path.partition('.*.')[0]), list):
             sources.add(_named(source, reporter))
             found.setdefault(source.kind, []).append(parts)
             if source.kind == PCI_DEVICE:
@@ -228,10 +229,6 @@ def _listed(value: typing.Any) -> list[tuple[str, typing.Any]]:
     return [('', item) for item in value] if isinstance(value, list) else []
 
 
-def _is_there(data: Mapping[str, typing.Any], source: Source) -> bool:
-    return isinstance(_at(data, source.path.partition('.*.')[0]), list)
-
-
 def _at(data: typing.Any, path: str) -> typing.Any:
     found = data_path.get(data, tuple(path.split('.')))
     return None if found is data_path.ABSENT else found
@@ -246,8 +243,15 @@ def _part(source: Source, name: str, item: Mapping[str, typing.Any],
     # A machine may have hundreds of PCI devices.
     what = {each: value for each in source.attributes
             if type(value := item.get(each)) in _PLAIN and value != ''}
-    named = [text for each in source.ids
-             if each in item and (text := _identity(item, each))]
+    named = []
+    for each in source.ids:
+        text = item.get(each)
+        if not isinstance(text, str):
+            continue
+        plain = normalised(text)
+        # Firmware without a serial number has a word in its place.
+        if plain not in _PLACEHOLDERS and len(set(plain) - set(':-. ')) > 1:
+            named.append(text.strip())
     if 'wwn_with_extension' in item and len(named) > 1 and item.get('wwn'):
         # Units of one array share the rest of it.
         named = [text for text in named
@@ -267,17 +271,6 @@ def _part(source: Source, name: str, item: Mapping[str, typing.Any],
                 (named or [':'.join(map(str, what.values()))])[0][:_LONGEST],
                 slot and slot[:_LONGEST], what,
                 _named(source, reporter, kind))
-
-
-def _identity(item: Mapping[str, typing.Any], name: str) -> str | None:
-    """Return what identifies a part, None where it is a placeholder."""
-    value = item.get(name)
-    if not isinstance(value, str):
-        return None
-    plain = normalised(value)
-    if plain in _PLACEHOLDERS or len(set(plain) - set(':-. ')) < 2:
-        return None
-    return value.strip()
 
 
 def _named(source: Source, reporter: str, kind: str | None = None) -> str:

@@ -35,8 +35,11 @@ class Change:
         """Return it as the API shows it."""
         found = typing.cast(part.Part, self.after or self.before)
         return {'kind': found.kind, 'what': self.what, 'id': found.label,
-                'slot': found.slot, 'before': _shown(self.before),
-                'after': _shown(self.after)}
+                'slot': found.slot, **{side: None if each is None else {
+                    'id': each.label if each.ids else None,
+                    'slot': each.slot, **each.what}
+                    for side, each in (('before', self.before),
+                                       ('after', self.after))}}
 
 
 def between(before: part.Parts, after: part.Parts) -> list[Change]:
@@ -149,9 +152,3 @@ def _matched(old: list[part.Part], new: list[part.Part], by: typing.Any
 
 def _make(each: part.Part) -> Hashable:
     return each.kind, tuple(sorted(map(str, each.what.items())))
-
-
-def _shown(each: part.Part | None) -> dict[str, typing.Any] | None:
-    return None if each is None else {
-        'id': each.label if each.ids else None, 'slot': each.slot,
-        **each.what}

@@ -73,6 +73,4 @@ class InspectionRequest(base.IronicObject,
 
         :returns: ``inventory`` and ``plugin_data``, None if there is nothing.
         """
-        row = unprocessed.get_unprocessed(node_uuid)
-        return row and {'inventory': row.inventory,
-                        'plugin_data': row.plugin_data}
+        return unprocessed.get_unprocessed(node_uuid)

@@ -4,7 +4,6 @@
 
 from collections.abc import Iterator
 import contextlib
-import dataclasses
 import datetime
 import types
 
@@ -57,6 +56,10 @@ def _object_field(field):
     return kind(default=field.default)
 
 
+_CONDITIONS_OF_ACTIONS = '1.3'
+"""The version since which actions may have conditions."""
+
+
 def origin(context, message=None):
     """Return what a revision says of a change that a request makes."""
     return rule_set.Origin(
@@ -78,46 +81,44 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
     # Version 1.1: Add mode
     # Version 1.2: Add change and the methods that read revisions
     # Version 1.3: Add vars, and conditions of actions
-    VERSION = '1.3'
+    VERSION = max((field.metadata['since']
+                   for field in model.SETTABLE.values()),
+                  key=versionutils.convert_version_to_tuple)
 
     fields = {
         'id': object_fields.IntegerField(),
         'revision': object_fields.IntegerField(),
         **{field.name: _object_field(field)
-           for field in dataclasses.fields(model.Rule)
-           if field.name in model.WRITABLE},
+           for field in model.SETTABLE.values()},
     }
 
     def obj_make_compatible(self, primitive, target_version):
         """Leave out what an older service does not know.
 
         One that does not know of modes would carry out every rule, so it
-        gets none that has another mode; likewise none with values by name or
-        with an action that has conditions.
+        gets none that has another mode; likewise none where another field
+        that it does not know says something, nor with an action that has
+        conditions.
 
         :raises: IncompatibleObjectVersion if the rule says something that
             the older version has no words for.
         """
         super().obj_make_compatible(primitive, target_version)
-        version = versionutils.convert_version_to_tuple(target_version)
-        unknown = version < (1, 3) and (
-            primitive.pop(model.VARS, None) or _asks(primitive))
-        if version < (1, 1):
-            unknown = primitive.pop('mode', model.ENFORCE) != (
-                model.ENFORCE) or unknown
-        if unknown:
+        later = {name: primitive.pop(name, None)
+                 for name in _fields_since(target_version)}
+        if not _is_plain(later) or (
+                _is_older(target_version, _CONDITIONS_OF_ACTIONS)
+                and _asks(primitive)):
             raise object_exception.IncompatibleObjectVersion(
                 objname=self.obj_name(), objver=self.VERSION,
                 supported=target_version)
 
     def _convert_to_version(self, target_version,
                             remove_unavailable_fields=True):
-        if versionutils.convert_version_to_tuple(target_version) >= (1, 1):
-            if not self.obj_attr_is_set('mode'):
-                self.mode = model.ENFORCE
-        if versionutils.convert_version_to_tuple(target_version) >= (1, 3):
-            if not self.obj_attr_is_set(model.VARS):
-                self.vars = {}
+        for name in _fields_since(model.FIRST):
+            if name not in _fields_since(target_version) and (
+                    not self.obj_attr_is_set(name)):
+                setattr(self, name, model.DEFAULTS[name])
 
     def do_version_changes_for_db(self):
         """Return the values to store and the version that can read them.
@@ -279,6 +280,17 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
              'secret': rule.uuid in secret} for rule in rules]}
 
 
+def _is_older(version, other):
+    return (versionutils.convert_version_to_tuple(version)
+            < versionutils.convert_version_to_tuple(other))
+
+
+def _fields_since(version):
+    """Return the names of the fields that came after a version."""
+    return [name for name, field in model.SETTABLE.items()
+            if _is_older(version, field.metadata['since'])]
+
+
 def _asks(values):
     """Check if an action of a rule has conditions."""
     return any(action.get('when') for action in values.get('actions') or ())
@@ -286,8 +298,9 @@ def _asks(values):
 
 def _is_plain(values):
     """Check if the first version has words for all of a rule."""
-    return values.get('mode', model.ENFORCE) == model.ENFORCE and not (
-        values.get(model.VARS) or _asks(values))
+    return not _asks(values) and all(
+        (values.get(name) or model.DEFAULTS[name]) == model.DEFAULTS[name]
+        for name in _fields_since(model.FIRST))
 
 
 def _columns(values):

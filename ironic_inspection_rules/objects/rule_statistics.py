@@ -32,7 +32,8 @@ class RuleStatistics(base.IronicObject,
         :param rows: list of mappings, one for each rule.
         """
         db_statistics.add_statistics([
-            {**row, **{name: _parse(row[name]) for name in _TIMES}}
+            {**row, **{name: row[name] and timeutils.normalize_time(
+                timeutils.parse_isotime(row[name])) for name in _TIMES}}
             for row in rows])
 
     @classmethod
@@ -42,13 +43,7 @@ class RuleStatistics(base.IronicObject,
 
         :returns: list of mappings, one for each rule.
         """
-        return [{**row, **{name: _format(row[name]) for name in _TIMES}}
-                for row in map(dict, db_statistics.list_statistics())]
-
-
-def _parse(text):
-    return text and timeutils.normalize_time(timeutils.parse_isotime(text))
-
-
-def _format(time):
-    return time and f'{time.isoformat()}+00:00'
+        return [{**row, **{
+            name: row[name] and f'{row[name].isoformat()}+00:00'
+            for name in _TIMES}}
+            for row in map(dict, db_statistics.list_statistics())]

@@ -1,12 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks that the tables behind the objects are there."""
+"""The objects, and checks that the tables behind them are there."""
 
 from ironic.objects import base
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.objects import machine
+from ironic_inspection_rules.objects import request
+from ironic_inspection_rules.objects import rule
+from ironic_inspection_rules.objects import rule_statistics
+from ironic_inspection_rules.objects import run
+
+CLASSES = (machine.InspectedMachine, request.InspectionRequest, rule.Rule,
+           rule_statistics.RuleStatistics, run.InspectionRun)
+"""What an API without a database asks a conductor for; to import them is to
+register them.
+"""
 
 
 def check() -> None:

@@ -56,6 +56,7 @@ def load(command: Any, source: str) -> list[flavor.Flavor]:
     :raises: CommandError where there are none of bare metal, or the file
         holds something else; what openstacksdk raises.
     """
+    found = []
     if source == _NOVA:
         compute = command.app.client_manager.sdk_connection.compute
         found = [flavor.parse(
@@ -65,8 +66,23 @@ def load(command: Any, source: str) -> list[flavor.Flavor]:
                 compute, microversion=_WITH_EXTRA_SPECS)
             if flavor.asks_for_bare_metal(each.extra_specs)]
     else:
-        found = [_read(source, number, entry) for number, entry
-                 in enumerate(document.load(source).entries, 1)]
+        for number, entry in enumerate(document.load(source).entries, 1):
+            place = {'path': source, 'number': number,
+                     'sizes': ', '.join(_SIZES)}
+            if not (isinstance(entry, Mapping)
+                    and isinstance(entry.get('name'), str)
+                    and isinstance(entry.get('extra_specs'), Mapping)):
+                raise osc_exceptions.CommandError(
+                    _('%(path)s: flavor %(number)d must be a mapping with '
+                      '"name", a text, and "extra_specs", a mapping') % place)
+            sizes = {name: entry.get(name) or 0 for name in _SIZES}
+            if not all(isinstance(size, int) for size in sizes.values()):
+                raise osc_exceptions.CommandError(
+                    _('%(path)s: %(sizes)s of flavor %(number)d must be '
+                      'whole numbers') % place)
+            found.append(flavor.parse(entry['name'], {
+                str(key): value for key, value
+                in entry['extra_specs'].items()}, **sizes))
     if not found:
         raise osc_exceptions.CommandError(
             _('%s has no flavor that you may see and that asks for a custom '
@@ -137,24 +153,6 @@ def _causes(lost: Sequence[Plain], names: Mapping[str, str]
                  '%(count)d by %(rules)s: %(nodes)s', len(some)) % {
                      'count': len(some), 'rules': by or _('(unknown)'),
                      'nodes': shown}
-
-
-def _read(path: str, number: int, entry: Any) -> flavor.Flavor:
-    specs = entry.get('extra_specs') if isinstance(entry, Mapping) else None
-    if not isinstance(specs, Mapping) or not isinstance(
-            entry.get('name'), str):
-        raise osc_exceptions.CommandError(
-            _('%(path)s: flavor %(number)d must be a mapping with "name", a '
-              'text, and "extra_specs", a mapping') % {
-                  'path': path, 'number': number})
-    sizes = {name: entry.get(name) or 0 for name in _SIZES}
-    if not all(isinstance(size, int) for size in sizes.values()):
-        raise osc_exceptions.CommandError(
-            _('%(path)s: %(sizes)s of flavor %(number)d must be whole '
-              'numbers') % {'path': path, 'number': number,
-                            'sizes': ', '.join(_SIZES)})
-    return flavor.parse(entry['name'], {
-        str(key): value for key, value in specs.items()}, **sizes)
 
 
 def _percent(text: str) -> float:

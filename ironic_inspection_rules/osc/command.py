@@ -2,13 +2,20 @@
 
 """Commands of ``openstack baremetal``, which show what strangers wrote."""
 
+import functools
+import os.path
+import sys
 from typing import Any
 
+from cliff import columns
 from ironicclient.osc import command
 from osc_lib import exceptions as osc_exceptions
 
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.terminal import escapes
+
+_LONGEST = 60
+"""Characters of an error that a cell of a table shows."""
 
 
 class _Application:
@@ -33,6 +40,7 @@ class Guarded:
         parser = super().get_parser(prog_name)  # type: ignore[misc]
         # Else argparse takes the first of these for all there are.
         parser.parse_args = parser.parse_intermixed_args
+        parser.error = functools.partial(_refuse, parser)
         return parser
 
     @property
@@ -76,6 +84,42 @@ class Lister(Guarded, command.Lister):
 
 class ShowOne(Guarded, command.ShowOne):
     """A command that shows one thing."""
+
+
+class Error(columns.FormattableColumn):
+    """Why something failed: for people the reason, cut where it is long."""
+
+    def human_readable(self) -> str:
+        """Return the reason."""
+        return short_reason(self._value or '')
+
+
+def reason(error: str) -> str:
+    """Return an error without Ironic's words before it, which repeat it."""
+    return error.rpartition('Reason: ')[2]
+
+
+def short_reason(error: str) -> str:
+    """Return the reason of an error, cut where it is long."""
+    text = reason(error)
+    return text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'
+
+
+def check_report(path: str | None) -> None:
+    """Check that a page can be written, before there is anything to write.
+
+    :raises: CommandError where there is no directory for it.
+    """
+    if path and not os.path.isdir(os.path.dirname(path) or '.'):
+        raise osc_exceptions.CommandError(
+            _('There is no directory for %s') % path)
+
+
+def _refuse(parser: Any, message: str) -> None:
+    """Exit as for any other error: the 2 of argparse is an answer here."""
+    parser.print_usage(sys.stderr)
+    parser.exit(1, _('%(prog)s: error: %(message)s\n') % {
+        'prog': parser.prog, 'message': message})
 
 
 def add_node(parser: Any) -> None:

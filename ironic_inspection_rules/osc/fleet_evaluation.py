@@ -2,12 +2,10 @@
 
 """Rules tried on many machines, for ``evaluate --nodes``."""
 
-import collections
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
-import dataclasses
 import itertools
 import json
 import os.path
@@ -20,15 +18,16 @@ from ironic_inspection_rules.client import fleet
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.osc import capacity as capacity_options
+from ironic_inspection_rules.osc import command
 from ironic_inspection_rules.osc import fleet_tables
 from ironic_inspection_rules.osc import node_selection
 from ironic_inspection_rules.osc import parallel
 from ironic_inspection_rules.osc import rule_files
 from ironic_inspection_rules.report.pages import fleet as page
-from ironic_inspection_rules.rule_file import origin
+from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_file import yaml_text
+from ironic_inspection_rules.rule_set import replacement
 from ironic_inspection_rules.trial.fleet import capacity
 from ironic_inspection_rules.trial.fleet import flavor
 from ironic_inspection_rules.trial.fleet import summary
@@ -41,34 +40,6 @@ _SHOWN = ('uuid', 'description', 'phase', 'priority', 'mode')
 _DEFAULTS = {'phase': model.MAIN, 'priority': 0, 'mode': model.ENFORCE}
 
 Plain = dict[str, Any]
-
-
-@dataclasses.dataclass(frozen=True)
-class FleetEvaluation:
-    """The result of trying rules on many machines.
-
-    :ivar plain: all that is known, as plain JSON data: what the page shows.
-    :ivar left_out: number of built-in rules that are compared with and that
-        the rules lack.
-    """
-
-    plain: Plain
-    summary: summary.Summary
-    left_out: int
-
-    @property
-    def status(self) -> int:
-        """The status that the command ends with.
-
-        A machine of which nothing is known is no error, unless there is no
-        other.
-        """
-        if self.summary.errors or (
-                self.summary.machines and not self.summary.tried):
-            return EXIT_ERROR
-        different = (self.summary.differ if self.summary.compared
-                     else self.summary.results[summary.FAILED])
-        return EXIT_DIFFERENT if different else 0
 
 
 def add_arguments(parser: Any) -> None:
@@ -111,49 +82,48 @@ def check(parsed_args: Any) -> None:
         raise osc_exceptions.CommandError(
             _('--compare needs --rules: without them the rules in force are '
               'tried'))
-    if parsed_args.report and not os.path.isdir(
-            os.path.dirname(parsed_args.report) or '.'):
-        raise osc_exceptions.CommandError(
-            _('There is no directory for %s') % parsed_args.report)
+    command.check_report(parsed_args.report)
 
 
-def run(command: Any, parsed_args: Any) -> int:
+def run(caller: Any, parsed_args: Any) -> int:
     """Carry out ``evaluate --nodes``.
 
     :returns: what the command ends with.
     """
-    files = rule_files.load(parsed_args.rules or [], command.app.stderr)
+    files = rule_files.load(parsed_args.rules or [], caller.app.stderr)
     flavors = capacity_options.load(
-        command, parsed_args.flavors) if parsed_args.flavors else []
+        caller, parsed_args.flavors) if parsed_args.flavors else []
     selection = node_selection.NodeSelection.parse(parsed_args.nodes)
-    baremetal = command.baremetal
-    with parallel.interruptible(command.app.stderr, _(
+    baremetal = caller.baremetal
+    with parallel.interruptible(caller.app.stderr, _(
             'Interrupted; nothing was changed')):
         with rule_files.explained(baremetal, files):
-            found = _evaluate(baremetal, selection, files, flavors,
-                              parsed_args)
-    if found.left_out:
-        command.app.stderr.write(
-            _P('Warning: %d built-in rule is in force, and the files do not '
-               'have it: what it does counts as a difference\n',
-               'Warning: %d built-in rules are in force, and the files do '
-               'not have them: what they do counts as a difference\n',
-               found.left_out) % found.left_out)
+            in_force = list(inspection_rule.inspection_rules(baremetal))
+            found, fleet_sum = _evaluate(baremetal, selection, files,
+                                         in_force, flavors, parsed_args)
+    if found['compared']:
+        rule_files.warn_of_left_out(files, in_force, caller.app.stderr)
     if parsed_args.report:
         with open(parsed_args.report, 'w', encoding='utf-8') as stream:
-            stream.write(page.render(found.plain))
+            stream.write(page.render(found))
     if parsed_args.format == 'table':
-        fleet_tables.show(found.plain, command.app.stdout)
+        fleet_tables.show(found, caller.app.stdout)
         if parsed_args.report:
-            command.app.stdout.write(
+            caller.app.stdout.write(
                 _('The whole of it: %s\n') % parsed_args.report)
     elif parsed_args.format == 'yaml':
-        command.app.stdout.write(yaml_text.dump(
-            found.plain, Dumper=yaml_text.FastDumper))
+        caller.app.stdout.write(yaml_text.dump(
+            found, Dumper=yaml_text.FastDumper))
     else:
-        json.dump(found.plain, command.app.stdout, indent=2)
-        command.app.stdout.write('\n')
-    return found.status
+        json.dump(found, caller.app.stdout, indent=2)
+        caller.app.stdout.write('\n')
+    # A machine of which nothing is known is no error, unless there is no
+    # other.
+    if fleet_sum.errors or (fleet_sum.machines and not fleet_sum.tried):
+        return EXIT_ERROR
+    different = (fleet_sum.differ if fleet_sum.compared
+                 else fleet_sum.results[summary.FAILED])
+    return EXIT_DIFFERENT if different else 0
 
 
 def tried(baremetal: Any, nodes: Sequence[Plain], threads: parallel.Requests,
@@ -182,17 +152,27 @@ def tried(baremetal: Any, nodes: Sequence[Plain], threads: parallel.Requests,
 
 
 def _evaluate(baremetal: Any, selection: node_selection.NodeSelection,
-              files: origin.RuleFiles, flavors: Sequence[flavor.Flavor],
-              parsed_args: Any) -> FleetEvaluation:
-    in_force = list(inspection_rule.inspection_rules(baremetal))
+              files: file_rule.RuleFiles, in_force: Sequence[Plain],
+              flavors: Sequence[flavor.Flavor], parsed_args: Any
+              ) -> tuple[Plain, summary.Summary]:
+    """Try rules on the nodes.
+
+    :returns: all that is known, as plain JSON data, and the sum of it.
+    """
     rules = None
     compared = False
+    title = _('The rules in force')
     if parsed_args.rules:
         rules = _with_uuids(files.rules, in_force)
         compared = parsed_args.compare is not False
-    shown = [_shown(rule) for rule in (in_force if rules is None else rules)
-             if isinstance(rule, Mapping)
-             and parsed_args.phase in (None, _phase(rule))]
+        title = ', '.join(map(os.path.basename, parsed_args.rules))
+        if compared:
+            title = _('%s compared with the rules in force') % title
+    shown = [{name: _DEFAULTS.get(name) if rule.get(name) is None
+              else rule[name] for name in _SHOWN}
+             for rule in (in_force if rules is None else rules)
+             if isinstance(rule, Mapping) and parsed_args.phase in (
+                 None, rule.get('phase') or _DEFAULTS['phase'])]
     made = summary.Summary(shown, compared)
     counted = capacity.Capacity(flavors)
     nodes = list(selection.nodes(baremetal, *_BEFORE, 'properties', *(
@@ -206,62 +186,28 @@ def _evaluate(baremetal: Any, selection: node_selection.NodeSelection,
             counted.add(plain, node)
             entries.append({**entry, **{
                 name: node.get(name) for name in _BEFORE}})
-    return FleetEvaluation({
+    return {
         'made': timeutils.utcnow(with_timezone=True).isoformat(
             timespec='seconds'),
-        'title': _title(parsed_args.rules, compared), 'compared': compared,
+        'title': title, 'compared': compared,
         'filters': selection.filters, 'rules': shown, 'nodes': entries,
         'summary': made.as_dict(),
-        **({'capacity': counted.as_list()} if flavors else {})}, made,
-        _left_out(in_force, shown) if compared else 0)
+        **({'capacity': counted.as_list()} if flavors else {})}, made
 
 
-def _with_uuids(rules: Iterable[Any], in_force: Sequence[Plain]
+def _with_uuids(rules: Sequence[Any], in_force: Sequence[Plain]
                 ) -> list[Any]:
     """Return rules that have a UUID each, the same one on each page.
 
     It is that of the rule in force whose place ``apply`` would have it take.
+    What is no rule is Ironic's to refuse.
     """
-    rules = list(rules)
-    written = collections.Counter(
-        rule.get('description') for rule in rules
-        if isinstance(rule, Mapping))
-    stored: dict[Any, list[str]] = {}
-    for rule in in_force:
-        if not rule['built_in']:
-            stored.setdefault(rule['description'], []).append(rule['uuid'])
-    named = []
-    for rule in rules:
-        if isinstance(rule, Mapping) and not rule.get('uuid'):
-            description = rule.get('description')
-            same = stored.get(description, [])
-            if description and written[description] == 1 == len(same):
-                rule = {**rule, 'uuid': same[0]}
-            else:
-                rule = fleet.with_uuids([rule])[0]
-        named.append(rule)
-    return named
-
-
-def _left_out(in_force: Sequence[Plain], shown: Sequence[Plain]) -> int:
-    given = {rule['uuid'] for rule in shown}
-    return sum(rule['built_in'] and rule['uuid'] not in given
-               for rule in in_force)
-
-
-def _shown(rule: Mapping[str, Any]) -> Plain:
-    return {name: _DEFAULTS.get(name) if rule.get(name) is None
-            else rule[name] for name in _SHOWN}
-
-
-def _phase(rule: Mapping[str, Any]) -> Any:
-    return rule.get('phase') or _DEFAULTS['phase']
-
-
-def _title(paths: Sequence[str] | None, compared: bool) -> str:
-    if not paths:
-        return _('The rules in force')
-    names = ', '.join(map(os.path.basename, paths))
-    if compared:
-        return _('%s compared with the rules in force') % names
-    return names
+    places = replacement.match(
+        [rule if isinstance(rule, dict)
+         and isinstance(rule.get('uuid', ''), str | None) else None
+         for rule in rules],
+        [rule for rule in in_force if not rule['built_in']])
+    return [rule if not isinstance(rule, dict) or rule.get('uuid')
+            else {**rule, 'uuid': place[0]['uuid']} if place
+            else fleet.with_uuids([rule])[0]
+            for rule, place in zip(rules, places, strict=True)]

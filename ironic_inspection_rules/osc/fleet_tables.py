@@ -2,7 +2,6 @@
 
 """Tables of what rules would do to many machines, to fit a terminal."""
 
-from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import json
@@ -12,7 +11,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.osc import capacity
 from ironic_inspection_rules.terminal import table
-from ironic_inspection_rules.trial.fleet import change
+from ironic_inspection_rules.trial.fleet import summary
 
 _GROUPS = 20
 _NAMES = 10
@@ -27,21 +26,10 @@ Plain = Mapping[str, Any]
 def show(fleet: Plain, output: TextIO) -> None:
     """Print the tables.
 
-    :param fleet: ``plain`` of :class:`.FleetEvaluation`.
+    :param fleet: all that is known, as the page shows it.
     :param output: is where the tables have to fit.
     """
     found = fleet['summary']
-    parts = [_headline(found), *_rules(found, output),
-             *_gains(found, output), *_groups(fleet, output),
-             *_machines(fleet), *_risks(found)]
-    if 'capacity' in fleet:
-        parts += capacity.lines(fleet['capacity'], {
-            rule['uuid']: _rule_name(rule) for rule in found['rules']},
-            output)
-    output.write('\n'.join(parts) + '\n')
-
-
-def _headline(found: Plain) -> str:
     line = _('%(machines)s: %(passing)s, %(failed)d would fail') % {
         'machines': _P('%d machine', '%d machines',
                        found['tried']) % found['tried'],
@@ -51,31 +39,45 @@ def _headline(found: Plain) -> str:
         line += '; ' + _P('%d is treated otherwise than by the rules in '
                           'force', '%d are treated otherwise than by the '
                           'rules in force', found['differ']) % found['differ']
-    return line
+    parts = [line, *_counts(found, output), *_groups(fleet, output),
+             *_machines(fleet)]
+    for title, nodes in (
+            (_('Instances that would no longer validate: %s'),
+             found['invalid_instances']),
+            (_('No rule matches: %s'), found['unmatched']),
+            (_('Not tried, as nothing is known of them: %s'),
+             found['not_tried'])):
+        if nodes:
+            names = ', '.join(_name(node) for node in nodes[:_NAMES])
+            if len(nodes) > _NAMES:
+                names += _(' and %d more') % (len(nodes) - _NAMES)
+            parts.append(title % f'{len(nodes)} ({names})')
+    if 'capacity' in fleet:
+        parts += capacity.lines(fleet['capacity'], {
+            rule['uuid']: _rule_name(rule) for rule in found['rules']},
+            output)
+    output.write('\n'.join(parts) + '\n')
 
 
-def _rules(found: Plain, output: TextIO) -> Iterator[str]:
+def _counts(found: Plain, output: TextIO) -> Iterator[str]:
+    """Show what each rule did, and what machines gain and lose."""
     rules = found['rules']
-    if not rules:
-        return
     audited = any(rule['audited'] for rule in rules)
-    columns = [_('Rule'), _('Phase'), _('Matches'), _('Failures'),
-               _('Errors'), *([_('Audited')] if audited else [])]
-    yield table.render(columns, [
-        [_rule_name(rule), rule['phase'] or '', rule['matched'],
-         rule['failed'], rule['errors'],
-         *([rule['audited']] if audited else [])] for rule in rules], output)
-
-
-def _gains(found: Plain, output: TextIO) -> Iterator[str]:
-    kinds = {'traits': _('trait'), 'resource_classes': _('resource class'),
-             'capabilities': _('capability')}
-    rows = []
-    for kind in change.KINDS:
-        gained, lost = found[kind]['gained'], found[kind]['lost']
-        for name in dict.fromkeys((*gained, *lost)):
-            rows.append([kinds[kind], name, gained.get(name, 0),
-                         lost.get(name, 0)])
+    if rules:
+        yield table.render(
+            [_('Rule'), _('Phase'), _('Matches'), _('Failures'), _('Errors'),
+             *([_('Audited')] if audited else [])],
+            [[_rule_name(rule), rule['phase'] or '', rule['matched'],
+              rule['failed'], rule['errors'],
+              *([rule['audited']] if audited else [])] for rule in rules],
+            output)
+    titles = {summary.TRAIT: _('trait'),
+              summary.RESOURCE_CLASS: _('resource class'),
+              summary.CAPABILITY: _('capability')}
+    rows = [[titles[kind], name, gained.get(name, 0), lost.get(name, 0)]
+            for kind in summary.KINDS
+            for gained, lost in [(found[kind]['gained'], found[kind]['lost'])]
+            for name in dict.fromkeys((*gained, *lost))]
     if rows:
         yield table.render([_('What'), _('Name'), _('Gained by'),
                             _('Lost by')], rows, output)
@@ -84,8 +86,7 @@ def _gains(found: Plain, output: TextIO) -> Iterator[str]:
 def _groups(fleet: Plain, output: TextIO) -> Iterator[str]:
     """Show the largest groups of machines that are treated alike."""
     groups = fleet['summary']['groups']
-    names = {node['uuid']: node['name'] or node['uuid']
-             for node in fleet['nodes']}
+    names = {node['uuid']: _name(node) for node in fleet['nodes']}
     if groups:
         yield table.render(
             [_('Machines'), _('Such as'), _('What becomes of them')],
@@ -104,40 +105,41 @@ def _machines(fleet: Plain) -> Iterator[str]:
     if fleet['compared'] or len(nodes) > _NAMES:
         return
     for node in nodes:
-        name = node['name'] or node['uuid']
         if node['result'] == 'failed':
             yield _('%(name)s would fail: %(error)s') % {
-                'name': name,
+                'name': _name(node),
                 'error': _short(node['error'] or '', _LONGEST_ERROR)}
-        elif node['result'] == 'ok':
-            yield _('%(name)s passes and would have %(what)s%(same)s') % {
-                'name': name, 'what': _had_afterwards(node),
-                'same': '' if node['changes'] else _(', as it has now')}
-
-
-def _had_afterwards(node: Plain) -> str:
-    """Return the class and the traits that a node would have."""
-    differences = change.differences(node['changes'], node, compared=False)
-    before = {change.RESOURCE_CLASS: [node.get('resource_class')],
-              change.TRAIT: node.get('traits') or ()}
-    found = {}
-    for kind, names in before.items():
-        different = differences[kind]
-        found[kind] = sorted(different.gained | {
-            name for name in names if name} - different.lost)
-    [resource_class] = found[change.RESOURCE_CLASS] or [None]
-    traits = found[change.TRAIT]
-    return ' '.join([
-        _('resource class %s and') % resource_class if resource_class
-        else _('no resource class and'),
-        _('traits %s') % ', '.join(traits) if traits else _('no traits')])
+        if node['result'] != 'ok':
+            continue
+        found = summary.differences(node['changes'], node, compared=False)
+        traits = found[summary.TRAIT].after
+        classes = found[summary.RESOURCE_CLASS].after
+        yield _('%(name)s passes and would have %(class)s and %(traits)s'
+                '%(same)s') % {
+            'name': _name(node),
+            'class': _('resource class %s') % ', '.join(classes) if classes
+            else _('no resource class'),
+            'traits': _('traits %s') % ', '.join(sorted(traits)) if traits
+            else _('no traits'),
+            'same': '' if node['changes'] else _(', as it has now')}
 
 
 def _of_group(group: Plain) -> Iterator[str]:
     if group['error']:
         yield _('fails: %s') % _short(group['error'], _LONGEST_ERROR)
     for each in group['changes'][:_CHANGES]:
-        yield _of_change(each)
+        name = each['path'][1:]
+        where = (each['path'] if each['object'] == 'node'
+                 else f'{each["object"]} {each["path"]}')
+        if each['object'] == 'traits':
+            yield f'{"-" if each["op"] == "remove" else "+"} {name}'
+        elif each['op'] == 'remove':
+            yield f'- {where}'
+        else:
+            value = (_('(one of its own each)') if each.get('varies')
+                     else _short(json.dumps(each['value'],
+                                            ensure_ascii=False)))
+            yield f'{"+" if each["op"] == "add" else "~"} {where} = {value}'
     left = len(group['changes']) - _CHANGES
     if left > 0:
         yield _P('and %d more change', 'and %d more changes', left) % left
@@ -145,37 +147,8 @@ def _of_group(group: Plain) -> Iterator[str]:
         yield _('passes, nothing changes')
 
 
-def _of_change(each: Plain) -> str:
-    where = (each['path'] if each['object'] == 'node'
-             else f'{each["object"]} {each["path"]}')
-    if each['object'] == 'traits':
-        sign = '-' if each['op'] == 'remove' else '+'
-        return f'{sign} {each["path"][1:]}'
-    if each['op'] == 'remove':
-        return f'- {where}'
-    value = (_('(one of its own each)') if each.get('varies')
-             else _short(json.dumps(each['value'], ensure_ascii=False)))
-    return f'{"+" if each["op"] == "add" else "~"} {where} = {value}'
-
-
-def _risks(found: Plain) -> Iterator[str]:
-    for title, nodes in (
-            (_('Instances that would no longer validate: %s'),
-             found['invalid_instances']),
-            (_('No rule matches: %s'), found['unmatched']),
-            (_('Not tried, as nothing is known of them: %s'),
-             found['not_tried'])):
-        if nodes:
-            yield title % _named(nodes)
-
-
-def _named(nodes: list[Plain]) -> str:
-    names: Iterable[str] = (node['name'] or str(node['uuid'])
-                            for node in nodes[:_NAMES])
-    text = ', '.join(names)
-    if len(nodes) > _NAMES:
-        text += _(' and %d more') % (len(nodes) - _NAMES)
-    return f'{len(nodes)} ({text})'
+def _name(node: Plain) -> str:
+    return str(node['name'] or node['uuid'])
 
 
 def _rule_name(rule: Plain) -> str:

@@ -70,22 +70,42 @@ class ExportInspectionData(command.Command):
 
     def take_action(self, parsed_args):
         selection = node_selection.NodeSelection.parse(parsed_args.filters)
-        replace = _anonymizer(parsed_args)
-        directory = _prepared(parsed_args.directory, parsed_args.force)
+        try:
+            replace = _anonymizer(parsed_args)
+            directory = pathlib.Path(parsed_args.directory)
+            directory.mkdir(parents=True, exist_ok=True)
+            if not parsed_args.force and any(directory.iterdir()):
+                raise osc_exceptions.CommandError(
+                    _('%s is not empty: name another directory, or add '
+                      '--force') % directory)
+            with parallel.interruptible(self.app.stderr, _('Interrupted')):
+                self._export(selection, replace, directory, parsed_args.jobs)
+        except OSError as exc:
+            raise osc_exceptions.CommandError(str(exc)) from exc
+
+    def _export(self, selection: node_selection.NodeSelection,
+                replace: machine.Anonymizer | None, directory: pathlib.Path,
+                jobs: int) -> None:
+        """Write the files, each whole or not at all."""
         baremetal = self.baremetal
         written = 0
         names: set[str] = set()
-        with parallel.interruptible(self.app.stderr, _('Interrupted')):
-            nodes = list(selection.nodes(baremetal))
-            with parallel.Requests(parsed_args.jobs) as threads:
-                for each, data in zip(nodes, threads.each(
-                        functools.partial(_read, baremetal, replace), nodes,
-                        _('Exporting')), strict=True):
-                    if data is None:
-                        continue
-                    _write(directory / _file_name(each, replace, names),
-                           data)
-                    written += 1
+        nodes = list(selection.nodes(baremetal))
+        with parallel.Requests(jobs) as threads:
+            for each, data in zip(nodes, threads.each(
+                    functools.partial(_read, baremetal, replace), nodes,
+                    _('Exporting')), strict=True):
+                if data is None:
+                    continue
+                path = directory / _file_name(each, replace, names)
+                # A name that no inventory has, so that nobody takes a half
+                # for one.
+                unfinished = path.with_suffix('.part')
+                with open(unfinished, 'w', encoding='utf-8') as stream:
+                    json.dump(data, stream, indent=2)
+                    stream.write('\n')
+                os.replace(unfinished, path)
+                written += 1
         self.app.stdout.write(
             _P('%(written)d inventory written to %(directory)s\n',
                '%(written)d inventories written to %(directory)s\n', written)
@@ -106,33 +126,13 @@ def _anonymizer(parsed_args) -> machine.Anonymizer | None:
         return None
     if not parsed_args.key:
         return machine.Anonymizer(secrets.token_bytes(32))
-    try:
-        key = pathlib.Path(parsed_args.key).read_bytes()
-    except OSError as exc:
-        raise osc_exceptions.CommandError(str(exc)) from exc
+    key = pathlib.Path(parsed_args.key).read_bytes()
     if len(key) < _SHORTEST_KEY:
         raise osc_exceptions.CommandError(
             _('The key in %(path)s is too short to be secret: %(least)d '
               'bytes are the least') % {'path': parsed_args.key,
                                         'least': _SHORTEST_KEY})
     return machine.Anonymizer(key)
-
-
-def _prepared(path: str, force: bool) -> pathlib.Path:
-    """Make the directory.
-
-    :raises: CommandError where it has files and that was not allowed.
-    """
-    directory = pathlib.Path(path)
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        if not force and any(directory.iterdir()):
-            raise osc_exceptions.CommandError(
-                _('%s is not empty: name another directory, or add --force')
-                % directory)
-    except OSError as exc:
-        raise osc_exceptions.CommandError(str(exc)) from exc
-    return directory
 
 
 def _read(baremetal: Any, replace: machine.Anonymizer | None,
@@ -171,16 +171,3 @@ def _file_name(each: dict[str, Any], replace: machine.Anonymizer | None,
         safe = f'{safe}-{uuid}' if safe else uuid
     taken.add(safe.lower())
     return safe + _SUFFIX
-
-
-def _write(path: pathlib.Path, data: dict[str, Any]) -> None:
-    """Write a file whole or not at all."""
-    # A name that no inventory has, so that nobody takes a half for one.
-    unfinished = path.with_suffix('.part')
-    try:
-        with open(unfinished, 'w', encoding='utf-8') as stream:
-            json.dump(data, stream, indent=2)
-            stream.write('\n')
-        os.replace(unfinished, path)
-    except OSError as exc:
-        raise osc_exceptions.CommandError(str(exc)) from exc

@@ -2,9 +2,14 @@
 
 """``openstack baremetal inspection``: requests, and reapplying."""
 
+import collections
 import datetime
-from typing import Any
+import functools
+import itertools
+from typing import Any, NamedTuple
 
+from openstack import exceptions as sdk_exceptions
+from osc_lib import exceptions as osc_exceptions
 from oslo_utils import timeutils
 
 from ironic_inspection_rules.client import inspection_request
@@ -12,11 +17,25 @@ from ironic_inspection_rules.client import node
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.machine import machine_file
 from ironic_inspection_rules.osc import command
+from ironic_inspection_rules.osc import node_selection
+from ironic_inspection_rules.osc import parallel
+from ironic_inspection_rules.terminal import table
 
 _COLUMNS = ('UUID', 'Node', 'State', 'Attempts', 'Age', 'Error')
 _LONG = ('uuid', 'node_uuid', 'event', 'state', 'attempts', 'worker',
          'last_error', 'created_at', 'started_at', 'finished_at')
-_LONGEST = 60
+
+EXIT_INCOMPLETE = 1
+"""``reapply`` returns this when not all went well."""
+
+ACCEPTED = 'accepted'
+REFUSED = 'refused'
+FINISHED = 'finished'
+ERROR = 'error'
+_DONE = (REFUSED, FINISHED, ERROR)
+
+_PAUSE = 2
+_ROWS = 50
 
 
 class ReapplyInspection(command.ShowOne):
@@ -70,7 +89,7 @@ class ListInspectionRequests(command.Lister):
         return _COLUMNS, [
             (each['uuid'], names.get(each['node_uuid']) or each['node_uuid'],
              each['state'], each['attempts'], _age(each['created_at'], now),
-             _short(each['last_error'] or '')) for each in found]
+             command.short_reason(each['last_error'] or '')) for each in found]
 
 
 class ShowInspectionRequest(command.ShowOne):
@@ -107,12 +126,6 @@ def _age(created_at: str, now: datetime.datetime) -> str:
     return f'{max(seconds, 0)} s'
 
 
-def _short(error: str) -> str:
-    # Ironic puts its own words before the reason, more than once.
-    reason = error.rpartition('Reason: ')[2]
-    return reason if len(reason) <= _LONGEST else f'{reason[:_LONGEST]}…'
-
-
 def _with_request(parser):
     parser.add_argument('request', metavar='<request>',
                         help=_('UUID of the request'))
@@ -123,3 +136,135 @@ def _as_columns(shown: dict[str, Any]):
     fields = {name: value for name, value in shown.items()
               if name != 'links'}
     return tuple(fields), tuple(fields.values())
+
+
+class Reapplication(NamedTuple):
+    """The state of reapplying for one node.
+
+    :ivar state: ``accepted``, ``refused``, or that of its request at the end.
+    """
+
+    name: str
+    state: str
+    request: str | None
+    reason: str | None = None
+
+
+class ReapplyInspectionRules(command.Command):
+    """Run hooks and rules again for many nodes, on what their ramdisks sent.
+
+    The machines are not touched. Needs durable inspection
+    ([inspection_queue]enabled). Returns 1 when a node is refused or, with
+    --wait, fails.
+    """
+
+    def get_parser(self, prog_name):
+        parser = super().get_parser(prog_name)
+        parser.add_argument('--nodes', metavar=node_selection.METAVAR,
+                            nargs='*', required=True, action='extend',
+                            help=node_selection.HELP)
+        parser.add_argument(
+            '--limit', metavar='<number>', type=parallel.positive,
+            help=_('Reapply for this many nodes at most'))
+        parser.add_argument(
+            '--wait', action='store_true',
+            help=_('Wait until all of it is done, and show what failed'))
+        parallel.add_jobs(parser)
+        return parser
+
+    def take_action(self, parsed_args):
+        selection = node_selection.NodeSelection.parse(parsed_args.nodes)
+        baremetal = self.baremetal
+        done: list[Reapplication] = []
+        try:
+            _check_queue(baremetal)
+            nodes = list(itertools.islice(selection.nodes(baremetal),
+                                          parsed_args.limit))
+            with parallel.Requests(parsed_args.jobs) as threads:
+                for each in threads.each(
+                        functools.partial(_reapply, baremetal), nodes,
+                        _('Reapplying')):
+                    done.append(each)
+                if parsed_args.wait:
+                    _wait(threads, baremetal, done)
+        except KeyboardInterrupt:
+            # Those that were accepted go on without anybody who waits.
+            self._show(done)
+            return parallel.EXIT_INTERRUPTED
+        self._show(done)
+        return EXIT_INCOMPLETE if any(
+            each.state in (REFUSED, ERROR) for each in done) else 0
+
+    def _show(self, done: list[Reapplication]) -> None:
+        count = collections.Counter(each.state for each in done)
+        self.app.stdout.write(', '.join(
+            f'{number} {state}' for state, number in sorted(count.items()))
+            or _('no nodes'))
+        self.app.stdout.write('\n')
+        bad = [each for each in done if each.state in (REFUSED, ERROR)]
+        if bad:
+            self.app.stdout.write(table.render(
+                [_('Node'), _('State'), _('Reason')],
+                [[each.name, each.state, each.reason or '']
+                 for each in bad[:_ROWS]], self.app.stdout) + '\n')
+        if len(bad) > _ROWS:
+            self.app.stdout.write(_('and %d more\n') % (len(bad) - _ROWS))
+
+
+def _check_queue(baremetal: Any) -> None:
+    """Check that durable inspection is switched on.
+
+    :raises: CommandError.
+    """
+    try:
+        for _request in inspection_request.inspection_requests(
+                baremetal, limit=1):
+            return
+    except sdk_exceptions.ForbiddenException:
+        # Whoever may not see requests may still reapply for nodes.
+        return
+    except sdk_exceptions.NotFoundException as exc:
+        raise osc_exceptions.CommandError(
+            _('Reapplying needs durable inspection: set '
+              '[inspection_queue]enabled = True in ironic.conf, run '
+              'ironic-inspection-rules-dbsync upgrade, and restart Ironic')
+        ) from exc
+
+
+def _reapply(baremetal: Any, each: dict[str, Any]) -> Reapplication:
+    name = each['name'] or each['uuid']
+    try:
+        request = inspection_request.reapply_inspection(baremetal,
+                                                        each['uuid'])
+    except sdk_exceptions.HttpException as exc:
+        if parallel.is_transient(exc):
+            raise
+        return Reapplication(name, REFUSED, None, exc.details or str(exc))
+    return Reapplication(name, ACCEPTED, request['uuid'])
+
+
+def _wait(threads: parallel.Requests, baremetal: Any,
+          done: list[Reapplication]) -> None:
+    """Wait for all that was accepted, and note how it ended."""
+    def look(each: Reapplication) -> Reapplication:
+        try:
+            request = inspection_request.get_inspection_request(
+                baremetal, str(each.request))
+        except sdk_exceptions.NotFoundException:
+            return each._replace(state=ERROR, reason=_(
+                'the request is gone, with its node or by age'))
+        if request['state'] not in _DONE:
+            return each
+        return each._replace(state=request['state'],
+                             reason=request['last_error'])
+
+    while places := [place for place, each in enumerate(done)
+                     if each.state not in _DONE]:
+        changed = False
+        for place, each in zip(places, threads.each(
+                look, [done[place] for place in places],
+                _('Waiting for %d') % len(places)), strict=True):
+            changed |= each.state in _DONE
+            done[place] = each
+        if not changed:
+            threads.pause(_PAUSE)

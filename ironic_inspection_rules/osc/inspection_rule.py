@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from ironicclient.osc.v1 import baremetal_inspection_rule as shipped
+from osc_lib import exceptions as osc_exceptions
 
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.client import rule_set
@@ -17,7 +18,8 @@ from ironic_inspection_rules.osc import command
 from ironic_inspection_rules.osc import fleet_evaluation
 from ironic_inspection_rules.osc import rule_files
 from ironic_inspection_rules.osc import rule_set as rule_set_commands
-from ironic_inspection_rules.rule_file import origin
+from ironic_inspection_rules.rule_file import document
+from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_file import yaml_text
 from ironic_inspection_rules.terminal import table
 
@@ -33,6 +35,76 @@ class GetInspectionRule(command.Guarded,
         parsed_args.rule = inspection_rule.find_inspection_rule(
             self.baremetal, parsed_args.rule)
         return super().take_action(parsed_args)
+
+
+_HELP = {
+    'uuid': _('UUID of a new rule'),
+    'description': _('Text for people; "" for none'),
+    'priority': _('0 to 9999; the highest runs first'),
+    'scope': _('Inspection scope of the nodes that the rule runs on; "" for '
+               'all nodes'),
+    'sensitive': _('Hide conditions and actions for ever'),
+    'phase': _('When the rule runs'),
+    'mode': _('What the rule does'),
+    'vars': _('A mapping of names to values, or a file, YAML or JSON'),
+    **{name: _('A list of %s, or a file, YAML or JSON') % name
+       for name in model.OPERATIONS},
+}
+_METAVARS = {model.VARS: '<mapping>', **dict.fromkeys(model.OPERATIONS,
+                                                      '<list>')}
+
+
+class EditInspectionRule(command.ShowOne):
+    """Make or change an inspection rule, with all fields there are."""
+
+    def get_parser(self, prog_name):
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            'rule', metavar='<rule>', nargs='?',
+            help=_('UUID of the rule to change, or its description where no '
+                   'other has it; a new rule is made if not given'))
+        for name, field in model.SETTABLE.items():
+            given: dict[str, Any] = {
+                'metavar': _METAVARS.get(name, f'<{name}>')}
+            if field.type is bool:
+                given = {'action': 'store_true', 'default': None}
+            elif 'choices' in field.metadata:
+                given = {'choices': field.metadata['choices']}
+            parser.add_argument(f'--{name}', help=_HELP.get(
+                name, field.metadata['help']), **given)
+        return parser
+
+    def take_action(self, parsed_args):
+        baremetal = self.baremetal
+        fields = {name: getattr(parsed_args, name) for name in model.WRITABLE
+                  if getattr(parsed_args, name) is not None}
+        for name, field in model.SETTABLE.items():
+            if field.default is None and fields.get(name) == '':
+                fields[name] = None
+        for name in {*model.HIDDEN} & {*fields}:
+            given = fields[name]
+            # As the shipped commands tell a text from the name of a file.
+            is_text = given.lstrip().startswith(('[', '{'))
+            source = (f'--{name}', given) if is_text else (given,)
+            load = document.parse if is_text else document.load
+            fields[name] = (document.load_mapping(*source)
+                            if name == model.VARS
+                            else list(load(*source).entries))
+        if parsed_args.rule is None:
+            shown = inspection_rule.create_inspection_rule(baremetal, fields)
+        elif 'uuid' in fields:
+            raise osc_exceptions.CommandError(
+                _('The UUID of a rule cannot be changed'))
+        else:
+            uuid = inspection_rule.find_inspection_rule(
+                baremetal, parsed_args.rule)
+            shown = inspection_rule.update_inspection_rule(
+                baremetal, uuid, fields)
+        rule = {name: shown.get(name) for name in model.WRITABLE} | fields
+        for warning in rule_files.warnings(rule):
+            self.app.stderr.write(_('Warning: %s\n') % warning)
+        names = (*model.FIELDS, 'created_at', 'updated_at')
+        return names, [shown.get(name) for name in names]
 
 
 class ImportInspectionRules(command.Command):
@@ -165,7 +237,7 @@ class EvaluateInspectionRules(command.Command):
             return fleet_evaluation.run(self, parsed_args)
         request: dict[str, Any] = {'node': parsed_args.node,
                                    'phase': parsed_args.phase}
-        files = origin.load([])
+        files = file_rule.load_all([])
         baremetal = self.baremetal
         if parsed_args.rules:
             files = rule_files.load(parsed_args.rules, self.app.stderr)
@@ -177,39 +249,34 @@ class EvaluateInspectionRules(command.Command):
         with rule_files.explained(baremetal, files):
             result = inspection_rule.evaluate_inspection_rules(
                 baremetal, **request)
-        self.app.stdout.write(_PRINTERS[parsed_args.format](result) + '\n')
+        if parsed_args.format == 'json':
+            text = json.dumps(result, indent=2)
+        elif parsed_args.format == 'yaml':
+            text = yaml_text.dump(result)
+        else:
+            text = _as_tables(result)
+        self.app.stdout.write(text + '\n')
         return 0 if result['result'] == 'ok' else EXIT_FAILED
 
 
 def _as_tables(result: dict[str, Any]) -> str:
-    rules = table.render(
-        [_('Rule'), _('Phase'), _('Matched'), _('Why')],
-        [[rule['description'] or rule['uuid'], rule['phase'],
-          _('yes') if rule['matched'] else _('no'),
-          '\n'.join(map(_why, rule['conditions'] or ()))]
-         for rule in result['rules']])
-    changes = table.render(
+    verdicts = {True: _('true'), False: _('false'), None: _('error')}
+    rows = []
+    for rule in result['rules']:
+        why = [f'{each["op"]}: {verdicts[each["result"]]}'
+               + (f' ({each["reason"]})' if each['reason'] else '')
+               for each in rule['conditions'] or ()]
+        rows.append([rule['description'] or rule['uuid'], rule['phase'],
+                     _('yes') if rule['matched'] else _('no'),
+                     '\n'.join(why)])
+    lines = [table.render(
+        [_('Rule'), _('Phase'), _('Matched'), _('Why')], rows)]
+    lines.append(table.render(
         [_('Object'), _('Change'), _('Path'), _('Value')],
         [[change['object'], change['op'], change['path'],
           json.dumps(change['value'], ensure_ascii=False)]
-         for change in result['changes']]) if result['changes'] else (
-        _('nothing would change'))
-    lines = [rules, changes]
+         for change in result['changes']]) if result['changes'] else _(
+        'nothing would change'))
     if result['error']:
         lines.append(_('The inspection would fail: %s') % result['error'])
     return '\n'.join(lines)
-
-
-def _why(condition: dict[str, Any]) -> str:
-    verdict = {True: _('true'), False: _('false'), None: _('error')}[
-        condition['result']]
-    reason = condition['reason']
-    return f'{condition["op"]}: {verdict}' + (f' ({reason})' if reason
-                                              else '')
-
-
-_PRINTERS = {
-    'table': _as_tables,
-    'json': lambda result: json.dumps(result, indent=2),
-    'yaml': lambda result: yaml_text.dump(result),
-}

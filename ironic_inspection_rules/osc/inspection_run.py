@@ -2,20 +2,36 @@
 
 """``openstack baremetal node rule``: what rules did to a node, and why."""
 
-import argparse
+from collections.abc import Iterable
+from collections.abc import Iterator
 import json
 from typing import Any
 
+from osc_lib import exceptions as osc_exceptions
 from osc_lib.cli import format_columns
 
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.client import inspection_run
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.osc import command
-from ironic_inspection_rules.osc import story
 from ironic_inspection_rules.rule_file import yaml_text
 
+_PHASES = ('early', 'preprocess', 'main')
 _COLUMNS = ('uuid', 'created_at', 'event', 'result', 'revision', 'error')
+_COUNTS = ('uuid', 'description', 'mode', 'runs', 'matched', 'failed',
+           'last_matched_at')
+_ALL_COUNTS = ('uuid', 'description', 'phase', 'mode', 'runs', 'matched',
+               'failed', 'audited', 'seconds', 'last_matched_at',
+               'last_matched_node', 'since')
+
+_MASK = '******'
+"""The API shows this in place of a secret."""
+
+_LONGEST = 60
+"""Characters of a value that a line shows."""
+
+_VERBS = {'add': _('added'), 'remove': _('removed')}
 
 
 class ListInspectionRuns(command.Lister):
@@ -31,7 +47,8 @@ class ListInspectionRuns(command.Lister):
     def take_action(self, parsed_args):
         found = inspection_run.inspection_runs(
             self.baremetal, parsed_args.node, limit=parsed_args.limit)
-        rows = [tuple(each[name] for name in _COLUMNS) for each in found]
+        rows = [(*(each[name] for name in _COLUMNS[:-1]),
+                 command.Error(each['error'])) for each in found]
         return _COLUMNS, rows[:parsed_args.limit]
 
 
@@ -47,15 +64,11 @@ class ShowInspectionRun(command.ShowOne):
         return parser
 
     def take_action(self, parsed_args):
-        baremetal, uuid = self.baremetal, parsed_args.run
-        if uuid is None:
-            uuid = story.last_run(baremetal, parsed_args.node)['uuid']
-        run = inspection_run.get_inspection_run(
-            baremetal, parsed_args.node, uuid)
+        run = _load(self.baremetal, parsed_args.node, parsed_args.run)
         phases = run.pop('phases')
-        run.pop('links')
-        run.update({phase: Phase(phases[phase]) for phase in story.PHASES
-                    if phase in phases})
+        del run['links']
+        run |= {name: Phase(phases[name]) for name in _PHASES
+                if name in phases}
         return tuple(run), tuple(run.values())
 
 
@@ -64,7 +77,7 @@ class Phase(format_columns.DictColumn):
 
     def human_readable(self):
         """Return the lines."""
-        return '\n'.join(story.of_phase(self._value)) or _('nothing')
+        return '\n'.join(phase_lines(self._value)) or _('nothing')
 
 
 class ExplainInspection(command.Command):
@@ -79,14 +92,13 @@ class ExplainInspection(command.Command):
         parser = super().get_parser(prog_name)
         command.add_node(parser)
         asked = parser.add_mutually_exclusive_group()
-        asked.add_argument('--path', metavar='<path>',
-                           help=_('Path of the value, such as /extra/size; '
-                                  '/plugin_data/… for plugin data'))
-        asked.add_argument('--trait', metavar='<trait>',
-                           help=_('Name of the trait'))
-        asked.add_argument('--rule', metavar='<rule>',
-                           help=_('UUID of the rule, or its description '
-                                  'where no other has it'))
+        for name, text in (
+                ('path', _('Path of the value, such as /extra/size; '
+                           '/plugin_data/… for plugin data')),
+                ('trait', _('Name of the trait')),
+                ('rule', _('UUID of the rule, or its description where no '
+                           'other has it'))):
+            asked.add_argument(f'--{name}', metavar=f'<{name}>', help=text)
         parser.add_argument('--port', metavar='<port>',
                             help=_('MAC address or UUID of the port that '
                                    'the path belongs to'))
@@ -95,23 +107,23 @@ class ExplainInspection(command.Command):
             default='text', help=_('How to print the answer'))
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
+    def take_action(self, parsed_args):
         baremetal, node = self.baremetal, parsed_args.node
-        asked = {name: getattr(parsed_args, name)
-                 for name in ('path', 'trait', 'port', 'rule')}
-        if any(value is not None for value in asked.values()):
-            if asked['rule'] is not None:
-                asked['rule'] = inspection_rule.find_inspection_rule(
-                    baremetal, asked['rule'])
+        asked = {name: value for name in ('path', 'trait', 'port', 'rule')
+                 if (value := getattr(parsed_args, name)) is not None}
+        if 'rule' in asked:
+            asked['rule'] = inspection_rule.find_inspection_rule(
+                baremetal, asked['rule'])
+        if asked:
             answer = inspection_run.explain(baremetal, node, **asked)
-            lines = (story.of_answer(answer) if asked['rule'] is None
-                     else story.of_rule(answer))
+            lines = (rule_lines if 'rule' in asked else answer_lines)(answer)
         else:
-            answer = inspection_run.get_inspection_run(
-                baremetal, node, story.last_run(baremetal, node)['uuid'])
-            lines = story.of_run(answer)
-        printed = ('\n'.join(lines) if parsed_args.format == 'text'
-                   else _PRINTERS[parsed_args.format](answer))
+            answer = _load(baremetal, node)
+            lines = run_lines(answer)
+        printed = {
+            'text': lambda: '\n'.join(lines),
+            'json': lambda: json.dumps(answer, indent=2),
+            'yaml': lambda: yaml_text.dump(answer)}[parsed_args.format]()
         self.app.stdout.write(printed + '\n')
 
 
@@ -132,16 +144,168 @@ class ShowStatistics(command.Lister):
         found = inspection_run.rule_statistics(
             self.baremetal, sort_key=key or None,
             sort_dir=direction or None)
-        columns = story.ALL_COUNTS if parsed_args.long else story.COUNTS
-        return columns, [tuple(_count(name, each[name]) for name in columns)
-                         for each in found]
+        columns = _ALL_COUNTS if parsed_args.long else _COUNTS
+        return columns, [
+            tuple(round(each[name], 6) if name == 'seconds' else each[name]
+                  for name in columns) for each in found]
 
 
-def _count(name: str, value: Any) -> Any:
-    return round(value, 6) if name == 'seconds' else value
+def _load(baremetal: Any, node: str, uuid: str | None = None
+          ) -> dict[str, Any]:
+    """Return a run, the last one if none is named.
+
+    :raises: CommandError if none is kept.
+    """
+    if uuid is None:
+        last = next(inspection_run.inspection_runs(baremetal, node, limit=1),
+                    None)
+        if last is None:
+            raise osc_exceptions.CommandError(
+                _('No inspection of node %s is kept') % node)
+        uuid = last['uuid']
+    return inspection_run.get_inspection_run(baremetal, node, uuid)
 
 
-_PRINTERS = {
-    'json': lambda answer: json.dumps(answer, indent=2),
-    'yaml': lambda answer: yaml_text.dump(answer),
-}
+def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
+    """Return what the rules of a phase did."""
+    for title, rules in ((_('undone: %s'), phase['reverted']),
+                         ('%s', phase['rules']),
+                         (_('audit: %s'), phase['audit'])):
+        for rule in rules:
+            # Of a sensitive rule nothing but its UUID is known.
+            if 'changes' not in rule:
+                yield title % _('a sensitive rule, %s') % rule['uuid']
+                continue
+            yield title % _name(rule)
+            changes = [*rule['changes'], *rule.get('confirmed', ())]
+            for line in (*_why(rule.get('conditions') or (), rule),
+                         *map(change_line, changes)):
+                yield f'  {line}'
+            if not changes:
+                yield '  ' + _('it changed nothing')
+            if rule.get('error'):
+                yield '  ' + _('would fail: %s') % rule['error']
+    if phase.get('left_out'):
+        yield _P('%d more change', '%d more changes',
+                 phase['left_out']) % phase['left_out']
+    if not phase['saved']:
+        yield _('Nothing of this was saved.')
+
+
+def _why(conditions: Iterable[dict[str, Any]], rule: dict[str, Any]
+         ) -> Iterator[str]:
+    """Return how the conditions of a rule, and of its actions, ended."""
+    for each in conditions:
+        result = each['result']
+        yield _('because %(op)s: %(result)s%(reason)s') % {
+            'op': each['op'], 'reason': _in_brackets(each['reason']),
+            'result': _('undecided') if result is None
+            else str(result).lower()}
+    for action in rule.get('when', ()):
+        yield (_('%s was carried out') if action['ran']
+               else _('%s was not carried out')) % action['action']
+        for each in action['conditions']:
+            yield '  ' + _('when %(op)s: %(true)d times true, %(false)d '
+                           'times false%(reason)s') % {
+                **each, 'reason': _in_brackets(each['reason'])}
+
+
+def _in_brackets(reason: str | None) -> str:
+    return f' ({reason})' if reason else ''
+
+
+def run_lines(run: dict[str, Any]) -> Iterator[str]:
+    """Return all that rules did in a run."""
+    yield _in_run(run)
+    for phase in _PHASES:
+        if phase in run['phases']:
+            yield _('phase %s') % phase
+            lines = list(phase_lines(run['phases'][phase])) or [_('nothing')]
+            yield from ('  ' + line for line in lines)
+    if run['error']:
+        yield _('It failed: %s') % command.reason(run['error'])
+
+
+def _in_run(run: dict[str, Any]) -> str:
+    return _('in run %(uuid)s of %(when)s (%(event)s, %(result)s)') % {
+        'uuid': run['uuid'], 'when': run['created_at'],
+        'event': run['event'], 'result': run['result']}
+
+
+def answer_lines(answer: dict[str, Any]) -> Iterator[str]:
+    """Return who set a value, and why."""
+    rule = answer['rule']
+    if answer['action'] is None:
+        yield _('set by the sensitive rule %s; what it does is not told') % (
+            _name(rule))
+        yield _in_run(answer['run'])
+        return
+    yield change_line(answer)
+    yield _('by rule %(rule)s, as of revision %(revision)s, phase '
+            '%(phase)s, action %(action)s') % {
+        'rule': _name(rule), 'revision': answer['revision'],
+        'phase': answer['phase'], 'action': answer['action']}
+    yield _in_run(answer['run'])
+    if not answer['conditions']:
+        yield _('because the rule has no conditions')
+    yield from _why(answer['conditions'], answer)
+    if answer['current'] is False:
+        yield _('Now it is %s: something else has changed it since, no rule '
+                'of the runs that are kept.') % _cut(
+                    json.dumps(answer['current_value'], ensure_ascii=False))
+    if answer['sensitive_rules']:
+        yield _('Sensitive rules ran later; what they change is not '
+                'recorded: %s') % ', '.join(answer['sensitive_rules'])
+
+
+def rule_lines(answer: dict[str, Any]) -> Iterator[str]:
+    """Return what became of a rule in a run."""
+    yield (_('rule %s matched') if answer['matched']
+           else _('rule %s did not match')) % _name(answer['rule'])
+    yield _in_run(answer['run'])
+    if answer['decided_again']:
+        yield _('Decided again, on the data of that run and the node as it '
+                'is now:')
+    yield from _why(answer['conditions'] or (), answer)
+    yield from map(change_line, answer['changes'])
+    if answer['matched'] and answer['conditions'] is not None and not (
+            answer['changes']):
+        yield _('it changed nothing')
+    if answer['mode'] == 'audit':
+        yield _('Its mode is "audit": nothing of this was carried out.')
+    if answer['error']:
+        yield _('would fail: %s') % answer['error']
+    if answer['reason']:
+        yield answer['reason']
+
+
+def change_line(change: dict[str, Any]) -> str:
+    """Return one change."""
+    before, after = (json.dumps(change[side], ensure_ascii=False)
+                     for side in ('before', 'after'))
+    where = change['object'] + change['path']
+    if change['object'] == 'node':
+        where = change['path']
+    if change['object'] == 'traits':
+        where = _('trait %s') % change['path'][1:]
+        if change['op'] == 'add' and change['before'] is not None:
+            return _('%s: was there already') % where
+        return f'{where}: {_VERBS[change["op"]]}'
+    if change['op'] == 'remove':
+        return _('%(where)s: %(before)s removed') % {
+            'where': where, 'before': _cut(before)}
+    if change['op'] == 'add':
+        return f'{where}: {_cut(after)}'
+    if change['before'] == change['after'] and _MASK not in after:
+        return _('%(where)s: %(after)s, as it was already') % {
+            'where': where, 'after': _cut(after)}
+    return f'{where}: {_cut(before)} → {_cut(after)}'
+
+
+def _name(rule: dict[str, Any]) -> str:
+    """Return the UUID of a rule, with its description if that is shown."""
+    return f'{rule["uuid"]}{_in_brackets(rule.get("description"))}'
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + '…'

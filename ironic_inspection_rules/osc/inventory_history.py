@@ -5,6 +5,7 @@
 from collections.abc import Iterator
 import datetime
 import functools
+import itertools
 import json
 import re
 from typing import Any
@@ -41,12 +42,8 @@ class ListInventories(command.Lister):
         found = inventory_history.inventories(
             self.baremetal, parsed_args.node, limit=parsed_args.limit,
             since=since(parsed_args.since))
-        rows = []
-        for each in found:
-            rows.append(tuple(each[name] for name in _COLUMNS))
-            if len(rows) == parsed_args.limit:
-                break
-        return _COLUMNS, rows
+        return _COLUMNS, [tuple(each[name] for name in _COLUMNS) for each
+                          in itertools.islice(found, parsed_args.limit)]
 
 
 class ShowInventory(command.Command):
@@ -177,13 +174,10 @@ def _changes(baremetal: Any, start: str | None, each: dict[str, Any]
 
 def _rows(node: str, found: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
     for change in found['parts']:
-        yield (node, *(change[name] for name in _CHANGES[1:5]),
-               *(_shown(change[name]) for name in _CHANGES[5:]))
-
-
-def _shown(what: dict[str, Any] | None) -> str:
-    return ', '.join(f'{name} {value}' for name, value in (what or {}).items()
-                     if value is not None)
+        yield (node, *(change[name] for name in _CHANGES[1:5]), *(
+            ', '.join(f'{name} {value}'
+                      for name, value in (change[side] or {}).items()
+                      if value is not None) for side in _CHANGES[5:]))
 
 
 def add_since(parser: Any) -> None:

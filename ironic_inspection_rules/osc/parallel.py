@@ -10,18 +10,17 @@ from collections.abc import Sequence
 from concurrent import futures
 import contextlib
 import itertools
-import sys
 import threading
 from typing import Any, TypeVar
 
 from keystoneauth1 import exceptions as auth_exceptions
 from openstack import exceptions as sdk_exceptions
 import requests
-from rich import console
-from rich import progress
+from rich import progress as rich_progress
 import tenacity
 
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.terminal import progress
 
 EXIT_INTERRUPTED = 130
 
@@ -47,11 +46,7 @@ class Requests:
         self._stop = threading.Event()
         self._jobs = jobs
         self._pool = futures.ThreadPoolExecutor(jobs)
-        self._bar = progress.Progress(
-            *progress.Progress.get_default_columns(),
-            progress.MofNCompleteColumn(),
-            console=console.Console(stderr=True), transient=True,
-            disable=not sys.stderr.isatty())
+        self._bar = progress.bar(rich_progress.MofNCompleteColumn())
 
     def __enter__(self) -> 'Requests':
         self._bar.start()
@@ -72,6 +67,13 @@ class Requests:
         :param title: says at the bar what is being done.
         :param weigh: returns for how many an item counts at the bar.
         """
+        persist = tenacity.Retrying(
+            retry=tenacity.retry_if_exception(is_transient),
+            sleep=tenacity.sleep_using_event(self._stop),
+            stop=(tenacity.stop_after_attempt(_ATTEMPTS)
+                  | tenacity.stop_when_event_set(self._stop)),
+            wait=tenacity.wait_random_exponential(max=_LONGEST_WAIT),
+            reraise=True)
         task = self._bar.add_task(title, total=sum(map(weigh, items)))
         left = iter(items)
         running: deque[tuple[Item, futures.Future[Result]]] = deque()
@@ -80,7 +82,7 @@ class Requests:
             for item in itertools.islice(left, 2 * self._jobs
                                          - len(running)):
                 running.append((item, self._pool.submit(
-                    self._persist, function, item)))
+                    persist, function, item)))
             if not running:
                 break
             item, future = running.popleft()
@@ -91,16 +93,6 @@ class Requests:
     def pause(self, seconds: float) -> None:
         """Wait; not for long when the work is to end."""
         self._stop.wait(seconds)
-
-    def _persist(self, function: Callable[[Item], Result], item: Item
-                 ) -> Result:
-        return tenacity.Retrying(
-            retry=tenacity.retry_if_exception(is_transient),
-            sleep=tenacity.sleep_using_event(self._stop),
-            stop=(tenacity.stop_after_attempt(_ATTEMPTS)
-                  | tenacity.stop_when_event_set(self._stop)),
-            wait=tenacity.wait_random_exponential(max=_LONGEST_WAIT),
-            reraise=True)(function, item)
 
 
 def is_transient(failure: BaseException) -> bool:

@@ -12,13 +12,13 @@ from typing import Any
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.client import inventory_history as client
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.osc import command
 from ironic_inspection_rules.osc import inventory_history
 from ironic_inspection_rules.osc import node_selection
 from ironic_inspection_rules.osc import parallel
 from ironic_inspection_rules.osc import rule_files
-from ironic_inspection_rules.rule_file import origin
+from ironic_inspection_rules.report.pages import replay as page
+from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.terminal import table
 
 EXIT_ERROR = 1
@@ -54,45 +54,61 @@ class ReplayInspectionRules(command.Command):
         parser.add_argument(
             '-f', '--format', choices=('table', 'json'), default='table',
             help=_('How to print the result'))
+        parser.add_argument(
+            '--report', metavar='<file>',
+            help=_('Write a page that shows what ends otherwise'))
         parallel.add_jobs(parser)
         return parser
 
     def take_action(self, parsed_args):
-        paths = [word for word in parsed_args.words if _is_file(word)]
+        paths = [word for word in parsed_args.words
+                 if word == '-' or '=' not in word and (
+                     word.endswith(_ENDINGS) or os.path.exists(word))]
         selection = node_selection.NodeSelection.parse(
             [word for word in parsed_args.words if word not in paths])
-        files = origin.load(paths)
+        command.check_report(parsed_args.report)
+        files = file_rule.load_all(paths)
         baremetal = self.baremetal
+        in_force = []
         with parallel.interruptible(
                 self.app.stderr, _('Interrupted; nothing was changed')), (
                     rule_files.explained(baremetal, files)):
+            if paths or parsed_args.report:
+                in_force = list(inspection_rule.inspection_rules(baremetal))
             if paths:
-                self._warn(baremetal, files.rules)
+                rule_files.warn_of_left_out(files, in_force, self.app.stderr)
             ask = functools.partial(
                 client.replay_page, baremetal,
                 rules=files.rules if paths else None,
                 since=inventory_history.since(parsed_args.since))
-            found = _Result(_entries(
-                ask, list(selection.nodes(baremetal)), parsed_args.jobs))
+            names = {node['uuid']: node['name']
+                     for node in selection.nodes(baremetal)}
+            pages = [list(names)[start:start + _PAGE]
+                     for start in range(0, len(names), _PAGE)]
+            with parallel.Requests(parsed_args.jobs) as threads:
+                found = _Result(
+                    {**entry, 'name': names.get(entry['node'])}
+                    for answer in threads.each(
+                        ask, pages, _('Deciding again'), weigh=len)
+                    for entry in answer['runs'])
+        if parsed_args.report:
+            title = ', '.join(map(os.path.basename, paths)) or _(
+                'The rules of their time')
+            with open(parsed_args.report, 'w', encoding='utf-8') as stream:
+                stream.write(page.render(
+                    _('%s on kept inspections') % title, found.plain(), {
+                        rule['uuid']: rule.get('description')
+                        for rule in (*in_force, *files.rules)
+                        if isinstance(rule, dict) and rule.get('uuid')}))
         if parsed_args.format == 'json':
             json.dump(found.plain(), self.app.stdout, indent=2)
             self.app.stdout.write('\n')
         else:
             self.app.stdout.write(found.text())
+            if parsed_args.report:
+                self.app.stdout.write(
+                    _('The whole of it: %s\n') % parsed_args.report)
         return found.status
-
-    def _warn(self, baremetal: Any, rules: list[Any]) -> None:
-        given = {rule.get('uuid') for rule in rules if isinstance(rule, dict)}
-        left_out = sum(
-            rule['built_in'] and rule['uuid'] not in given for rule
-            in inspection_rule.inspection_rules(baremetal))
-        if left_out:
-            self.app.stderr.write(
-                _P('Warning: %d built-in rule is in force, and the files do '
-                   'not have it: what it did counts as a difference\n',
-                   'Warning: %d built-in rules are in force, and the files '
-                   'do not have them: what they did counts as a difference\n',
-                   left_out) % left_out)
 
 
 class _Result:
@@ -125,6 +141,11 @@ class _Result:
 
     def text(self) -> str:
         """Return it for people."""
+        if not self._counts:
+            return _('There is nothing to decide again: no such inspection '
+                     'is kept. Ironic keeps them for the days in '
+                     '[inspection_rules]keep_history, which is 0 by '
+                     'default.\n')
         lines = []
         if self._told:
             lines.append(table.render(
@@ -141,17 +162,6 @@ class _Result:
         return '\n'.join(lines) + '\n'
 
 
-def _entries(ask: Any, nodes: list[dict[str, Any]], jobs: int
-             ) -> Iterator[Entry]:
-    names = {node['uuid']: node['name'] for node in nodes}
-    pages = [list(names)[start:start + _PAGE]
-             for start in range(0, len(names), _PAGE)]
-    with parallel.Requests(jobs) as threads:
-        for page in threads.each(ask, pages, _('Deciding again'), weigh=len):
-            for entry in page['runs']:
-                yield {**entry, 'name': names.get(entry['node'])}
-
-
 def _row(entry: Entry) -> list[str]:
     then, now = entry.get('then') or {}, entry.get('now') or {}
     what = [entry['reason']] if entry['reason'] else []
@@ -163,8 +173,3 @@ def _row(entry: Entry) -> list[str]:
     return [entry['name'] or entry['node'], entry.get('created_at') or '',
             then.get('result') or '', now.get('result') or '',
             '\n'.join(what)]
-
-
-def _is_file(word: str) -> bool:
-    return word == '-' or '=' not in word and (
-        word.endswith(_ENDINGS) or os.path.exists(word))

@@ -15,8 +15,9 @@ from ironic_inspection_rules.authoring import lint
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.rule_file import document
-from ironic_inspection_rules.rule_file import origin
+from ironic_inspection_rules.rule_file import file_rule
 
 _MOST_TOLD = 50
 _SWITCHED_OFF = _("Ironic's API runs without this plugin: name it in "
@@ -32,13 +33,13 @@ def add_argument(parser: Any) -> None:
                'with such files, or - for what is piped in'))
 
 
-def load(paths: list[str], stderr: Any) -> origin.RuleFiles:
+def load(paths: list[str], stderr: Any) -> file_rule.RuleFiles:
     """Read rules, and warn of what is hardly meant.
 
     :param stderr: where the warnings are written.
     :raises: :class:`.exceptions.InvalidDocument` where one cannot be read.
     """
-    files = origin.load(paths)
+    files = file_rule.load_all(paths)
     found = _warnings(files.documents)
     for each in found[:_MOST_TOLD]:
         stderr.write(_('%(place)s: warning: %(rule)s: %(message)s\n') % {
@@ -51,7 +52,7 @@ def load(paths: list[str], stderr: Any) -> origin.RuleFiles:
 
 
 @contextlib.contextmanager
-def explained(baremetal: Any, files: origin.RuleFiles) -> Iterator[None]:
+def explained(baremetal: Any, files: file_rule.RuleFiles) -> Iterator[None]:
     """Name file and line of a rule that Ironic refuses.
 
     :param files: where the rules that are sent come from.
@@ -66,6 +67,22 @@ def explained(baremetal: Any, files: origin.RuleFiles) -> Iterator[None]:
             raise osc_exceptions.CommandError(_SWITCHED_OFF) from exc
         raise osc_exceptions.CommandError(
             files.explain(exc.details or str(exc))) from exc
+
+
+def warn_of_left_out(files: file_rule.RuleFiles, in_force: Iterable[Any],
+                     stderr: Any) -> None:
+    """Warn of built-in rules that files are compared with and lack."""
+    given = {rule.get('uuid') for rule in files.rules
+             if isinstance(rule, dict)}
+    count = sum(rule['built_in'] and rule['uuid'] not in given
+                for rule in in_force)
+    if count:
+        stderr.write(_P(
+            'Warning: %d built-in rule is in force, and the files do not '
+            'have it: what it does counts as a difference\n',
+            'Warning: %d built-in rules are in force, and the files do not '
+            'have them: what they do counts as a difference\n', count)
+            % count)
 
 
 def warnings(rule: dict[str, Any]) -> list[str]:

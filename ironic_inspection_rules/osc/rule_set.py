@@ -4,13 +4,12 @@
 
 from collections.abc import Sequence
 import dataclasses
+import itertools
 import json
 import sys
 from typing import Any
 
 from osc_lib import exceptions as osc_exceptions
-from rich import console
-from rich import text
 
 from ironic_inspection_rules.client import fleet
 from ironic_inspection_rules.client import inspection_rule
@@ -22,14 +21,12 @@ from ironic_inspection_rules.osc import fleet_evaluation
 from ironic_inspection_rules.osc import node_selection
 from ironic_inspection_rules.osc import parallel
 from ironic_inspection_rules.osc import rule_files
-from ironic_inspection_rules.rule_set import rule_change
+from ironic_inspection_rules.rule_set import replacement
+from ironic_inspection_rules.terminal import table
 from ironic_inspection_rules.trial.fleet import capacity
-from ironic_inspection_rules.trial.fleet import flavor
 
 EXIT_CHANGES = 2
 """``plan`` returns this when there is something to do."""
-
-_STYLES = {'+': 'green', '-': 'red', '~': 'yellow', '>': 'cyan', '@': 'cyan'}
 
 
 def confirm(question: str, yes: bool) -> bool:
@@ -56,7 +53,11 @@ def _add_arguments(parser: Any) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class _Planned:
-    """A plan, of what, and what it does to the flavors that were asked for."""
+    """A plan, of what, and what it does to the flavors that were asked for.
+
+    ``capacity`` is as of :meth:`.capacity.Capacity.as_list`, with the
+    descriptions of rules in place of their UUIDs.
+    """
 
     rules: Sequence[Any]
     plan: rule_set.Plan
@@ -64,22 +65,14 @@ class _Planned:
 
 
 def _plan(command_: Any, baremetal: Any, parsed_args: Any) -> _Planned:
+    """Plan what files would do, and try that on all nodes for capacity."""
     flavors = parsed_args.flavors and capacity_options.load(
         command_, parsed_args.flavors)
     files = rule_files.load(parsed_args.files, command_.app.stderr)
     with rule_files.explained(baremetal, files):
         plan = rule_set.plan(baremetal, files.rules, parsed_args.prune)
-    return _Planned(files.rules, plan, _capacity(baremetal, plan, flavors)
-                    if flavors else None)
-
-
-def _capacity(baremetal: Any, plan: rule_set.Plan,
-              flavors: Sequence[flavor.Flavor]) -> list[dict[str, Any]]:
-    """Try the rules that would be in force on all nodes that may be seen.
-
-    :returns: as :meth:`.capacity.Capacity.as_list`, with the descriptions of
-        rules in place of their UUIDs.
-    """
+    if not flavors:
+        return _Planned(files.rules, plan, None)
     rules = [*plan.built_in, *fleet.with_uuids(
         {**step['after'], 'uuid': None}
         if step['uuid'] == rule_set.KNOWN_LATER else step['after']
@@ -97,7 +90,7 @@ def _capacity(baremetal: Any, plan: rule_set.Plan,
         for node in (*each['lost'], *each['gained']):
             node['rules'] = [names.get(uuid) or uuid
                              for uuid in node['rules']]
-    return found
+    return _Planned(files.rules, plan, found)
 
 
 def as_json(plan: rule_set.Plan,
@@ -107,7 +100,7 @@ def as_json(plan: rule_set.Plan,
     :param found: the capacity of flavors, where that was asked for.
     """
     return json.dumps({'revision': plan.revision, 'rules': [
-        {**step, **{side: rule_change.shown(step, side)
+        {**step, **{side: replacement.shown(step, side)
                     for side in ('before', 'after')}}
         for step in plan.steps],
         **({} if found is None else {'capacity': found})}, indent=2)
@@ -115,9 +108,7 @@ def as_json(plan: rule_set.Plan,
 
 def _show(planned: _Planned, stream: Any) -> None:
     """Print a plan for people; in colour where that is a terminal."""
-    out = console.Console(file=stream, highlight=False, soft_wrap=True)
-    for line in rule_change.plan_lines(planned.plan.steps):
-        out.print(text.Text(line, style=_STYLES.get(line[:1], '')))
+    table.print_diff(replacement.plan_lines(planned.plan.steps), stream)
     if planned.capacity is not None:
         for line in capacity_options.lines(planned.capacity, {}, stream):
             stream.write(f'{line}\n')
@@ -192,16 +183,16 @@ class ListRevisions(command.Lister):
 
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
-        parser.add_argument('--limit', metavar='<limit>', type=int,
-                            default=20, help=_('Number of revisions to show '
-                                               '(default: 20)'))
+        parser.add_argument('--limit', metavar='<limit>', default=20,
+                            type=parallel.positive,
+                            help=_('Number of revisions to show '
+                                   '(default: 20)'))
         return parser
 
     def take_action(self, parsed_args):
         found = rule_set.inspection_rule_revisions(
             self.baremetal, limit=parsed_args.limit)
-        rows = [row for row, _number in zip(
-            found, range(parsed_args.limit), strict=False)]
+        rows = itertools.islice(found, parsed_args.limit)
         return (('Revision', 'Created At', 'User', 'Project', 'Changes',
                  'Message'),
                 [(row['revision'], row['created_at'], row['user_id'],

@@ -50,8 +50,9 @@ class FindNodes(command.Lister):
         nodes = (node.to_dict(original_names=True)
                  for node in trait.nodes(baremetal, **filters, **view))
         return (resource_fields.Resource(fields).labels,
-                [[_cell(node.get(field)) for field in fields]
-                 for node in nodes])
+                [[format_columns.ListColumn(value)
+                  if isinstance(value := node.get(field), list) else value
+                  for field in fields] for node in nodes])
 
 
 class ListTraits(command.Lister):
@@ -78,8 +79,3 @@ class ListTraits(command.Lister):
                              associated=parsed_args.associated)
         return ((_('Name'), _('Nodes')),
                 [(item['name'], item['nodes']) for item in found])
-
-
-def _cell(value):
-    return (format_columns.ListColumn(value) if isinstance(value, list)
-            else value)

@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The conductor in the same process, and the end of a service."""
+"""The process of a conductor: whether it is this one, how it connects, ends.
+
+Ironic 35 to 38 have no options for TLS of their own, and take what the
+library does.
+"""
 
 import atexit
 from collections.abc import Callable
 import functools
 import threading
 from typing import Any
+
+from requests import adapters
 
 from ironic_inspection_rules.patches import name
 
@@ -27,7 +33,13 @@ STOPS = tuple(
         ('ironic.conductor.base_manager', 'BaseConductorManager.del_host'),
         ('ironic.common.wsgi_service', 'BaseWSGIService.stop')))
 
-NAMES = (MANAGER, SHUTDOWN, HAS_RESERVED, *STOPS)
+ADAPTER = name.Name(
+    'ironic.common.image_service', 'TLSHTTPAdapter',
+    "api-call does not keep to Ironic's options for TLS",
+    required=False)
+
+NAMES = (MANAGER, SHUTDOWN, HAS_RESERVED, *STOPS,
+         *([ADAPTER] if ADAPTER.find() else []))
 
 
 def is_in_this_process() -> bool:
@@ -63,25 +75,30 @@ def before_stop(finish: Callable[[], None]) -> None:
 
     :param finish: must not raise.
     """
+    def followed(stop: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(stop)
+        def stop_and_finish(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return stop(*args, **kwargs)
+            finally:
+                finish()
+        return stop_and_finish
+
     atexit.register(finish)
     for place in STOPS:
         if stop := place.find():
-            place.put(_followed(stop, finish))
-
-
-def _followed(stop: Callable[..., Any],
-              finish: Callable[[], None]) -> Callable[..., Any]:
-    @functools.wraps(stop)
-    def stop_and_finish(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return stop(*args, **kwargs)
-        finally:
-            finish()
-
-    return stop_and_finish
+            place.put(followed(stop))
 
 
 def _manager() -> Any:
     """Return the conductor's manager; None too where it is not as needed."""
     is_as_needed = name.are_here([MANAGER, SHUTDOWN, HAS_RESERVED])
     return MANAGER.find() if is_as_needed else None
+
+
+def make_adapter(**arguments: Any) -> adapters.HTTPAdapter:
+    """Make an adapter as Ironic makes those for images.
+
+    :param arguments: of :class:`requests.adapters.HTTPAdapter`.
+    """
+    return (ADAPTER.find() or adapters.HTTPAdapter)(**arguments)

@@ -1,10 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Ironic's map of controllers, and what lies beneath their decorators."""
+"""Ironic's controllers: their map, what lies beneath, their node queries."""
 
 from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+import contextlib
+import contextvars
+import inspect
 import typing
 
+from ironic import api
+from ironic.conf import CONF
+import sqlalchemy as sa
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.patches import name
 
 Controller = typing.Any
@@ -36,7 +47,31 @@ BENEATH = tuple(
         ('NodeStatesController.provision', ('self', 'node_ident', 'target'))))
 """Methods that controllers of this project call, see :func:`undecorated`."""
 
-NAMES = (MAP, ROOT, OF_CHASSIS, OF_NODE, *BENEATH)
+POST = name.Name(
+    'ironic.api.controllers.v1.ramdisk', 'ContinueInspectionController.post',
+    'inspection data cannot be taken from ramdisks',
+    parameters=('self', 'data', 'node_uuid'))
+VALIDATOR = name.Name(
+    'ironic.api.controllers.v1.ramdisk', 'DATA_VALIDATOR',
+    'inspection data cannot be checked', parameters=('name', 'value'))
+HAND_OVER = name.Name(
+    'ironic.conductor.rpcapi', 'ConductorAPI.continue_inspection',
+    'inspection data cannot be put into the queue',
+    parameters=('self', 'context', 'node_id', 'inventory', 'plugin_data'))
+FILTERS = name.Name(
+    'ironic.db.sqlalchemy.api', 'Connection._add_nodes_filters',
+    'nodes cannot be listed by trait',
+    parameters=('self', 'query', 'filters'), required=False)
+
+NAMES = (MAP, ROOT, OF_CHASSIS, OF_NODE, *BENEATH, POST, VALIDATOR,
+         HAND_OVER, FILTERS)
+
+# Between the API that lists nodes and the query lie Ironic's own calls, which
+# hand on the filters that they know, and no others.
+_CONDITIONS: contextvars.ContextVar[tuple[sa.ColumnElement[bool], ...]] = (
+    contextvars.ContextVar('node_query_conditions', default=()))
+
+_stock_filters = FILTERS.find()
 
 
 def serve(path: str, controller: Controller) -> None:
@@ -80,3 +115,68 @@ def undecorated(method: _Method) -> _Method:
                   'arguments_transformed', False):
         method = method.__wrapped__  # type: ignore[attr-defined]
     return method
+
+
+def validated_inspection_data(data: typing.Any) -> dict[str, typing.Any]:
+    """Return inspection data as Ironic accepts them.
+
+    :raises: InvalidParameterValue
+    """
+    return VALIDATOR.find()('data', data)
+
+
+def post_inspection_data(controller: typing.Any, data: dict[str, typing.Any],
+                         node_uuid: str | None) -> typing.Any:
+    """Look a node up and hand its data over, as Ironic does.
+
+    :param controller: Ironic's own.
+    :param data: what :func:`validated_inspection_data` gave.
+    :param node_uuid: as the ramdisk knows it.
+    """
+    return inspect.unwrap(POST.find())(controller, data, node_uuid)
+
+
+def hand_over_by(wrap: Callable[[typing.Any], typing.Any]) -> None:
+    """Replace the conductor that the present request calls.
+
+    :param wrap: makes it of the ``ConductorAPI`` of the request.
+    """
+    api.request.rpcapi = wrap(api.request.rpcapi)
+
+
+def install_narrowing() -> None:
+    """Patch the query of nodes to apply :func:`narrowed`, where possible."""
+    if name.are_here([FILTERS]):
+        FILTERS.put(_add_nodes_filters)
+
+
+@contextlib.contextmanager
+def narrowed(conditions: Iterable[sa.ColumnElement[bool]]) -> Iterator[None]:
+    """Narrow the lists of nodes that are made inside the ``with`` block.
+
+    The conditions become part of Ironic's own query, so they hold together
+    with its filters, its sorting and its pages.
+
+    :param conditions: over the columns of Ironic's models.
+    :raises: Invalid where a conductor reads the database for this process,
+        and would know nothing of the conditions, and where Ironic makes its
+        query in another way.
+    """
+    if CONF.use_rpc_for_database:
+        raise exceptions.Invalid(
+            _('Nodes cannot be listed by trait: this API has '
+              '[DEFAULT]use_rpc_for_database'))
+    if FILTERS.find() is not _add_nodes_filters:
+        raise exceptions.Invalid(
+            _('Nodes cannot be listed by trait with Ironic %s')
+            % name.release())
+    token = _CONDITIONS.set(tuple(conditions))
+    try:
+        yield
+    finally:
+        _CONDITIONS.reset(token)
+
+
+def _add_nodes_filters(self: typing.Any, query: sa.Select,
+                       filters: dict[str, object] | None) -> sa.Select:
+    return _stock_filters(self, query, filters).where(*_CONDITIONS.get())

@@ -36,18 +36,16 @@ def transaction() -> Iterator[Any]:
     """
     try:
         with SESSION.find()() as session:
-            _listen(session.get_bind())
+            engine = session.get_bind()
+            # An error is heard of once oslo.db has named it.
+            if not sa.event.contains(engine, 'handle_error',
+                                     _rename_deadlock):
+                sa.event.listen(engine, 'handle_error', _rename_deadlock,
+                                retval=True)
             session.connection(execution_options={_IS_JOINED: True})
             yield session
     except _Undone as exc:
         raise db_exc.DBDeadlock(exc) from exc
-
-
-def _listen(engine: sa.Engine) -> None:
-    """Hear of the errors of an engine, once oslo.db has named them."""
-    if not sa.event.contains(engine, 'handle_error', _rename_deadlock):
-        sa.event.listen(engine, 'handle_error', _rename_deadlock,
-                        retval=True)
 
 
 def _rename_deadlock(context: sa.ExceptionContext) -> Exception | None:

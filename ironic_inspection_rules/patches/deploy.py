@@ -56,18 +56,12 @@ def check(problem: _Problem) -> None:
             node_id: str) -> dict[str, dict[str, typing.Any]]:
         validations = _stock_validate_interfaces(self, context, node_id)
         if found := problem(objects.Node.get(context, node_id)):
-            validations['deploy'] = _failed(validations['deploy'], found)
+            reason = validations['deploy'].get('reason') or found
+            if found not in reason:
+                reason = f'{found}; {reason}'
+            validations['deploy'] = {'result': False, 'reason': reason}
         return validations
 
     VALIDATE_TRAITS.put(validate_instance_info_traits)
     VALIDATE_NODE.put(validate_node)
     VALIDATE_INTERFACES.put(validate_driver_interfaces)
-
-
-def _failed(validation: dict[str, typing.Any],
-            problem: str) -> dict[str, typing.Any]:
-    """Return a failed validation that names a problem, once."""
-    reason = validation.get('reason') or problem
-    if problem not in reason:
-        reason = f'{problem}; {reason}'
-    return {'result': False, 'reason': reason}

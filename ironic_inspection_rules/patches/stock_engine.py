@@ -2,10 +2,8 @@
 
 """Ironic's own engine of rules, on a machine that nobody saves."""
 
-from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
-import contextlib
 import copy
 import dataclasses
 import logging
@@ -88,14 +86,25 @@ def run(rules: Sequence[Mapping[str, Any]], task: Task,
     :param plugin_data: may be changed, see :func:`plain`.
     :returns: what would fail the inspection.
     """
-    with _quiet():
-        try:
-            for rule in copy.deepcopy(list(rules)):
-                seen = CHECK_RULE.find()(task, rule, inventory, plugin_data)
-                if seen is not None:
-                    _act(task, rule, *seen)
-        except Exception as exc:
-            return exc
+    logger = logging.getLogger(engine.__package__)
+    level = logger.level
+    # What is only tried is not logged.
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        for rule in copy.deepcopy(list(rules)):
+            seen = CHECK_RULE.find()(task, rule, inventory, plugin_data)
+            if seen is None:
+                continue
+            for action in rule['actions']:
+                plugin = (_INSTEAD.get(action['op'])
+                          or actions.get_action(action['op']))()
+                carry_out = (plugin.execute_with_loop if action.get('loop')
+                             else plugin.execute_action)
+                carry_out(task, action, *seen)
+    except Exception as exc:
+        return exc
+    finally:
+        logger.setLevel(level)
     return None
 
 
@@ -115,28 +124,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return list(map(plain, value))
     return value
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep from the log what is only tried."""
-    logger = logging.getLogger(engine.__package__)
-    level = logger.level
-    logger.setLevel(logging.CRITICAL + 1)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
-
-
-def _act(task: Task, rule: Mapping[str, Any], inventory: Any,
-         plugin_data: Any) -> None:
-    for action in rule['actions']:
-        plugin = (_INSTEAD.get(action['op'])
-                  or actions.get_action(action['op']))()
-        carry_out = (plugin.execute_with_loop if action.get('loop')
-                     else plugin.execute_action)
-        carry_out(task, action, inventory, plugin_data)
 
 
 def _unsaved(ironic_object: Any) -> Any:

@@ -21,7 +21,7 @@ from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.proof import expression
-from ironic_inspection_rules.proof import language
+from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
 from ironic_inspection_rules.proof import operator as operators
 from ironic_inspection_rules.proof import value as values
@@ -33,18 +33,18 @@ Alternatives = tuple[values.Alternative, ...]
 class Truth(typing.NamedTuple):
     """When a condition holds, and when it cannot be decided."""
 
-    holds: values.Formula
-    fails: values.Formula = values.FALSE
+    holds: logic.Formula
+    fails: logic.Formula = logic.FALSE
 
 
 def all_hold(conditions: Iterable[typing.Any], scope: Scope) -> Truth:
     """Return when all conditions hold, asked one after another."""
-    holds, fails = values.TRUE, values.FALSE
+    holds, fails = logic.TRUE, logic.FALSE
     for each in conditions:
         truth = translate(each, scope)
-        fails = values.disj(fails, values.conj(holds, truth.fails))
-        holds = values.conj(holds, truth.holds)
-        if holds is values.FALSE:
+        fails = logic.disj(fails, logic.conj(holds, truth.fails))
+        holds = logic.conj(holds, truth.holds)
+        if holds is logic.FALSE:
             break
     return Truth(holds, fails)
 
@@ -65,25 +65,25 @@ def translate(written: typing.Mapping[str, typing.Any],
 def _group(op: registry.Op, parts: Iterable[typing.Any], inverted: bool,
            scope: Scope) -> Truth:
     every = op.plugin.HOLDS == 'all'
-    going, fails = values.TRUE, values.FALSE
+    going, fails = logic.TRUE, logic.FALSE
     for each in parts:
         truth = translate(each, scope)
-        fails = values.disj(fails, values.conj(going, truth.fails))
-        going = values.conj(going, truth.holds if every
-                            else values.negated(truth.holds))
-    holds = values.negated(going) if op.plugin.HOLDS == 'any' else going
+        fails = logic.disj(fails, logic.conj(going, truth.fails))
+        going = logic.conj(going, truth.holds if every
+                            else logic.negated(truth.holds))
+    holds = logic.negated(going) if op.plugin.HOLDS == 'any' else going
     if not op.plugin.HOLDS:
         holds = scope.machine.guess(f'{op.name} has no translation',
                                     object())
-    return Truth(values.negated(holds) if inverted else holds, fails)
+    return Truth(logic.negated(holds) if inverted else holds, fails)
 
 
 def _looped(written: typing.Mapping[str, typing.Any], scope: Scope) -> Truth:
     once = {name: each for name, each in written.items() if name != 'loop'}
     multiple = written.get('multiple') or 'any'
     found = looped_over(written['loop'], scope)
-    holds: list[values.Formula] = []
-    fails: list[values.Formula] = []
+    holds: list[logic.Formula] = []
+    fails: list[logic.Formula] = []
     for guard, alternative in found:
         if isinstance(alternative, values.Const) and not isinstance(
                 alternative.value, list | dict):
@@ -94,14 +94,14 @@ def _looped(written: typing.Mapping[str, typing.Any], scope: Scope) -> Truth:
             fails.append(guard)
             continue
         if isinstance(alternative, values.Unknown | values.Names):
-            holds.append(values.conj(guard, scope.machine.guess(
+            holds.append(logic.conj(guard, scope.machine.guess(
                 f'a loop over {getattr(alternative, "reason", "traits")}',
                 (json.dumps(written), id(alternative)), alternative)))
             continue
         truth = _over(once, multiple, alternative, scope)
-        holds.append(values.conj(guard, truth.holds))
-        fails.append(values.conj(guard, truth.fails))
-    return Truth(values.disj(*holds), values.disj(*fails))
+        holds.append(logic.conj(guard, truth.holds))
+        fails.append(logic.conj(guard, truth.fails))
+    return Truth(logic.disj(*holds), logic.disj(*fails))
 
 
 def looped_over(loop: typing.Any, scope: Scope) -> values.Value:
@@ -128,15 +128,15 @@ def _over(once: typing.Mapping[str, typing.Any], multiple: str,
     """Return when a condition holds over the items of a list."""
     items = values.listed(alternative)
     if not items:
-        return Truth(values.FALSE)
+        return Truth(logic.FALSE)
     truths = [translate(once, scope.within(item=item)) for _there, item
               in items]
     there = [each for each, _item in items]
-    more = values.FALSE
-    beyond = values.FALSE
+    more = logic.FALSE
+    beyond = logic.FALSE
     if isinstance(alternative, values.Items):
-        more = values.simplified(alternative.is_longer)
-        if more is not values.FALSE:
+        more = logic.simplified(alternative.is_longer)
+        if more is not logic.FALSE:
             beyond = scope.machine.guess(
                 f'more than {machines.LONGEST} items of {alternative.name}',
                 (json.dumps([once, multiple]), id(alternative), tuple(
@@ -145,27 +145,27 @@ def _over(once: typing.Mapping[str, typing.Any], multiple: str,
             scope.machine.loops.setdefault(
                 alternative.name, set()).add(str(beyond))
     if multiple == 'first':
-        return Truth(values.conj(there[0], truths[0].holds),
-                     values.conj(there[0], truths[0].fails))
+        return Truth(logic.conj(there[0], truths[0].holds),
+                     logic.conj(there[0], truths[0].fails))
     if multiple == 'last':
-        ends = [values.conj(one, values.negated(other)) for one, other
+        ends = [logic.conj(one, logic.negated(other)) for one, other
                 in zip(there, [*there[1:], more], strict=True)]
-        return Truth(*(values.disj(*(
-            values.conj(end, part) for end, part
-            in zip(ends, parts, strict=True)), values.conj(more, beyond))
+        return Truth(*(logic.disj(*(
+            logic.conj(end, part) for end, part
+            in zip(ends, parts, strict=True)), logic.conj(more, beyond))
             for parts in zip(*truths, strict=True)))
     decisive = multiple != 'all'
-    going, fails = values.TRUE, values.FALSE
+    going, fails = logic.TRUE, logic.FALSE
     for present, truth in zip(there, truths, strict=True):
-        fails = values.disj(fails, values.conj(going, present, truth.fails))
-        found = values.conj(present, truth.holds if decisive
-                            else values.negated(truth.holds))
-        going = values.conj(going, values.negated(found))
+        fails = logic.disj(fails, logic.conj(going, present, truth.fails))
+        found = logic.conj(present, truth.holds if decisive
+                            else logic.negated(truth.holds))
+        going = logic.conj(going, logic.negated(found))
     if decisive:
-        return Truth(values.disj(values.negated(going),
-                                 values.conj(more, beyond)), fails)
-    return Truth(values.conj(there[0], going, values.disj(
-        values.negated(more), beyond)), fails)
+        return Truth(logic.disj(logic.negated(going),
+                                 logic.conj(more, beyond)), fails)
+    return Truth(logic.conj(there[0], going, logic.disj(
+        logic.negated(more), beyond)), fails)
 
 
 class _Single:
@@ -198,49 +198,49 @@ class _Single:
 
     def truth(self) -> Truth:
         """Return when the condition holds."""
-        holds: list[values.Formula] = []
-        fails: list[values.Formula] = []
+        holds: list[logic.Formula] = []
+        fails: list[logic.Formula] = []
         for guard, alternatives in values.product(self._values):
             truth = self._of(alternatives)
-            holds.append(values.conj(guard, truth.holds))
-            fails.append(values.conj(guard, truth.fails))
-        return Truth(values.disj(*holds), values.disj(*fails))
+            holds.append(logic.conj(guard, truth.holds))
+            fails.append(logic.conj(guard, truth.fails))
+        return Truth(logic.disj(*holds), logic.disj(*fails))
 
     def _of(self, alternatives: Alternatives) -> Truth:
         condition = self._op.plugin
         if any(isinstance(each, values.Failed) for each in alternatives):
-            return Truth(values.FALSE, values.TRUE)
+            return Truth(logic.FALSE, logic.TRUE)
         missing = [isinstance(each, values.Const)
                    and each.value is data_path.ABSENT
                    for each in alternatives]
         if any(missing) and not condition.SEES_MISSING:
             if not condition.ACCEPTS_MISSING:
-                return Truth(values.FALSE)
+                return Truth(logic.FALSE)
             alternatives = tuple(
                 values.Const(None) if gone else each for each, gone
                 in zip(alternatives, missing, strict=True))
         try:
             holds, fails = self._decide(alternatives)
-        except (operators.Untranslatable, language.Untranslatable) as exc:
+        except (logic.Untranslatable) as exc:
             return Truth(self._machine.guess(
                 f'{self._op.name}: {exc}',
                 (self._op.name, json.dumps(self._written, sort_keys=True,
                                            default=str),
                  tuple(map(values.identity, alternatives))), alternatives))
-        return Truth(values.negated(holds) if self._inverted else holds,
+        return Truth(logic.negated(holds) if self._inverted else holds,
                      fails)
 
     def _decide(self, alternatives: Alternatives) -> Truth:
         if self._op.plugin.NEEDS_VIEW or self._op.plugin.LITERAL:
-            raise operators.Untranslatable('it looks into the data itself')
+            raise logic.Untranslatable('it looks into the data itself')
         for each in alternatives:
             if isinstance(each, values.Unknown):
-                raise operators.Untranslatable(each.reason)
+                raise logic.Untranslatable(each.reason)
         if all(isinstance(each, values.Const) for each in alternatives):
             return self._known(alternatives)
         found = operators.TRANSLATIONS.get(self._op.name)
         if found is None:
-            raise operators.Untranslatable(
+            raise logic.Untranslatable(
                 f'there is no translation of {self._op.name}')
         given = {name: each for name, each
                  in zip(self._named, alternatives, strict=True) if name}
@@ -251,29 +251,20 @@ class _Single:
 
     def _known(self, alternatives: Alternatives) -> Truth:
         """Decide by the op itself, since all values are known."""
-        several, named = [], {}
+        several, args = [], dict[str, typing.Any]()
         for name, each in zip(self._named, alternatives, strict=True):
             assert isinstance(each, values.Const)
             if name:
-                named[name] = each.value
+                args[name] = each.value
             else:
                 several.append(each.value)
-        args: typing.Any = {**named}
-        parameter = next((each.name for each in self._op.signature.arguments
-                          if each.variadic), '')
-        if parameter:
-            args[parameter] = several
+        condition = self._op.plugin
         try:
-            return Truth(values.TRUE if _holds(self._op, args, parameter)
-                         else values.FALSE)
+            if 'regex' in args:
+                args['regex'] = self._op.signature.by_name['regex'].type(
+                    args['regex'])
+            paid = [budget.UNLIMITED] if condition.PAYS else []
+            return Truth(logic.known(bool(
+                condition.bind(args)(*paid, *several))))
         except (exceptions.InspectionRulesError, TypeError, ValueError):
-            return Truth(values.FALSE, values.TRUE)
-
-
-def _holds(op: registry.Op, args: dict[str, typing.Any],
-           parameter: str) -> bool:
-    several = args.pop(parameter, ())
-    if 'regex' in args:
-        args['regex'] = op.signature.by_name['regex'].type(args['regex'])
-    paid = [budget.UNLIMITED] if op.plugin.PAYS else []
-    return bool(op.plugin.bind(args)(*paid, *several))
+            return Truth(logic.FALSE, logic.TRUE)

@@ -17,15 +17,16 @@ from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import template
+from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
 from ironic_inspection_rules.proof import value as values
 
 Value = values.Value
 
-_OF_TEXT = frozenset(('lower', 'upper', 'trim', 'replace', 'trait',
-                      'regex_replace', 'regex_search', 'date', 'int',
-                      'float'))
+_ANY_TEXT = frozenset(('lower', 'upper', 'trim', 'replace', 'trait',
+                       'regex_replace'))
 _NUMBERS = frozenset(('int', 'float'))
+_OF_TEXT = _ANY_TEXT | _NUMBERS | {'regex_search', 'date'}
 _ARITHMETIC: dict[str, Callable[[typing.Any, typing.Any], typing.Any]] = {
     'add': lambda one, other: one + other,
     'subtract': lambda one, other: one - other,
@@ -36,13 +37,11 @@ _ARITHMETIC: dict[str, Callable[[typing.Any, typing.Any], typing.Any]] = {
 class Scope:
     """The data that fields are looked up in.
 
-    ``roots`` are values by the name of a root, ``masked`` tells whether
-    secrets are hidden.
+    ``roots`` are values by the name of a root.
     """
 
     machine: machines.Machine
     roots: typing.Mapping[str, Value]
-    masked: bool
 
     def within(self, **roots: Value) -> 'Scope':
         """Return the scope with other roots beside its own."""
@@ -52,44 +51,35 @@ class Scope:
 def evaluate(written: typing.Any, scope: Scope) -> Value:
     """Return what a value of a rule is; missing where a part is."""
     if isinstance(written, str):
-        return _text(interpolation.parse(written), scope)
-    if isinstance(written, list | dict) and not interpolation.fields(written):
+        found = [values.const(piece) if isinstance(piece, str)
+                 else field(piece, scope)
+                 for piece in interpolation.parse(written)]
+        return found[0] if len(found) == 1 else values.join(
+            (guard, _text(alternatives))
+            for guard, alternatives in values.product(found))
+    if not isinstance(written, list | dict) or (
+            not interpolation.fields(written)):
         return values.const(template.compile_value(written))
-    if isinstance(written, dict):
-        if interpolation.fields(list(written)):
-            return values.only(values.Unknown('a key with a field in it'))
+    whole: values.Alternative
+    if isinstance(written, list):
+        parts = [evaluate(each, scope) for each in written]
+        whole = values.Items(z3.IntVal(len(parts)), tuple(
+            map(values.Written, parts)), 'a list')
+    elif interpolation.fields(list(written)):
+        return values.only(values.Unknown('a key with a field in it'))
+    else:
         inner = {name: evaluate(each, scope)
                  for name, each in written.items()}
-        return _unless_missing(list(inner.values()), values.only(
-            values.Mapping(None, inner)))
-    if isinstance(written, list):
-        items = [evaluate(each, scope) for each in written]
-        return _unless_missing(items, values.only(values.Items(
-            z3.IntVal(len(items)), tuple(map(values.Written, items)),
-            'a list')))
-    return values.const(written)
+        parts, whole = list(inner.values()), values.Mapping(None, inner)
+    return values.choose(logic.disj(*map(values.absent, parts)),
+                         values.NOTHING, values.only(whole))
 
 
-def _unless_missing(parts: list[Value], whole: Value) -> Value:
-    missing = values.disj(*map(values.absent, parts))
-    return values.choose(missing, values.NOTHING, whole)
-
-
-def _text(pieces: list[str | interpolation.Field], scope: Scope) -> Value:
-    found = [values.const(piece) if isinstance(piece, str)
-             else field(piece, scope) for piece in pieces]
-    if len(found) == 1:
-        return found[0]
-    return values.join(
-        (guard, _concatenated(alternatives))
-        for guard, alternatives in values.product(found))
-
-
-def _concatenated(parts: tuple[values.Alternative, ...]) -> Value:
+def _text(parts: tuple[values.Alternative, ...]) -> Value:
+    """Return the text of some values, one after another."""
     for part in parts:
-        if isinstance(part, values.Unknown | values.Failed) or (
-                isinstance(part, values.Const)
-                and part.value is data_path.ABSENT):
+        if values.is_missing(part) or isinstance(
+                part, values.Unknown | values.Failed):
             return values.only(part)
     if all(isinstance(part, values.Const) for part in parts):
         return values.const(''.join(
@@ -97,8 +87,9 @@ def _concatenated(parts: tuple[values.Alternative, ...]) -> Value:
             if isinstance(part, values.Const)))
     texts = list(map(as_text, parts))
     if any(text is None for text in texts):
-        return values.only(values.Unknown('a list or mapping in a text'))
-    return values.only(values.Term(z3.Concat(*texts)))
+        return values.only(values.Unknown('a list or mapping as text'))
+    return values.only(values.Term(
+        z3.Concat(*texts) if len(texts) > 1 else texts[0]))
 
 
 def as_text(alternative: values.Alternative) -> typing.Any:
@@ -124,29 +115,13 @@ def field(written: interpolation.Field, scope: Scope) -> Value:
     found = _looked_up(written, scope)
     for call in written.filters:
         found = _filtered(call, found, scope)
+    if written.conversion == 's' and not written.spec:
+        return values.each(found, lambda alternative: _text((alternative,)))
     if written.conversion or written.spec:
-        if written.conversion == 's' and not written.spec:
-            return values.each(found, _as_text_value)
         return values.each(found, lambda alternative: values.only(
-            alternative if _is_missing(alternative)
+            alternative if values.is_missing(alternative)
             else values.Unknown(f'the format of {{{written.text}}}')))
     return found
-
-
-def _is_missing(alternative: values.Alternative) -> bool:
-    return isinstance(alternative, values.Const) and (
-        alternative.value is data_path.ABSENT)
-
-
-def _as_text_value(alternative: values.Alternative) -> Value:
-    if _is_missing(alternative) or isinstance(
-            alternative, values.Unknown | values.Failed):
-        return values.only(alternative)
-    if isinstance(alternative, values.Const):
-        return values.const(str(alternative.value))
-    text = as_text(alternative)
-    return values.only(values.Unknown('a list or mapping as text')
-                       if text is None else values.Term(text))
 
 
 def _looked_up(written: interpolation.Field, scope: Scope) -> Value:
@@ -159,28 +134,23 @@ def _looked_up(written: interpolation.Field, scope: Scope) -> Value:
     found = scope.roots.get(root, values.NOTHING)
     if root == 'node' and steps[:1] == ('traits',):
         found, steps = values.only(values.Names(values.step(
-            found, machines.TRAITS[1], False))), steps[1:]
-    for name in steps:
-        found = values.step(found, name, scope.masked)
+            found, machines.TRAITS[1]))), steps[1:]
+    found = values.step(found, *steps, masked=True)
     if root == 'plugin_data' and steps and (
             steps[0] in rendering.SECOND_NAMES):
         for other, *path in rendering.SECOND_NAMES[steps[0]]:
-            second = scope.roots[other]
-            for name in (*path, *steps[1:]):
-                second = values.step(second, name, scope.masked)
-            usable = values.negated(values.disj(
-                values.when(second, _is_nothing),
-                *(values.conj(guard, each.term == '')
+            second = values.step(scope.roots[other], *path, *steps[1:],
+                                 masked=True)
+            usable = logic.negated(logic.disj(
+                values.when(second, lambda each: isinstance(
+                    each, values.Const) and (values.is_missing(each)
+                                             or not each.value)),
+                *(logic.conj(guard, each.term == '')
                   for guard, each in second if isinstance(each, values.Term)
                   and each.is_text)))
-            found = values.choose(values.conj(values.absent(found), usable),
+            found = values.choose(logic.conj(values.absent(found), usable),
                                   second, found)
     return found
-
-
-def _is_nothing(alternative: values.Alternative) -> bool:
-    return isinstance(alternative, values.Const) and (
-        alternative.value is data_path.ABSENT or not alternative.value)
 
 
 def _filtered(call: filter_syntax.Call, found: Value,
@@ -220,29 +190,28 @@ class _Filter:
     def of(self, alternative: values.Alternative) -> Value:
         """Return what the filter makes of one alternative."""
         if isinstance(alternative, values.Const):
-            if alternative.value is data_path.ABSENT:
+            if values.is_missing(alternative):
                 return values.const(self._given.get('default', '')) if (
                     self._name == 'default') else values.NOTHING
             try:
                 return values.const(self.apply(alternative.value))
             except exceptions.OperationError:
-                return values.only(values.Failed())
+                return values.FAILED
         if isinstance(alternative, values.Unknown | values.Failed):
             return values.only(alternative)
-        made = self._of_default(alternative) if self._name == 'default' else (
-            self._of_term(alternative) if isinstance(alternative, values.Term)
-            else self._of_items(alternative))
+        if self._name == 'default':
+            made = None if self._given.get('boolean') else (
+                values.only(alternative))
+        elif isinstance(alternative, values.Term):
+            made = self._of_term(alternative)
+        else:
+            made = self._of_items(alternative)
         return made or values.only(values.Unknown(f'filter {self._name}'))
-
-    def _of_default(self, alternative: values.Alternative) -> Value | None:
-        return None if self._given.get('boolean') else (
-            values.only(alternative))
 
     def _of_items(self, alternative: values.Alternative) -> Value | None:
         if self._name == 'get' and isinstance(alternative, values.Mapping):
-            found = values.only(alternative)
-            for name in str(self._given.get('path', '')).split('.'):
-                found = values.step(found, name, False)
+            found = values.step(values.only(alternative), *str(
+                self._given.get('path', '')).split('.'))
             return None if 'default' in self._given else found
         if not isinstance(alternative, values.Items):
             return None
@@ -266,7 +235,12 @@ class _Filter:
         if self._name == 'int' and z3.is_int(term):
             return values.only(alternative)
         if self._name == 'tier':
-            return self._tier(term)
+            found = values.const(self._given.get('default', data_path.ABSENT))
+            for bound, label in sorted(self._given['table'],
+                                       key=lambda row: row[0]):
+                found = values.choose(term >= bound, values.const(label),
+                                      found)
+            return found
         number = self._given.get('number')
         if isinstance(number, int | float) and not isinstance(number, bool):
             if self._name in _ARITHMETIC and isinstance(number, int):
@@ -276,13 +250,6 @@ class _Filter:
                 return values.only(values.Term(
                     z3.ToReal(term) / z3.RealVal(number)))
         return None
-
-    def _tier(self, term: typing.Any) -> Value:
-        rows = sorted(self._given['table'], key=lambda row: row[0])
-        found = values.const(self._given.get('default', data_path.ABSENT))
-        for bound, label in rows:
-            found = values.choose(term >= bound, values.const(label), found)
-        return found
 
     def _of_text(self, term: typing.Any) -> Value | None:
         """Return what becomes of a text: found, failed, and what it is."""
@@ -302,15 +269,14 @@ class _Filter:
         if facet is None:
             return None
         state, made = facet.terms
-        if self._name in ('lower', 'upper', 'trim', 'replace', 'trait',
-                          'regex_replace'):
+        if self._name in _ANY_TEXT:
             self._machine.domain.append(state == 2)
         if self._name in _NUMBERS:
             facet.near |= {'0', '1', '8', '1024'}
         if self._name == 'int':
             made = z3.ToInt(made)
         return values.join((
-            (state == 0, values.only(values.Failed())),
+            (state == 0, values.FAILED),
             (state == 1, values.NOTHING),
-            (values.negated(values.disj(state == 0, state == 1)),
+            (logic.negated(logic.disj(state == 0, state == 1)),
              values.only(values.Term(made)))))

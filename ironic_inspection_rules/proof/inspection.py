@@ -14,6 +14,7 @@ from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.proof import action as actions
 from ironic_inspection_rules.proof import condition
 from ironic_inspection_rules.proof import expression
+from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
 from ironic_inspection_rules.proof import state as states
 from ironic_inspection_rules.proof import value as values
@@ -95,8 +96,8 @@ class Inspection:
     def _run_phase(self, rules: Sequence[model.Rule], begin: State,
                    state: State, phase: str, notes: list[Passed] | None
                    ) -> State:
-        scope = values.step(values.step(begin.roots['node'], 'properties',
-                                        False), model.SCOPE_PROPERTY, False)
+        scope = values.step(begin.roots['node'], 'properties',
+                            model.SCOPE_PROPERTY)
         if any(compiler.compile_rule(rule, registry.installed()
                                      ).decides_first for rule in rules):
             reason = 'what rules undo where they do not match'
@@ -108,8 +109,8 @@ class Inspection:
             passed, state = self._pass(rule, state, begin, scope)
             if notes is not None:
                 notes.append(passed)
-        broken = values.simplified(
-            values.conj(begin.going, state.result == -1))
+        broken = logic.simplified(
+            logic.conj(begin.going, state.result == -1))
         return dataclasses.replace(state, roots={
             name: begin.roots[name] if phase == model.EARLY
             and name in _OF_NODE
@@ -118,45 +119,41 @@ class Inspection:
 
     def _pass(self, rule: model.Rule, state: State, begin: State,
               scope: Value) -> tuple[Passed, State]:
-        looked = expression.Scope(self.machine, state.roots, True)
-        applies = values.TRUE
+        looked = expression.Scope(self.machine, state.roots)
+        applies = logic.TRUE
         if rule.scope:
-            applies = values.disj(*(
-                values.conj(guard, self._is(each, rule.scope))
-                for guard, each in scope))
+            same = []
+            for guard, each in scope:
+                if isinstance(each, values.Const):
+                    same.append(logic.conj(guard, logic.known(
+                        each.value == rule.scope)))
+                elif isinstance(each, values.Term) and each.is_text:
+                    self.machine.note(each.term, rule.scope)
+                    same.append(logic.conj(guard, each.term == rule.scope))
+            applies = logic.disj(*same)
         looked, broken = self._with_vars(rule, looked)
         truth = self._holds(rule.conditions, looked)
-        asked = values.conj(state.going, applies)
-        fails = values.conj(asked, values.disj(
-            broken, truth.fails))
-        matched = values.conj(asked, values.negated(broken),
-                              values.negated(truth.fails), truth.holds)
+        asked = logic.conj(state.going, applies)
+        fails = logic.conj(asked, logic.disj(broken, truth.fails))
+        matched = logic.conj(asked, logic.negated(broken),
+                              logic.negated(truth.fails), truth.holds)
         passed = Passed(rule, matched, state, begin)
         if rule.mode == model.AUDIT:
             return passed, state
         passed.ends = fails
-        doing = actions.Actions(self.machine, passed, state.ended(fails),
-                                looked, self._messages, self._traits)
+        doing = actions.Actions(passed, state.ended(fails), looked,
+                                self._messages, self._traits)
         for action in rule.actions:
             doing.act(action)
         return passed, doing.state
 
-    def _is(self, alternative: values.Alternative,
-            text: str) -> values.Formula:
-        if isinstance(alternative, values.Const):
-            return values.known(alternative.value == text)
-        if isinstance(alternative, values.Term) and alternative.is_text:
-            self.machine.note(alternative.term, text)
-            return alternative.term == text
-        return values.FALSE
-
     def _with_vars(self, rule: model.Rule, looked: expression.Scope
-                   ) -> tuple[expression.Scope, values.Formula]:
+                   ) -> tuple[expression.Scope, logic.Formula]:
         made: dict[str, Value] = {}
-        broken = values.FALSE
+        broken = logic.FALSE
         for name, written in rule.vars.items():
             value = expression.evaluate(written, looked)
-            broken = values.disj(broken, values.when(
+            broken = logic.disj(broken, values.when(
                 value, lambda each: isinstance(each, values.Failed)))
             made[name] = value
             looked = looked.within(vars=values.only(
@@ -166,15 +163,12 @@ class Inspection:
     def _holds(self, conditions: Sequence[typing.Any],
                scope: expression.Scope) -> condition.Truth:
         """Translate the conditions of a rule once for the same data."""
-        key = id(conditions), tuple(id(each) for name, each
-                                    in scope.roots.items()
-                                    if name not in self._unread(conditions))
+        text = json.dumps(conditions, default=str)
+        key = id(conditions), tuple(
+            id(each) for name, each in scope.roots.items()
+            if name not in (*_ROOTS, *_UNKNOWN) or name in text)
         if key not in self._truths:
             # What has an id has to stay.
             self._conditions.append((conditions, scope))
             self._truths[key] = condition.all_hold(conditions, scope)
         return self._truths[key]
-
-    def _unread(self, conditions: Sequence[typing.Any]) -> set[str]:
-        text = json.dumps(conditions, default=str)
-        return {name for name in (*_ROOTS, *_UNKNOWN) if name not in text}

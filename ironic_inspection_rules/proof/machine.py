@@ -9,8 +9,6 @@ be anything.
 """
 
 from collections.abc import Callable
-from collections.abc import Iterator
-import dataclasses
 import functools
 import typing
 
@@ -18,7 +16,7 @@ import z3
 
 from ironic_inspection_rules.actions import schema
 from ironic_inspection_rules.machine import inventory_fields
-from ironic_inspection_rules.proof import language
+from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import value as values
 
 Value = values.Value
@@ -26,7 +24,6 @@ Value = values.Value
 LONGEST = 5
 """The number of items of a list that are looked at."""
 
-_MOST_CANDIDATES = 80
 _KINDS = {'a string': 'text', 'true or false': 'boolean',
           'a mapping': 'mapping', 'a UUID': 'text', 'a MAC address': 'text'}
 _ANY = ('boolean', 'number', 'text', 'mapping', 'list')
@@ -64,10 +61,10 @@ class Cell:
         return values.join(
             (self.is_of(kind), self._of(kind)) for kind in self.kinds)
 
-    def is_of(self, kind: str) -> values.Formula:
+    def is_of(self, kind: str) -> logic.Formula:
         """Return when the field is of a kind."""
         if len(self.kinds) == 1:
-            return values.TRUE
+            return logic.TRUE
         return self.kind == self.kinds.index(kind)
 
     def child(self, name: str) -> Value:
@@ -118,7 +115,16 @@ class Cell:
         if kind == 'mapping':
             return values.only(values.Mapping(self, {}))
         if kind == 'list':
-            return values.only(self._items())
+            length = self.terms['list'] = z3.Int(f'length of {self.name}')
+            self._machine.domain.append(length >= 0)
+            self._machine.limits.append(Limit(
+                length <= LONGEST,
+                f'lists of more than {LONGEST} items in {self.name}', self))
+            for index in range(LONGEST):
+                self.below[str(index)] = self._machine.cell(
+                    (*self.steps, str(index)), self._field, True)
+            return values.only(values.Items(
+                length, tuple(self.below.values()), self.name, self.uses))
         if kind == 'text':
             term = self._machine.text(self.name)
             if self.steps[:-1] == CAPABILITIES:
@@ -133,18 +139,6 @@ class Cell:
         self.terms[kind] = term
         return values.only(values.Term(term))
 
-    def _items(self) -> values.Items:
-        length = self.terms['list'] = z3.Int(f'length of {self.name}')
-        self._machine.domain.append(length >= 0)
-        self._machine.limits.append(Limit(
-            length <= LONGEST,
-            f'lists of more than {LONGEST} items in {self.name}', self))
-        for index in range(LONGEST):
-            self.below[str(index)] = self._machine.cell(
-                (*self.steps, str(index)), self._field, True)
-        return values.Items(length, tuple(self.below.values()), self.name,
-                            self.uses)
-
 
 class Limit(typing.NamedTuple):
     """A limit of the search, with what it leaves out.
@@ -152,70 +146,9 @@ class Limit(typing.NamedTuple):
     ``cell`` is the list whose length it is, if it is one.
     """
 
-    formula: values.Formula
+    formula: logic.Formula
     reason: str
     cell: Cell | None = None
-
-
-Compute = Callable[[str], typing.Sequence[typing.Any]]
-
-
-@dataclasses.dataclass(eq=False)
-class Facet:
-    """Values computed from a text outside the solver.
-
-    ``terms`` stand for it, ``compute`` says what they are for a text,
-    ``near`` are texts for which they may be of interest.
-    """
-
-    terms: tuple[typing.Any, ...]
-    compute: Compute
-    near: set[str] = dataclasses.field(default_factory=set)
-
-
-@dataclasses.dataclass(eq=False)
-class Text:
-    """A text of the solver, and what is asked of it."""
-
-    term: typing.Any
-    name: str
-    derived: bool = False
-    near: set[str] = dataclasses.field(default_factory=set)
-    facets: dict[typing.Any, Facet] = dataclasses.field(default_factory=dict)
-    languages: dict[int, values.Formula] = dataclasses.field(
-        default_factory=dict)
-
-    def equations(self, machine: 'Machine', text: str
-                  ) -> Iterator[values.Formula]:
-        """Yield what holds where the text is this one."""
-        for facet in self.facets.values():
-            made = facet.compute(text)
-            for term, result in zip(facet.terms, made, strict=True):
-                if result is None:
-                    continue
-                yield term == (z3.StringVal(result) if isinstance(
-                    result, str) else result)
-                inner = machine.texts.get(term.get_id())
-                if inner is not None:
-                    yield from inner.equations(machine, result)
-
-    def candidates(self, machine: 'Machine') -> list[str]:
-        """Return texts that differ in what is asked of them."""
-        found = set(self.near)
-        for facet in self.facets.values():
-            found |= facet.near
-            for term in facet.terms:
-                inner = machine.texts.get(term.get_id())
-                for text in inner.candidates(machine) if inner else ():
-                    found |= {text, text.lower(), text.upper(), text.title()}
-        for holds in self.languages.values():
-            solver = z3.Solver()
-            solver.set('timeout', 500)
-            if solver.check(holds) == z3.sat:
-                found.add(solver.model()[self.term].as_string())
-        found |= {'', '-', 'other'}
-        return sorted(text for text in found if text.isascii()
-                      and text.isprintable())[:_MOST_CANDIDATES]
 
 
 class Machine:
@@ -227,10 +160,10 @@ class Machine:
     """
 
     def __init__(self) -> None:
-        self.domain: list[values.Formula] = []
+        self.domain: list[logic.Formula] = []
         self.limits: list[Limit] = []
         self.cells: dict[tuple[str, ...], Cell] = {}
-        self.texts: dict[int, Text] = {}
+        self.texts: dict[int, logic.Text] = {}
         self.reasons: dict[str, str] = {}
         self.loops: dict[str, set[str]] = {}
         self._kept: list[typing.Any] = []
@@ -257,12 +190,12 @@ class Machine:
     def text(self, name: str, derived: bool = False) -> typing.Any:
         """Return a new text."""
         term = z3.String(name)
-        self.domain.append(z3.InRe(term, language.printable()))
-        self.texts[term.get_id()] = Text(term, name, derived)
+        self.domain.append(z3.InRe(term, logic.printable()))
+        self.texts[term.get_id()] = logic.Text(term, name, derived)
         return term
 
     def guess(self, reason: str, key: typing.Any, *kept: typing.Any
-              ) -> values.Formula:
+              ) -> logic.Formula:
         """Return what may be true or false: nobody can tell.
 
         :param key: where it is the same, so is the answer.
@@ -277,7 +210,7 @@ class Machine:
 
     def facet(self, term: typing.Any, key: typing.Any,
               make: Callable[[str], tuple[typing.Any, ...]],
-              compute: Compute) -> Facet | None:
+              compute: logic.Compute) -> logic.Facet | None:
         """Return what is made of a text; None where it is made of others.
 
         :param make: makes its terms, given a name for them.
@@ -286,7 +219,8 @@ class Machine:
         if text is None:
             return None
         if key not in text.facets:
-            text.facets[key] = Facet(make(f'{key} of {text.name}'), compute)
+            text.facets[key] = logic.Facet(make(f'{key} of {text.name}'),
+                                           compute)
         return text.facets[key]
 
     def rank(self, text: str, key: Callable[[str], typing.Any]) -> typing.Any:
@@ -299,7 +233,7 @@ class Machine:
             self._ranks[known] = z3.Real(f'rank {len(self._ranks)}')
         return self._ranks[known]
 
-    def examples(self, term: typing.Any, holds: values.Formula) -> None:
+    def examples(self, term: typing.Any, holds: logic.Formula) -> None:
         """Store a language that a text is checked against."""
         known = self.texts.get(term.get_id())
         if known is not None:
@@ -320,17 +254,17 @@ class Machine:
                         1 + len(facet.near) for facet in text.facets.values())
                     for text in self.texts.values()))
 
-    def settle(self) -> tuple[list[values.Formula], list[Limit]]:
+    def settle(self) -> tuple[list[logic.Formula], list[Limit]]:
         """Return all that holds, and all limits, once all was asked."""
         domain, limits = list(self.domain), list(self.limits)
         for text in self.texts.values():
             if text.derived or not text.facets:
                 continue
-            candidates = text.candidates(self)
+            candidates = text.candidates(self.texts)
             for each in candidates:
                 domain.append(z3.Implies(
                     text.term == each,
-                    z3.And(*text.equations(self, each))))
+                    z3.And(*text.equations(self.texts, each))))
             limits.append(Limit(
                 z3.Or(*(text.term == each for each in candidates)),
                 f'other text in {text.name} than was tried'))

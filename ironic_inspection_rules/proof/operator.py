@@ -12,86 +12,76 @@ import typing
 import z3
 
 from ironic_inspection_rules.conditions import comparison
-from ironic_inspection_rules.conditions import version
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.proof import expression
-from ironic_inspection_rules.proof import language
+from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
 from ironic_inspection_rules.proof import value as values
 
+_MIRRORED = {operator.gt: operator.lt, operator.ge: operator.le}
 _COMPARISONS = {'eq': operator.eq, 'ne': operator.ne, 'lt': operator.lt,
                 'le': operator.le, 'gt': operator.gt, 'ge': operator.ge}
-
-
-class Untranslatable(Exception):
-    """There is no translation; the message says of what."""
 
 
 Machine = machines.Machine
 Given = dict[str, values.Alternative]
 Translation = Callable[[machines.Machine, str, Given,
-                        Sequence[values.Alternative]], values.Formula]
+                        Sequence[values.Alternative]], logic.Formula]
 
 
 def _compare(machine: Machine, name: str, given: Given,
-             several: Sequence[values.Alternative]) -> values.Formula:
+             several: Sequence[values.Alternative]) -> logic.Formula:
     forced = given.get('force_strings')
     if isinstance(forced, values.Const) and forced.value:
         texts = list(map(expression.as_text, several))
         if any(each is None for each in texts):
-            raise Untranslatable('a list or mapping as text')
+            raise logic.Untranslatable('a list or mapping as text')
         several = list(map(values.Term, texts))
     compare = _COMPARISONS[name]
-    return values.conj(*(_pair(machine, compare, one, other)
+    return logic.conj(*(_pair(machine, compare, one, other)
                          for one, other in itertools.pairwise(several)))
 
 
 def _pair(machine: machines.Machine, compare: Callable[..., typing.Any],
           one: values.Alternative, other: values.Alternative
-          ) -> values.Formula:
+          ) -> logic.Formula:
     """Return when a comparison holds between two values."""
     if isinstance(one, values.Const) and isinstance(other, values.Const):
         if comparison.equal(one.value, other.value):
-            return values.known(compare(0, 0))
+            return logic.known(compare(0, 0))
         op = next(name for name, each in _COMPARISONS.items()
                   if each is compare)
-        return values.known(registry.installed().conditions[op].plugin.holds(
+        return logic.known(registry.installed().conditions[op].plugin.holds(
             one.value, other.value))
     kinds = _kind(one), _kind(other)
     if kinds == ('text', 'text'):
-        _note(machine, one, other)
-        return _ordered(compare, raw(one), raw(other))
+        for term, text in ((one, other), (other, one)):
+            if isinstance(term, values.Term) and isinstance(
+                    text, values.Const):
+                machine.note(term.term, text.value)
+        if compare in _MIRRORED:
+            return _MIRRORED[compare](raw(other), raw(one))
+        return compare(raw(one), raw(other))
     if 'number' in kinds and 'text' in kinds:
-        readable, terms = values.TRUE, []
+        readable, terms = logic.TRUE, []
         for each, mate, kind in ((one, other, kinds[0]),
                                  (other, one, kinds[1])):
             if kind == 'text':
                 is_number, term = _number_of(machine, each, mate)
-                readable = values.conj(readable, is_number)
+                readable = logic.conj(readable, is_number)
                 terms.append(term)
             else:
                 terms.append(raw(each))
-        return values.disj(
-            values.conj(readable, compare(*terms)),
-            values.conj(values.negated(readable),
-                        values.known(compare is operator.ne)))
+        return logic.disj(
+            logic.conj(readable, compare(*terms)),
+            logic.conj(logic.negated(readable),
+                        logic.known(compare is operator.ne)))
     if set(kinds) <= {'number', 'boolean'}:
         return compare(*(_as_number(each) for each in (one, other)))
-    if {'list', 'mapping'} & set(kinds):
-        if kinds[0] == kinds[1]:
-            raise Untranslatable('a comparison of lists or mappings')
-        return values.known(compare is operator.ne)
-    return values.known(compare is operator.ne)
-
-
-def _ordered(compare: Callable[..., typing.Any], one: typing.Any,
-             other: typing.Any) -> values.Formula:
-    if compare is operator.gt:
-        return other < one
-    if compare is operator.ge:
-        return other <= one
-    return compare(one, other)
+    if kinds[0] == kinds[1] and kinds[0] in ('list', 'mapping'):
+        raise logic.Untranslatable('a comparison of lists or mappings')
+    return logic.known(compare is operator.ne)
 
 
 def _kind(alternative: values.Alternative) -> str:
@@ -130,19 +120,12 @@ def _as_number(alternative: values.Alternative) -> typing.Any:
         term) else term
 
 
-def _note(machine: machines.Machine, one: values.Alternative,
-          other: values.Alternative) -> None:
-    for term, text in ((one, other), (other, one)):
-        if isinstance(term, values.Term) and isinstance(text, values.Const):
-            machine.note(term.term, text.value)
-
-
 def _number_of(machine: machines.Machine, text: values.Alternative,
                mate: values.Alternative) -> tuple[typing.Any, typing.Any]:
     """Return when a text reads as a number, and which."""
     if isinstance(text, values.Const):
         read = comparison.as_number(text.value)
-        return values.known(read is not None), raw(values.Const(read or 0))
+        return logic.known(read is not None), raw(values.Const(read or 0))
 
     def compute(each: str) -> Sequence[typing.Any]:
         read = comparison.as_number(each)
@@ -151,101 +134,96 @@ def _number_of(machine: machines.Machine, text: values.Alternative,
     facet = machine.facet(raw(text), 'number', lambda name: (
         z3.Bool(f'{name} exists'), z3.Real(name)), compute)
     if facet is None:
-        raise Untranslatable('text made of others as a number')
+        raise logic.Untranslatable('text made of others as a number')
     if isinstance(mate, values.Const):
         facet.near |= {str(mate.value + more) for more in (-1, 0, 1)}
     return facet.terms
 
 
 def _matches(machine: Machine, name: str, given: Given,
-             several: Sequence[values.Alternative]) -> values.Formula:
+             several: Sequence[values.Alternative]) -> logic.Formula:
     regex = typing.cast(values.Const, given['regex']).value
     if any(each.root == interpolation.ITEM
            for each in interpolation.fields(regex)):
-        raise Untranslatable('an item in a regular expression')
+        raise logic.Untranslatable('an item in a regular expression')
     text = expression.as_text(given['value'])
     if text is None:
-        raise Untranslatable('a list or mapping as text')
-    found = language.matching(regex, name == 'contains')
-    holds = z3.InRe(language.marked(text), found)
+        raise logic.Untranslatable('a list or mapping as text')
+    found = logic.matching(regex, name == 'contains')
+    holds = z3.InRe(logic.marked(text), found)
     machine.examples(text, holds)
     return holds
 
 
 def _one_of(machine: Machine, name: str, given: Given,
-            several: Sequence[values.Alternative]) -> values.Formula:
+            several: Sequence[values.Alternative]) -> logic.Formula:
     value, among = given['value'], given['values']
     if isinstance(among, values.Names):
         if not isinstance(value, values.Const):
-            raise Untranslatable('a trait of a field')
-        there = values.step(among.mapping, str(value.value), False)
+            raise logic.Untranslatable('a trait of a field')
+        there = values.step(among.mapping, str(value.value))
         return has_trait(there)
     if isinstance(among, values.Items):
-        return values.disj(*(
-            values.conj(there, guard,
+        return logic.disj(*(
+            logic.conj(there, guard,
                         _pair(machine, operator.eq, value, each))
             for there, item in values.listed(among) for guard, each in item),
-            values.conj(among.is_longer, machine.guess(
+            logic.conj(among.is_longer, machine.guess(
                 f'more than {machines.LONGEST} items of {among.name}',
                 (id(among), values.identity(value)), among, value)))
     if not isinstance(among, values.Const) or not isinstance(
             among.value, list):
-        raise Untranslatable('membership in what is no list')
-    return values.disj(*(_pair(machine, operator.eq, value,
+        raise logic.Untranslatable('membership in what is no list')
+    return logic.disj(*(_pair(machine, operator.eq, value,
                                values.Const(each)) for each in among.value))
 
 
-def has_trait(entry: values.Value) -> values.Formula:
+def has_trait(entry: values.Value) -> logic.Formula:
     """Return when a trait is there, of its entry."""
-    return values.disj(*(
-        values.conj(guard, each.term) if isinstance(each, values.Term)
+    return logic.disj(*(
+        logic.conj(guard, each.term) if isinstance(each, values.Term)
         else guard if isinstance(each, values.Const) and each.value is True
-        else values.FALSE for guard, each in entry))
+        else logic.FALSE for guard, each in entry))
 
 
 def _truth(machine: Machine, name: str, given: Given,
-           several: Sequence[values.Alternative]) -> values.Formula:
+           several: Sequence[values.Alternative]) -> logic.Formula:
     value = given['value']
     wanted = name == 'is-true'
     kind = _kind(value)
     if kind == 'text':
         word = '[Yy][Ee][Ss]|[Tt][Rr][Uu][Ee]' if wanted else (
             '[Nn][Oo]|[Ff][Aa][Ll][Ss][Ee]')
-        return z3.InRe(language.marked(raw(value)),
-                       language.matching(word, False))
+        return z3.InRe(logic.marked(raw(value)),
+                       logic.matching(word, False))
     if kind in ('boolean', 'number'):
         return _as_number(value) != 0 if wanted else _as_number(value) == 0
-    return values.FALSE
+    return logic.FALSE
 
 
 def _empty(machine: Machine, name: str, given: Given,
-           several: Sequence[values.Alternative]) -> values.Formula:
+           several: Sequence[values.Alternative]) -> logic.Formula:
     value = given['value']
     if name == 'is-none':
-        return values.FALSE
+        return logic.FALSE
     if isinstance(value, values.Items):
         return value.length == 0
     if isinstance(value, values.Mapping):
         return values.is_empty(value)
     if isinstance(value, values.Names):
-        raise Untranslatable('whether there are traits')
-    return raw(value) == '' if _kind(value) == 'text' else values.FALSE
-
-
-def _exists(machine: Machine, name: str, given: Given,
-            several: Sequence[values.Alternative]) -> values.Formula:
-    return values.TRUE
+        raise logic.Untranslatable('whether there are traits')
+    return raw(value) == '' if _kind(value) == 'text' else logic.FALSE
 
 
 def _in_net(machine: Machine, name: str, given: Given,
-            several: Sequence[values.Alternative]) -> values.Formula:
+            several: Sequence[values.Alternative]) -> logic.Formula:
     subnet, address = given['subnet'], given['address']
     if not isinstance(subnet, values.Const):
-        raise Untranslatable('a subnet of the machine')
+        raise logic.Untranslatable('a subnet of the machine')
     if _kind(address) != 'text':
         if _kind(address) == 'number':
-            raise Untranslatable('a number as an address')
-        return values.FALSE
+            raise logic.Untranslatable('a number as an address')
+        return logic.FALSE
     network = ipaddress.ip_network(subnet.value.strip(), strict=False)
 
     def compute(text: str) -> Sequence[typing.Any]:
@@ -258,7 +236,7 @@ def _in_net(machine: Machine, name: str, given: Given,
     facet = machine.facet(raw(address), 'address', lambda name: (
         z3.Int(f'version of {name}'), z3.Int(name)), compute)
     if facet is None:
-        raise Untranslatable('text made of others as an address')
+        raise logic.Untranslatable('text made of others as an address')
     number, found = facet.terms
     first, last = int(network[0]), int(network[-1])
     make = type(network[0])
@@ -273,26 +251,26 @@ def _in_net(machine: Machine, name: str, given: Given,
 
 
 def _versions(machine: Machine, name: str, given: Given,
-              several: Sequence[values.Alternative]) -> values.Formula:
+              several: Sequence[values.Alternative]) -> logic.Formula:
     if any(_kind(each) != 'text' for each in several):
-        return values.FALSE
+        return logic.FALSE
     compare = _COMPARISONS[name.removeprefix('version-')]
     ranks = []
     for each in several:
         if isinstance(each, values.Const):
-            ranks.append(machine.rank(each.value, version.key))
+            ranks.append(machine.rank(each.value, comparison.version_key))
             continue
         facet = machine.facet(
             raw(each), 'version', lambda name: (z3.Real(name),),
-            lambda text: (machine.rank(text, version.key),))
+            lambda text: (machine.rank(text, comparison.version_key),))
         if facet is None:
-            raise Untranslatable('text made of others as a version')
+            raise logic.Untranslatable('text made of others as a version')
         facet.near |= {near for other in several
                        if isinstance(other, values.Const)
                        for near in (other.value, f'{other.value}.1',
                                     f'{other.value}~', '0')}
         ranks.append(facet.terms[0])
-    return values.conj(*(compare(one, other) for one, other
+    return logic.conj(*(compare(one, other) for one, other
                          in itertools.pairwise(ranks)))
 
 
@@ -301,4 +279,5 @@ TRANSLATIONS: dict[str, Translation] = {
     **{f'version-{name}': _versions for name in _COMPARISONS},
     'contains': _matches, 'matches': _matches, 'one-of': _one_of,
     'is-true': _truth, 'is-false': _truth, 'is-none': _empty,
-    'is-empty': _empty, 'exists': _exists, 'in-net': _in_net}
+    'is-empty': _empty, 'exists': lambda *_given: logic.TRUE,
+    'in-net': _in_net}

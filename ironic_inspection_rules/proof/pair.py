@@ -8,6 +8,7 @@ from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
 from ironic_inspection_rules.proof import operator
 from ironic_inspection_rules.proof import state as states
@@ -29,24 +30,22 @@ def overlap(one: data_path.Path, other: data_path.Path) -> bool:
 
 
 def clash(machine: Machine, one: states.Write,
-          other: states.Write) -> values.Formula:
+          other: states.Write) -> logic.Formula:
     """Return when two writes leave different values at one place."""
     if one.extends and other.extends or not overlap(one.place, other.place):
-        return values.FALSE
+        return logic.FALSE
     if one.place[-1].endswith('*') and one.place[:2] == machines.TRAITS:
-        return values.FALSE
+        return logic.FALSE
     short, long = sorted((one, other), key=lambda each: len(each.place))
-    above = short.value
-    for name in long.place[len(short.place):]:
-        above = values.step(above, name, False)
+    above = values.step(short.value, *long.place[len(short.place):])
     differing = differ(machine, above, long.value)
     if len(short.place) < len(long.place):
         # To make a mapping in one rule and fill it in another is usual.
-        differing = values.conj(differing, values.negated(
+        differing = logic.conj(differing, logic.negated(
             values.absent(above)))
     if one.port is not None and other.port is not None:
-        differing = values.conj(differing, one.port == other.port)
-    return values.simplified(differing)
+        differing = logic.conj(differing, one.port == other.port)
+    return logic.simplified(differing)
 
 
 def order_may_matter(one: states.Passed, other: states.Passed) -> bool:
@@ -56,8 +55,8 @@ def order_may_matter(one: states.Passed, other: states.Passed) -> bool:
     inspection keeps the changes of those before it and none after it.
     """
     for first, second in ((one, other), (other, one)):
-        if first.fails is not values.FALSE and (
-                second.ends is not values.FALSE or second.writes):
+        if first.fails is not logic.FALSE and (
+                second.ends is not logic.FALSE or second.writes):
             return True
         if any(overlap(write.place, place) for write in first.writes
                for place in (*(each.place for each in second.writes),
@@ -90,25 +89,29 @@ def _read(rule: model.Rule) -> list[data_path.Path]:
 
 
 def differ(machine: Machine, one: values.Value,
-           other: values.Value) -> values.Formula:
+           other: values.Value) -> logic.Formula:
     """Return when two values are not the same."""
     if one is other:
-        return values.FALSE
-    return values.disj(*(
-        values.conj(guard, _different(machine, *pair))
+        return logic.FALSE
+    return logic.disj(*(
+        logic.conj(guard, _different(machine, *pair))
         for guard, pair in values.product([one, other])))
 
 
 def _different(machine: Machine, one: values.Alternative,
-               other: values.Alternative) -> values.Formula:
+               other: values.Alternative) -> logic.Formula:
     if one is other:
-        return values.FALSE
-    one, other = (_as_mapping(each) for each in (one, other))
+        return logic.FALSE
+    # A mapping that is known has entries, too.
+    one, other = (values.Mapping(None, {
+        name: values.const(inner) for name, inner in each.value.items()})
+        if isinstance(each, values.Const) and isinstance(each.value, dict)
+        else each for each in (one, other))
     if isinstance(one, values.Const) and isinstance(other, values.Const):
-        return values.known(not data_path.same(one.value, other.value))
+        return logic.known(not data_path.same(one.value, other.value))
     if isinstance(one, values.Mapping) and isinstance(other, values.Mapping):
         if one.cell is other.cell:
-            return values.disj(*(
+            return logic.disj(*(
                 differ(machine, one.entry(name), other.entry(name))
                 for name in {*one.entries, *other.entries}))
     terms: list[typing.Any] = [
@@ -118,12 +121,12 @@ def _different(machine: Machine, one: values.Alternative,
         for each in (one, other)]
     if None not in terms:
         if terms[0].sort() != terms[1].sort():
-            return values.TRUE
+            return logic.TRUE
         return terms[0] != terms[1]
     if isinstance(one, values.Items) and isinstance(other, values.Items) and (
             one.length.eq(other.length)):
-        return values.disj(*(
-            values.conj(one.length > index, differ(machine, mine.value,
+        return logic.disj(*(
+            logic.conj(one.length > index, differ(machine, mine.value,
                                                    theirs.value))
             for index, (mine, theirs) in enumerate(
                 zip(one.items, other.items, strict=True))))
@@ -132,15 +135,7 @@ def _different(machine: Machine, one: values.Alternative,
             type(one) is type(other) and isinstance(one, unclear)):
         return machine.guess('whether two values are the same',
                              frozenset((id(one), id(other))), one, other)
-    return values.TRUE
-
-
-def _as_mapping(each: values.Alternative) -> values.Alternative:
-    """Return a mapping that is known as one with entries."""
-    if isinstance(each, values.Const) and isinstance(each.value, dict):
-        return values.Mapping(None, {name: values.const(inner)
-                                     for name, inner in each.value.items()})
-    return each
+    return logic.TRUE
 
 
 def shown(place: data_path.Path) -> str:

@@ -2,17 +2,20 @@
 
 """Questions about rules on all machines, and their answers."""
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 import dataclasses
+import functools
+import itertools
 import time
 
-from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.proof import action as actions
 from ironic_inspection_rules.proof import inspection as inspections
+from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
 from ironic_inspection_rules.proof import pair
 from ironic_inspection_rules.proof import search as searches
@@ -54,7 +57,7 @@ class Proof:
 
     def __init__(self, rules: Sequence[model.Rule], seconds: float,
                  other: Sequence[model.Rule] | None = None) -> None:
-        deadline = time.monotonic() + seconds
+        self._deadline = time.monotonic() + seconds
         self._rules = [rule for phase in model.PHASES for rule in rules
                        if rule.phase == phase and rule.mode != model.OFF]
         self._other = other or ()
@@ -63,7 +66,6 @@ class Proof:
         self._inspection.learn([*self._rules, *self._other])
         self._passed: list[states.Passed] = []
         self._end = self._inspection.run(self._rules, notes=self._passed)
-        self._deadline = deadline
         self._settled: searches.Search | None = None
         self._asked: tuple[int, ...] = ()
         self._engine = witnesses.Engine()
@@ -75,26 +77,52 @@ class Proof:
 
         :param questions: of :data:`OF_RULES`, and ``gap:`` with a path.
         """
-        asked = list(questions)
-        for question in asked:
-            if question == DEAD:
-                yield from self._dead()
-            elif question == SHADOWED:
-                yield from self._shadowed()
-            elif question == CONFLICT:
-                yield from self._conflicts()
-            elif question == ORDER:
-                yield from self._orders()
+        pairs = [(first, second) for first, second in itertools.combinations(
+                     range(len(self._rules)), 2)
+                 if self._rules[first].phase == self._rules[second].phase]
+        for question in questions:
+            found: Iterable[Answer | None] = ()
+            if question in (DEAD, SHADOWED):
+                found = (self._of_rule(question, number)
+                         for number in range(len(self._rules)))
+            elif question in (CONFLICT, ORDER):
+                found = itertools.starmap(self._conflict if (
+                    question == CONFLICT) else self._order, pairs)
             else:
-                yield self._gap(question)
+                found = [self._gap(question)]
+            yield from (each for each in found if each is not None)
 
-    def _find(self, wanted: values.Formula) -> Witness | None:
+    def _of_rule(self, question: str, number: int) -> Answer | None:
+        try:
+            return (self._dead if question == DEAD
+                    else self._shadowed)(number)
+        except Unclear as exc:
+            return Answer(question, (self._rules[number],), UNKNOWN, str(exc))
+
+    def _confirmed(self, question: str, rules: tuple[model.Rule, ...],
+                   wanted: logic.Formula,
+                   confirms: Callable[[Witness], bool], reason: str
+                   ) -> Answer:
+        """Search a machine, which the engine has to confirm."""
+        try:
+            found = self._find(wanted)
+            if found is None:
+                return Answer(question, rules, NO)
+            if confirms(found):
+                return Answer(question, rules, YES, reason, found)
+            return Answer(question, rules, UNKNOWN, self._why(wanted))
+        except Unclear as exc:
+            return Answer(question, rules, UNKNOWN, str(exc))
+
+    def _find(self, wanted: logic.Formula) -> Witness | None:
+        if wanted is logic.FALSE:
+            return None
         if self._settled is None or self._asked != self._machine.asked:
             self._settled = searches.Search(self._machine, self._deadline)
             self._asked = self._machine.asked
         return self._settled.find(wanted)
 
-    def _why(self, wanted: values.Formula) -> str:
+    def _why(self, wanted: logic.Formula) -> str:
         assert self._settled is not None
         return self._settled.reasons(wanted)
 
@@ -105,231 +133,145 @@ class Proof:
         """
         passed = self._passed[number]
         if number not in self._met:
-            for known in self._pool:
-                if self._matches(passed.rule, known):
-                    self._met[number] = known
-                    return known
-            found = self._find(passed.matched)
+            found = next((known for known in self._pool if self._matches(
+                passed.rule, known)), None)
             if found is None:
-                return None
-            if not self._matches(passed.rule, found):
-                raise Unclear(self._why(passed.matched))
+                found = self._find(passed.matched)
+                if found is None:
+                    return None
+                if not self._matches(passed.rule, found):
+                    raise Unclear(self._why(passed.matched))
+                self._pool.append(found)
             self._met[number] = found
-            self._pool.append(found)
         return self._met[number]
 
     def _matches(self, rule: model.Rule, machine: Witness) -> bool:
         return witnesses.matched(
             self._engine.evaluate(self._rules, machine), rule)
 
-    def _dead(self) -> Iterator[Answer]:
-        for number, passed in enumerate(self._passed):
-            if values.simplified(passed.matched) is values.TRUE:
-                continue
-            rules = (passed.rule,)
-            try:
-                if self._meet(number) is None:
-                    yield Answer(DEAD, rules, YES, 'no machine can match it')
-                else:
-                    yield Answer(DEAD, rules, NO)
-            except Unclear as exc:
-                yield Answer(DEAD, rules, UNKNOWN, str(exc))
+    def _dead(self, number: int) -> Answer | None:
+        passed = self._passed[number]
+        if logic.simplified(passed.matched) is logic.TRUE:
+            return None
+        if self._meet(number) is None:
+            return Answer(DEAD, (passed.rule,), YES,
+                          'no machine can match it')
+        return Answer(DEAD, (passed.rule,), NO)
 
-    def _shadowed(self) -> Iterator[Answer]:
-        for number, passed in enumerate(self._passed):
-            if passed.rule.mode == model.AUDIT:
-                continue
-            rules = (passed.rule,)
-            try:
-                met = self._meet(number)
-                if met is not None:
-                    yield self._shadow(number, met)
-            except Unclear as exc:
-                yield Answer(SHADOWED, rules, UNKNOWN, str(exc))
-
-    def _shadow(self, number: int, met: Witness) -> Answer:
+    def _shadowed(self, number: int) -> Answer | None:
         passed = self._passed[number]
         rules = (passed.rule,)
+        met = None if passed.rule.mode == model.AUDIT else self._meet(number)
+        if met is None:
+            return None
         without = [*self._rules[:number], *self._rules[number + 1:]]
         for machine in (met, *self._pool):
-            if self._differs(self._rules, without, machine):
+            if self._engine.differs(self._rules, without, machine):
                 return Answer(SHADOWED, rules, NO)
-        end = self._rerun(passed.before, number, without[number:])
-        wanted = values.conj(passed.matched, values.disj(
-            passed.lasts, self._ends_differ(self._end, end)))
+        wanted = logic.conj(passed.matched, logic.disj(
+            passed.lasts, self._ends_differ(
+                self._end, self._rerun(number, without[number:]))))
         found = self._find(wanted)
         if found is None:
-            if self._differs(self._rules, without, met):
+            if self._engine.differs(self._rules, without, met):
                 raise Unclear('the engine decides otherwise')
             return Answer(SHADOWED, rules, YES, 'whatever it does, other '
                           'rules do, undo or prevent', met)
-        if self._lasts(passed, found) or self._differs(
-                self._rules, without, found):
+        if self._engine.differs(self._rules, without, found) or any(
+                action.ran and action.op.strip() in actions.LASTING
+                for each in self._engine.evaluate(self._rules, found).traces
+                if each.rule is passed.rule for action in each.actions):
             self._pool.append(found)
             return Answer(SHADOWED, rules, NO)
         raise Unclear(self._why(wanted))
 
-    def _lasts(self, passed: states.Passed, machine: Witness) -> bool:
-        done = self._engine.evaluate(self._rules, machine)
-        return any(action.ran and action.op.strip() in actions.LASTING
-                   for each in done.traces if each.rule is passed.rule
-                   for action in each.actions)
-
-    def _differs(self, one: Sequence[model.Rule],
-                 other: Sequence[model.Rule], machine: Witness) -> bool:
-        return bool(self._engine.outcome(one, machine)
-                    != self._engine.outcome(other, machine))
-
-    def _rerun(self, state: states.State, number: int,
-               rest: Sequence[model.Rule]) -> states.State:
+    def _rerun(self, number: int, rest: Sequence[model.Rule]) -> states.State:
         """Run rules from the moment on when one of them would have run."""
         passed = self._passed[number]
-        return self._inspection.resume(state, passed.begin, rest,
+        return self._inspection.resume(passed.before, passed.begin, rest,
                                        passed.rule.phase)
 
     def _ends_differ(self, one: states.State,
-                     other: states.State) -> values.Formula:
-        return values.disj(one.result != other.result, *(
-            pair.differ(self._machine, one.roots[name],
-                               other.roots[name])
+                     other: states.State) -> logic.Formula:
+        return logic.disj(one.result != other.result, *(
+            pair.differ(self._machine, one.roots[name], other.roots[name])
             for name in ('node', 'plugin_data', 'ports')))
-
-    def _conflicts(self) -> Iterator[Answer]:
-        for first, one in enumerate(self._passed):
-            for second in range(first + 1, len(self._passed)):
-                other = self._passed[second]
-                if one.rule.phase != other.rule.phase or (
-                        one.rule.priority != other.rule.priority):
-                    continue
-                answer = self._conflict(first, second)
-                if answer is not None:
-                    yield answer
 
     def _conflict(self, first: int, second: int) -> Answer | None:
         rules = (self._rules[first], self._rules[second])
+        if rules[0].priority != rules[1].priority:
+            return None
         one, other = self._passed[first], self._passed[second]
         unknown = None
-        for mine in one.writes:
-            for theirs in other.writes:
-                differing = pair.clash(self._machine, mine, theirs)
-                if differing is values.FALSE:
-                    continue
-                wanted = values.conj(one.matched, other.matched, mine.when,
-                                     theirs.when, differing)
-                try:
-                    found = self._find(wanted)
-                    if found is None:
-                        continue
-                    place = max(mine.place, theirs.place, key=len)
-                    if self._clashes(first, second, place, found, mine):
-                        return Answer(CONFLICT, rules, YES, 'both write '
-                                      + pair.shown(place), found)
-                    unknown = self._why(wanted)
-                except Unclear as exc:
-                    unknown = str(exc)
+        for mine, theirs in itertools.product(one.writes, other.writes):
+            differing = pair.clash(self._machine, mine, theirs)
+            place = max(mine.place, theirs.place, key=len)
+            answer = self._confirmed(
+                CONFLICT, rules, logic.conj(
+                    one.matched, other.matched, mine.when, theirs.when,
+                    differing),
+                functools.partial(self._engine.clashes, self._rules, first,
+                                  second, place, mine),
+                f'both write {pair.shown(place)}')
+            if answer.verdict == YES:
+                return answer
+            if answer.verdict == UNKNOWN:
+                unknown = answer
         if unknown is not None:
-            return Answer(CONFLICT, rules, UNKNOWN, unknown)
+            return unknown
         overlap = any(pair.overlap(mine.place, theirs.place)
                       for mine in one.writes for theirs in other.writes)
         return Answer(CONFLICT, rules, NO) if overlap else None
 
-    def _clashes(self, first: int, second: int, place: data_path.Path,
-                 machine: Witness, written: states.Write) -> bool:
-        """Return whether the engine writes two values to one place.
-
-        :param written: what the first rule writes; where its value or its
-            port is not known it has to change something there.
-        """
-        found = []
-        for number in (first - 1, first, second):
-            done = self._engine.evaluate(self._rules[:number + 1], machine)
-            if number >= first and (
-                    not witnesses.matched(done, self._rules[number])
-                    or done.error is not None and not isinstance(
-                        done.error, exceptions.RuleFailed)):
-                return False
-            found.append(witnesses.at(witnesses.state(done.facts), place))
-        before, one, other = found
-        if place[:2] == ('ports', states.ANY_PORT):
-            return any(one[port] != other.get(port)
-                       and one[port] != before.get(port) for port in one)
-        is_known = values.when(written.value, lambda each: isinstance(
-            each, values.Unknown)) is values.FALSE
-        return bool(one != other and (is_known or one != before))
-
-    def _orders(self) -> Iterator[Answer]:
-        for first, one in enumerate(self._passed):
-            for second in range(first + 1, len(self._passed)):
-                other = self._passed[second]
-                if one.rule.phase == other.rule.phase and (
-                        model.AUDIT not in (one.rule.mode, other.rule.mode)
-                        ) and pair.order_may_matter(one, other):
-                    yield self._order(first, second)
-
-    def _order(self, first: int, second: int) -> Answer:
+    def _order(self, first: int, second: int) -> Answer | None:
         """Compare one rule after the other with the other way round.
 
         Both come where the first of them is, without those between them.
         """
         rules = (self._rules[first], self._rules[second])
+        if any(rule.mode == model.AUDIT for rule in rules) or (
+                not pair.order_may_matter(self._passed[first],
+                                          self._passed[second])):
+            return None
         before = self._rules[:first]
         both = [*before, *rules], [*before, *reversed(rules)]
+        reason = 'their order decides'
         for machine in self._pool:
-            if self._differs(*both, machine):
-                return Answer(ORDER, rules, YES, 'their order decides',
-                              machine)
-        try:
-            state = self._passed[first].before
-            wanted = self._ends_differ(*(
-                self._rerun(state, first, each[first:]) for each in both))
-            found = self._find(wanted)
-            if found is None:
-                return Answer(ORDER, rules, NO)
-            if self._differs(*both, found):
-                self._pool.append(found)
-                return Answer(ORDER, rules, YES, 'their order decides', found)
-            return Answer(ORDER, rules, UNKNOWN, self._why(wanted))
-        except Unclear as exc:
-            return Answer(ORDER, rules, UNKNOWN, str(exc))
+            if self._engine.differs(*both, machine):
+                return Answer(ORDER, rules, YES, reason, machine)
+        answer = self._confirmed(
+            ORDER, rules, self._ends_differ(*(
+                self._rerun(first, each[first:]) for each in both)),
+            functools.partial(self._engine.differs, *both), reason)
+        if answer.witness is not None:
+            self._pool.append(answer.witness)
+        return answer
 
     def _gap(self, question: str) -> Answer:
         path = data_path.parse(question.partition(':')[2])
         if path[0] not in ('node', 'plugin_data', 'ports'):
             path = ('node', *path)
-        end = self._end.roots[path[0]]
-        for name in path[1:]:
-            end = values.step(end, name, False)
-        wanted = values.conj(self._end.going, values.when(
+        end = values.step(self._end.roots[path[0]], *path[1:])
+        wanted = logic.conj(self._end.going, values.when(
             end, lambda each: isinstance(each, values.Const)
             and each.value in (None, data_path.ABSENT)))
-        try:
-            found = self._find(wanted)
-            if found is None:
-                return Answer(question, (), NO)
-            done = self._engine.evaluate(self._rules, found)
-            if done.error is None and data_path.get(
-                    witnesses.state(done.facts), path) in (
-                    None, data_path.ABSENT):
-                return Answer(question, (), YES, 'no rule gives it '
-                              + pair.shown(path), found)
-            return Answer(question, (), UNKNOWN, self._why(wanted))
-        except Unclear as exc:
-            return Answer(question, (), UNKNOWN, str(exc))
+
+        def confirms(machine: Witness) -> bool:
+            done = self._engine.evaluate(self._rules, machine)
+            return done.error is None and data_path.get(
+                witnesses.state(done.facts), path) in (
+                    None, data_path.ABSENT)
+
+        return self._confirmed(question, (), wanted, confirms,
+                               f'no rule gives it {pair.shown(path)}')
 
     def equivalent(self) -> Answer:
         """Answer whether the other set treats some machine otherwise."""
         end = self._inspection.run(self._other)
-        wanted = self._ends_differ(self._end, end)
-        try:
-            found = self._find(wanted)
-            if found is None:
-                return Answer(EQUIVALENT, (), NO)
-            if self._differs(self._rules, self._other, found):
-                return Answer(EQUIVALENT, (), YES, 'a machine is treated '
-                              'differently', found)
-            return Answer(EQUIVALENT, (), UNKNOWN, self._why(wanted))
-        except Unclear as exc:
-            return Answer(EQUIVALENT, (), UNKNOWN, str(exc))
+        return self._confirmed(
+            EQUIVALENT, (), self._ends_differ(self._end, end),
+            functools.partial(self._engine.differs, self._rules, self._other),
+            'a machine is treated differently')
 
 
 def parse(questions: str) -> list[str]:

@@ -7,8 +7,8 @@ import typing
 
 import z3
 
+from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
-from ironic_inspection_rules.proof import value as values
 from ironic_inspection_rules.proof import witness as witnesses
 
 _LONGEST = 5.0
@@ -39,7 +39,7 @@ class Search:
         self._limits: dict[str, machines.Limit] = {}
         self._usual: list[typing.Any] = []
         self._about: dict[str, list[int]] = {}
-        self._facts: list[tuple[values.Formula, set[str], str]] = []
+        self._facts: list[tuple[logic.Formula, set[str], str]] = []
         for each in domain:
             self._note(each)
         for number, limit in enumerate(limits):
@@ -49,20 +49,20 @@ class Search:
             for number, usual in enumerate(witnesses.usual_parts(cell)):
                 self._note(usual, f'usual {number} {cell.name}')
 
-    def _note(self, fact: values.Formula, name: str = '') -> None:
+    def _note(self, fact: logic.Formula, name: str = '') -> None:
         """Keep what holds, or what may be assumed under a name."""
         about = names(fact)
         for each in about:
             self._about.setdefault(each, []).append(len(self._facts))
         self._facts.append((fact, about, name))
 
-    def find(self, wanted: values.Formula) -> witnesses.Witness | None:
+    def find(self, wanted: logic.Formula) -> witnesses.Witness | None:
         """Return a machine for which something holds; None if there is none.
 
         :raises: :class:`Unclear` where nobody can tell.
         """
-        wanted = values.simplified(wanted)
-        if wanted is values.FALSE:
+        wanted = logic.simplified(wanted)
+        if wanted is logic.FALSE:
             return None
         self._until = min(self._deadline, time.monotonic() + _PATIENCE)
         self._solver = z3.Solver()
@@ -88,7 +88,7 @@ class Search:
                 self._solver.add(fact)
         return self._find(wanted, limits)
 
-    def _find(self, wanted: values.Formula,
+    def _find(self, wanted: logic.Formula,
               limits: list[typing.Any]) -> witnesses.Witness | None:
         usual = list(self._usual)
         reasons: list[str] = []
@@ -136,7 +136,7 @@ class Search:
         return set(map(str, self._solver.unsat_core()))
 
     def _is_complete(self, limit: machines.Limit,
-                     wanted: values.Formula) -> bool:
+                     wanted: logic.Formula) -> bool:
         """Return whether nothing is lost by a limit.
 
         Of a list whose items are only gone through, as many are enough as
@@ -147,7 +147,7 @@ class Search:
         loops = self._machine.loops.get(limit.cell.name, set())
         return len(loops & names(wanted)) + 2 <= machines.LONGEST
 
-    def reasons(self, wanted: values.Formula) -> str:
+    def reasons(self, wanted: logic.Formula) -> str:
         """Return what in a formula could not be translated."""
         known = self._machine.reasons
         found = dict.fromkeys(known[name] for name in sorted(names(wanted))
@@ -155,7 +155,7 @@ class Search:
         return '; '.join(found) or 'the engine decides otherwise'
 
 
-def names(formula: values.Formula) -> set[str]:
+def names(formula: logic.Formula) -> set[str]:
     """Return the names of all that a formula depends on."""
     found: set[str] = set()
     seen: set[int] = set()

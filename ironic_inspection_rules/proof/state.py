@@ -1,15 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Machines before, between and after rules."""
+"""Machines before, between and after rules, and what rules write there."""
 
+from collections.abc import Iterator
 import dataclasses
 import typing
 
 import z3
 
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.actions import schema
+from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.proof import expression
+from ironic_inspection_rules.proof import logic
+from ironic_inspection_rules.proof import machine as machines
 from ironic_inspection_rules.proof import value as values
+from ironic_inspection_rules.traits import names as trait_names
+
+Value = values.Value
 
 ANY_PORT = '*'
 """Stands for a port that is not named by its MAC address."""
@@ -28,16 +39,16 @@ class State:
     """
 
     roots: typing.Mapping[str, values.Value]
-    going: values.Formula = values.TRUE
+    going: logic.Formula = logic.TRUE
     result: typing.Any = dataclasses.field(
         default_factory=lambda: z3.IntVal(0))
 
-    def ended(self, ends: values.Formula, result: int = ERROR) -> 'State':
+    def ended(self, ends: logic.Formula, result: int = ERROR) -> 'State':
         """Return the state after some inspections have ended."""
-        if ends is values.FALSE:
+        if ends is logic.FALSE:
             return self
         return dataclasses.replace(
-            self, going=values.conj(self.going, values.negated(ends)),
+            self, going=logic.conj(self.going, logic.negated(ends)),
             result=z3.If(ends, z3.IntVal(result), self.result))
 
     def having(self, **roots: values.Value) -> 'State':
@@ -54,7 +65,7 @@ class Write:
     """
 
     place: data_path.Path
-    when: values.Formula
+    when: logic.Formula
     value: values.Value
     extends: bool = False
     port: typing.Any = None
@@ -70,10 +81,178 @@ class Passed:
     """
 
     rule: model.Rule
-    matched: values.Formula
+    matched: logic.Formula
     before: State
     begin: State
     writes: list[Write] = dataclasses.field(default_factory=list)
-    lasts: values.Formula = values.FALSE
-    fails: values.Formula = values.FALSE
-    ends: values.Formula = values.FALSE
+    lasts: logic.Formula = logic.FALSE
+    fails: logic.Formula = logic.FALSE
+    ends: logic.Formula = logic.FALSE
+
+
+def places(op: registry.Op, bound: dict[str, typing.Any]
+           ) -> Iterator[data_path.Path]:
+    """Yield the places that an action may change, all if it does not say."""
+    declared = list(op.plugin.writes({
+        **{each.name: each.default for each in op.signature.arguments},
+        **bound}))
+    if not declared:
+        yield from (('node',), ('plugin_data',), ('ports',))
+    for write in declared:
+        if write.kind in ('trait', 'traits'):
+            yield machines.TRAITS
+        elif write.kind == 'capability':
+            yield machines.CAPABILITIES
+        else:
+            path: data_path.Path = ()
+            if isinstance(write.name, str | tuple | list) and not (
+                    interpolation.fields(write.name)):
+                path = data_path.parse(write.name) if isinstance(
+                    write.name, str) else tuple(map(str, write.name))
+            if write.kind == 'port':
+                yield ('ports', shown(values.Const(write.owner)), *path)
+            else:
+                yield (write.kind, *path)
+
+
+def address(port_id: values.Alternative) -> typing.Any:
+    """Return the MAC address of a port as a term, None if it is none."""
+    if isinstance(port_id, values.Term) and port_id.is_text:
+        return port_id.term
+    known = shown(port_id)
+    return None if known == ANY_PORT else z3.StringVal(known)
+
+
+def shown(port_id: values.Alternative) -> str:
+    """Return the MAC address that a rule writes out, else ``ANY_PORT``."""
+    text = port_id.value if isinstance(port_id, values.Const) else None
+    if not isinstance(text, str) or text.count(':') != 5 or (
+            interpolation.fields(text)):
+        return ANY_PORT
+    return text.lower()
+
+
+def is_at(machine: machines.Machine, port: Value,
+          address: typing.Any) -> logic.Formula:
+    """Return when a port has a MAC address."""
+    parts = []
+    for guard, found in values.step(port, 'address'):
+        if isinstance(found, values.Term) and found.is_text:
+            if z3.is_string_value(address):
+                machine.note(found.term, address.as_string())
+            parts.append(logic.conj(guard, found.term == address))
+    return logic.disj(*parts)
+
+
+def is_trait(machine: machines.Machine, name: values.Alternative
+             ) -> logic.Formula | None:
+    """Return when a text is the name of a trait, None if nobody knows."""
+    if not isinstance(name, values.Term) or not name.is_text:
+        return None
+    facet = machine.facet(
+        name.term, 'trait', lambda known: (z3.Bool(known),),
+        lambda text: (trait_names.problem(text) is None,))
+    if facet is None:
+        return None
+    facet.near.add('CUSTOM_A')
+    return facet.terms[0]
+
+
+def read(path: data_path.Path,
+         table: typing.Mapping[str, schema.Attribute],
+         each: values.Alternative) -> Value:
+    """Return a value as an attribute of a node or a port keeps it."""
+    if isinstance(each, values.Const):
+        try:
+            return values.const(schema.read_value(path, each.value, table))
+        except exceptions.OperationError:
+            return values.FAILED
+    if len(path) > 1 or isinstance(each, values.Unknown | values.Failed):
+        return values.only(each)
+    attribute = table[path[0]]
+    is_boolean = isinstance(each, values.Term) and each.is_boolean
+    if attribute.kind == 'a mapping':
+        return values.only(each) if isinstance(each, values.Mapping) else (
+            values.FAILED)
+    if attribute.kind == 'true or false' and is_boolean:
+        return values.only(each)
+    if attribute.kind == 'a string':
+        if not isinstance(each, values.Term):
+            return values.FAILED
+        text = None if is_boolean else expression.as_text(each)
+        if text is not None:
+            return values.choose(z3.Length(text) <= attribute.longest,
+                                 values.only(values.Term(text)),
+                                 values.FAILED)
+    return values.FAILED if is_boolean else values.only(values.Unknown(
+        f'{path[0]} out of the data'))
+
+
+def extended(old: values.Alternative, new: values.Alternative,
+             once: values.Alternative) -> Value:
+    """Return a list with one more item."""
+    if isinstance(old, values.Failed | values.Term | values.Mapping):
+        return values.FAILED
+    if isinstance(old, values.Const) and isinstance(
+            new, values.Const) and isinstance(once, values.Const):
+        items = [] if old.value in (None, data_path.ABSENT) else old.value
+        if not isinstance(items, list):
+            return values.FAILED
+        if once.value and any(data_path.same(each, new.value)
+                              for each in items):
+            return values.const(items)
+        return values.const([*items, new.value])
+    return values.only(values.Unknown('a list that rules extend'))
+
+
+def capability_text(each: values.Alternative) -> Value:
+    """Return the value of a capability, which is text without commas."""
+    if isinstance(each, values.Const):
+        text = str(each.value)
+        return values.const(text) if text and ',' not in text and not (
+            isinstance(each.value, list | dict)) else values.FAILED
+    if isinstance(each, values.Term):
+        text = expression.as_text(each)
+        if text is not None:
+            return values.choose(
+                z3.Or(text == '', z3.Contains(text, ',')),
+                values.FAILED, values.only(values.Term(text)))
+    return values.only(values.Unknown('the value of a capability'))
+
+
+def put(value: Value, path: data_path.Path, new: Value,
+        creates: bool = True) -> tuple[Value, logic.Formula]:
+    """Write a value at a path.
+
+    :param creates: whether parents that are missing are made.
+    :returns: the value with it, and when that cannot be.
+    """
+    if not path:
+        return new, logic.FALSE
+    parts: list[tuple[logic.Formula, Value]] = []
+    errors = [logic.FALSE]
+    for guard, alternative in value:
+        into = alternative
+        if isinstance(into, values.Const):
+            if into.value in (None, data_path.ABSENT):
+                if not creates:
+                    parts.append((guard, values.only(into)))
+                    continue
+                into = values.Mapping(None, {})
+            elif isinstance(into.value, dict):
+                into = values.Mapping(None, {
+                    name: values.const(inner) for name, inner
+                    in into.value.items()})
+        if path[0] == data_path.APPEND:
+            into = values.Unknown('a path that appends to a list')
+        if isinstance(into, values.Mapping):
+            inner, error = put(into.entry(path[0]), path[1:], new, creates)
+            errors.append(logic.conj(guard, error))
+            into = values.Mapping(into.cell, {**into.entries, path[0]: inner})
+        elif isinstance(into, values.Items) or (isinstance(
+                into, values.Const) and isinstance(into.value, list)):
+            into = values.Unknown(f'a change inside a list, at {path[0]}')
+        elif creates and not isinstance(into, values.Unknown):
+            errors.append(guard)
+        parts.append((guard, values.only(into)))
+    return values.join(parts), logic.disj(*errors)

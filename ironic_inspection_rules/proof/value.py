@@ -11,49 +11,17 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
+import functools
+import itertools
 import typing
 
 import z3
 
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.proof import logic
 
-Formula = typing.Any
-"""A formula of z3."""
-
-TRUE, FALSE = z3.BoolVal(True), z3.BoolVal(False)
-
-
-def known(holds: bool) -> Formula:
-    """Return the one formula that is true, or that is false."""
-    return TRUE if holds else FALSE
-
-
-def simplified(formula: Formula) -> Formula:
-    """Return a formula that is the same, and as short as may be."""
-    made = z3.simplify(formula)
-    return TRUE if z3.is_true(made) else FALSE if z3.is_false(made) else made
-
-
-def conj(*parts: Formula) -> Formula:
-    """Return a formula that holds where all parts do."""
-    left = [part for part in parts if part is not TRUE]
-    if any(part is FALSE for part in left):
-        return FALSE
-    return z3.And(*left) if len(left) > 1 else left[0] if left else TRUE
-
-
-def disj(*parts: Formula) -> Formula:
-    """Return a formula that holds where one of the parts does."""
-    left = [part for part in parts if part is not FALSE]
-    if any(part is TRUE for part in left):
-        return TRUE
-    return z3.Or(*left) if len(left) > 1 else left[0] if left else FALSE
-
-
-def negated(part: Formula) -> Formula:
-    """Return a formula that holds where the part does not."""
-    return FALSE if part is TRUE else TRUE if part is FALSE else z3.Not(part)
+Formula = logic.Formula
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -71,21 +39,17 @@ class Term:
 
     @property
     def is_text(self) -> bool:
-        """True for a text."""
         return bool(z3.is_string(self.term))
 
     @property
     def is_boolean(self) -> bool:
-        """True for a truth value."""
         return bool(z3.is_bool(self.term))
 
 
 class Cells(typing.Protocol):
     """The fields of a machine below one of them."""
 
-    @property
-    def empty(self) -> Formula:
-        """Holds where there are none."""
+    empty: Formula
 
     def child(self, name: str) -> 'Value':
         """Return the field of that name."""
@@ -163,7 +127,7 @@ Value = tuple[tuple[Formula, Alternative], ...]
 
 def only(alternative: Alternative) -> Value:
     """Return a value that is this in any case."""
-    return ((TRUE, alternative),)
+    return ((logic.TRUE, alternative),)
 
 
 def const(value: typing.Any) -> Value:
@@ -172,6 +136,7 @@ def const(value: typing.Any) -> Value:
 
 
 NOTHING = const(data_path.ABSENT)
+FAILED = only(Failed())
 
 
 def join(parts: Iterable[tuple[Formula, Value]]) -> Value:
@@ -179,25 +144,24 @@ def join(parts: Iterable[tuple[Formula, Value]]) -> Value:
     known: dict[typing.Any, tuple[Formula, Alternative]] = {}
     for guard, value in parts:
         for inner, alternative in value:
-            both = conj(guard, inner)
-            if both is FALSE:
+            both = logic.conj(guard, inner)
+            if both is logic.FALSE:
                 continue
-            key = _key(alternative)
+            key = identity(alternative)
             if key in known:
-                both = disj(known[key][0], both)
+                both = logic.disj(known[key][0], both)
             known[key] = both, alternative
     return tuple(known.values())
 
 
-def _key(alternative: Alternative) -> typing.Any:
+def identity(alternative: Alternative) -> typing.Hashable:
+    """Return what is the same for alternatives that surely are."""
     if isinstance(alternative, Const):
-        return data_path.identity(alternative.value) if (
-            alternative.value is not data_path.ABSENT) else None
+        return None if alternative.value is data_path.ABSENT else (
+            data_path.identity(alternative.value))
     if isinstance(alternative, Term):
         return 'term', alternative.term.get_id()
-    if isinstance(alternative, Failed):
-        return Failed
-    return id(alternative)
+    return Failed if isinstance(alternative, Failed) else id(alternative)
 
 
 def choose(guard: Formula, one: Value, other: Value) -> Value:
@@ -205,29 +169,30 @@ def choose(guard: Formula, one: Value, other: Value) -> Value:
 
     Mappings of one cell stay one: what differs are their entries.
     """
-    if one is other or guard is TRUE:
+    if one is other or guard is logic.TRUE:
         return one
-    if guard is FALSE:
+    if guard is logic.FALSE:
         return other
-    opposite = negated(guard)
+    opposite = logic.negated(guard)
     parts: list[tuple[Formula, Value]] = []
     left = list(other)
-    for inner, alternative in one:
-        twin = next((each for each in left if isinstance(
-            alternative, Mapping) and isinstance(each[1], Mapping)
-            and each[1].cell is alternative.cell), None)
-        if twin is None or twin[1] is alternative:
-            parts.append((conj(guard, inner), only(alternative)))
+    for inner, mine in one:
+        twin = next((pair for pair in left if isinstance(mine, Mapping)
+                     and isinstance(pair[1], Mapping)
+                     and pair[1].cell is mine.cell), None)
+        theirs = twin and twin[1]
+        if theirs is mine or not isinstance(mine, Mapping) or (
+                not isinstance(theirs, Mapping)) or twin is None:
+            parts.append((logic.conj(guard, inner), only(mine)))
             continue
         left.remove(twin)
-        mine, theirs = alternative, twin[1]
-        assert isinstance(mine, Mapping) and isinstance(theirs, Mapping)
         parts.append((
-            disj(conj(guard, inner), conj(opposite, twin[0])),
+            logic.disj(logic.conj(guard, inner),
+                       logic.conj(opposite, twin[0])),
             only(Mapping(mine.cell, {
                 name: choose(guard, mine.entry(name), theirs.entry(name))
                 for name in (*mine.entries, *theirs.entries)}))))
-    parts += [(conj(opposite, inner), only(alternative))
+    parts += [(logic.conj(opposite, inner), only(alternative))
               for inner, alternative in left]
     return join(parts)
 
@@ -240,137 +205,94 @@ def each(value: Value, make: Callable[[Alternative], Value]) -> Value:
 def product(values: typing.Sequence[Value]
             ) -> Iterator[tuple[Formula, tuple[Alternative, ...]]]:
     """Yield all alternatives that some values can have together."""
-    if not values:
-        yield TRUE, ()
-        return
-    for guard, alternative in values[0]:
-        for others, rest in product(values[1:]):
-            both = conj(guard, others)
-            if both is not FALSE:
-                yield both, (alternative, *rest)
+    for chosen in itertools.product(*values):
+        both = logic.conj(*(guard for guard, _alternative in chosen))
+        if both is not logic.FALSE:
+            yield both, tuple(alternative for _guard, alternative in chosen)
 
 
-def step(value: Value, name: str, masked: bool) -> Value:
-    """Return what is below a value under a name, or as an item."""
-    def inside(alternative: Alternative) -> Value:
-        if isinstance(alternative, Const):
-            return const(data_path.get(alternative.value, (name,)))
-        if isinstance(alternative, Mapping):
-            return alternative.entry(name)
-        if isinstance(alternative, Items):
-            position = data_path.index(name)
-            if position is None:
-                return NOTHING
-            alternative.uses.add(name)
-            there = alternative.length > position
-            if position < len(alternative.items):
-                return choose(there, alternative.items[position].value,
-                              NOTHING)
-            return choose(there, only(Unknown(
-                f'item {position} of {alternative.name}')), NOTHING)
-        if isinstance(alternative, Term):
+def step(value: Value, *names: str, masked: bool = False) -> Value:
+    """Return what is below a value: under a name, as an item, and so on."""
+    for name in names:
+        value = each(value, functools.partial(_below, name))
+        if masked and masking.is_secret(name):
+            value = each(value, _masked)
+    return value
+
+
+def _below(name: str, alternative: Alternative) -> Value:
+    if isinstance(alternative, Const):
+        return const(data_path.get(alternative.value, (name,)))
+    if isinstance(alternative, Mapping):
+        return alternative.entry(name)
+    if isinstance(alternative, Items):
+        position = data_path.index(name)
+        if position is None:
             return NOTHING
-        if isinstance(alternative, Names):
-            return only(Unknown('one of the traits by its number'))
-        return only(alternative)
-
-    found = each(value, inside)
-    return each(found, _masked) if masked and masking.is_secret(
-        name) else found
+        alternative.uses.add(name)
+        return choose(
+            alternative.length > position, alternative.items[position].value
+            if position < len(alternative.items) else only(Unknown(
+                f'item {position} of {alternative.name}')), NOTHING)
+    if isinstance(alternative, Term):
+        return NOTHING
+    return only(Unknown('one of the traits by its number') if isinstance(
+        alternative, Names) else alternative)
 
 
 def _masked(alternative: Alternative) -> Value:
-    """Return what a rule sees of a secret."""
-    hidden = const(masking.MASK)
+    """Return what a rule sees of a secret: what is empty, as it is."""
+    bare: typing.Any
     if isinstance(alternative, Const):
-        return const(alternative.value) if (
+        bare, empty = alternative.value, logic.known(
             alternative.value is data_path.ABSENT
-            or alternative.value in (None, '', [], {})) else hidden
-    if isinstance(alternative, Term) and alternative.is_text:
-        return choose(alternative.term == '', const(''), hidden)
-    if isinstance(alternative, Items):
-        return choose(alternative.length == 0, const([]), hidden)
-    if isinstance(alternative, Mapping):
-        return choose(is_empty(alternative), const({}), hidden)
-    return hidden if isinstance(alternative, Term) else only(alternative)
+            or alternative.value in (None, '', [], {}))
+    elif isinstance(alternative, Term):
+        bare, empty = '', (alternative.term == '' if alternative.is_text
+                           else logic.FALSE)
+    elif isinstance(alternative, Items):
+        bare, empty = [], alternative.length == 0
+    elif isinstance(alternative, Mapping):
+        bare, empty = {}, is_empty(alternative)
+    else:
+        return only(alternative)
+    return choose(empty, const(bare), const(masking.MASK))
+
+
+def is_missing(alternative: Alternative) -> bool:
+    """Return whether an alternative is that there is nothing."""
+    return isinstance(alternative, Const) and (
+        alternative.value is data_path.ABSENT)
 
 
 def absent(value: Value) -> Formula:
     """Return when a value is not there."""
-    return when(value, lambda alternative: isinstance(
-        alternative, Const) and alternative.value is data_path.ABSENT)
+    return when(value, is_missing)
 
 
 def when(value: Value, test: Callable[[Alternative], bool]) -> Formula:
     """Return when the alternative is one of some."""
-    return disj(*(guard for guard, alternative in value
+    return logic.disj(*(guard for guard, alternative in value
                   if test(alternative)))
 
 
 def is_empty(mapping: Mapping) -> Formula:
     """Return when a mapping has no entries."""
-    gone = conj(*(
+    gone = logic.conj(*(
         is_empty(each[0][1]) if name.startswith('#') and isinstance(
             each[0][1], Mapping) else absent(each)
         for name, each in mapping.entries.items()))
-    return conj(gone, mapping.cell.empty) if mapping.cell else gone
+    return logic.conj(gone, mapping.cell.empty) if mapping.cell else gone
 
 
-def put(value: Value, path: data_path.Path, new: Value,
-        creates: bool = True) -> tuple[Value, Formula]:
-    """Write a value at a path.
-
-    :param creates: whether parents that are missing are made.
-    :returns: the value with it, and when that cannot be.
-    """
-    if not path:
-        return new, FALSE
-    parts: list[tuple[Formula, Value]] = []
-    errors = [FALSE]
-    for guard, alternative in value:
-        into = alternative
-        if isinstance(into, Const):
-            if into.value in (None, data_path.ABSENT):
-                if not creates:
-                    parts.append((guard, only(into)))
-                    continue
-                into = Mapping(None, {})
-            elif isinstance(into.value, dict):
-                into = Mapping(None, {name: const(inner) for name, inner
-                                      in into.value.items()})
-        if path[0] == data_path.APPEND:
-            into = Unknown('a path that appends to a list')
-        if isinstance(into, Mapping):
-            inner, error = put(into.entry(path[0]), path[1:], new, creates)
-            errors.append(conj(guard, error))
-            into = Mapping(into.cell, {**into.entries, path[0]: inner})
-        elif isinstance(into, Items) or (isinstance(into, Const)
-                                         and isinstance(into.value, list)):
-            into = Unknown(f'a change inside a list, at {path[0]}')
-        elif creates and not isinstance(into, Unknown):
-            errors.append(guard)
-        parts.append((guard, only(into)))
-    return join(parts), disj(*errors)
-
-
-def listed(alternative: Alternative) -> list[
-        tuple[Formula, Value]]:
+def listed(alternative: Alternative) -> list[tuple[Formula, Value]]:
     """Return the items of a loop, each with when there is one."""
     if isinstance(alternative, Mapping):
-        return [(TRUE, only(alternative))]
+        return [(logic.TRUE, only(alternative))]
     if isinstance(alternative, Const):
         inner = alternative.value
-        return [(TRUE, const(item)) for item
+        return [(logic.TRUE, const(item)) for item
                 in (inner if isinstance(inner, list) else [inner])]
     assert isinstance(alternative, Items)
-    return [(simplified(alternative.length > index), item.value)
+    return [(logic.simplified(alternative.length > index), item.value)
             for index, item in enumerate(alternative.items)]
-
-
-def identity(alternative: Alternative) -> typing.Hashable:
-    if isinstance(alternative, Term):
-        return int(alternative.term.get_id())
-    if isinstance(alternative, Const) and (
-            alternative.value is not data_path.ABSENT):
-        return data_path.identity(alternative.value)
-    return id(alternative)

@@ -25,8 +25,10 @@ from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
 from ironic_inspection_rules.proof import state as states
+from ironic_inspection_rules.proof import value as values
 from ironic_inspection_rules.trial import machine_test
 
 ABSENT = data_path.ABSENT
@@ -45,9 +47,8 @@ def sample() -> dict[str, typing.Any]:
 
 def usual(cell: machines.Cell) -> typing.Any:
     """Return what a field is in the sample, ABSENT if it is not there."""
-    if cell.steps[:-1] == machines.TRAITS:
-        return False
-    return data_path.get(sample(), cell.steps)
+    return False if cell.steps[:-1] == machines.TRAITS else data_path.get(
+        sample(), cell.steps)
 
 
 def usual_parts(cell: machines.Cell) -> list[typing.Any]:
@@ -112,22 +113,20 @@ class Witness:
         :returns: the file of the inventory and, where the node matters, that
             of the node.
         """
-        inventory = folder / 'inventories' / f'{name}.json'
-        _write(inventory, {'inventory': self.inventory,
-                           'plugin_data': self.plugin_data})
-        if self.node == sample()['node'] and self.ports is None:
-            return str(inventory), None
-        node = folder / 'nodes' / f'{name}.json'
-        _write(node, {'node': self.node,
-                      **({} if self.ports is None
-                         else {'ports': list(self.ports)})})
-        return str(inventory), str(node)
-
-
-def _write(path: pathlib.Path, data: typing.Any) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(data, indent=2, ensure_ascii=False) + '\n',
-                    encoding='utf-8')
+        written: list[tuple[str, typing.Any]] = [('inventories', {
+            'inventory': self.inventory, 'plugin_data': self.plugin_data})]
+        if self.node != sample()['node'] or self.ports is not None:
+            written.append(('nodes', {
+                'node': self.node, **({} if self.ports is None else {
+                    'ports': list(self.ports)})}))
+        paths = []
+        for kind, data in written:
+            path = folder / kind / f'{name}.json'
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(data, indent=2, ensure_ascii=False)
+                            + '\n', encoding='utf-8')
+            paths.append(str(path))
+        return paths[0], paths[1] if paths[1:] else None
 
 
 def _build(cell: machines.Cell, found: z3.ModelRef) -> typing.Any:
@@ -141,7 +140,19 @@ def _build(cell: machines.Cell, found: z3.ModelRef) -> typing.Any:
     if kind == 'null':
         return None
     if kind == 'mapping':
-        return _mapping(cell, found)
+        is_empty = found.eval(cell.empty)
+        if z3.is_true(is_empty):
+            return {}
+        there = usual(cell)
+        made = copy.deepcopy(there) if isinstance(there, dict) else {}
+        for name, below in cell.below.items():
+            value = _build(below, found)
+            made.pop(name, None)
+            if value is not ABSENT:
+                made[name] = value
+        if not made and z3.is_false(is_empty):
+            made['other'] = 'something'
+        return made
     value = found.eval(cell.terms[kind], model_completion=True)
     if kind == 'list':
         return [_item(cell, found, index)
@@ -149,22 +160,6 @@ def _build(cell: machines.Cell, found: z3.ModelRef) -> typing.Any:
     if kind == 'text':
         return value.as_string()
     return z3.is_true(value) if kind == 'boolean' else value.as_long()
-
-
-def _mapping(cell: machines.Cell, found: z3.ModelRef) -> dict[
-        str, typing.Any]:
-    if z3.is_true(found.eval(cell.empty)):
-        return {}
-    there = usual(cell)
-    made = copy.deepcopy(there) if isinstance(there, dict) else {}
-    for name, below in cell.below.items():
-        value = _build(below, found)
-        made.pop(name, None)
-        if value is not ABSENT:
-            made[name] = value
-    if not made and z3.is_false(found.eval(cell.empty)):
-        made['other'] = 'something'
-    return made
 
 
 def _item(cell: machines.Cell, found: z3.ModelRef, index: int) -> typing.Any:
@@ -222,6 +217,38 @@ class Engine:
             error = (type(done.error).__name__, done.error.reason if
                      isinstance(done.error, exceptions.RuleFailed) else None)
         return error, state(done.facts)
+
+    def differs(self, one: Sequence[model.Rule],
+                other: Sequence[model.Rule], witness: Witness) -> bool:
+        """Return whether two sets of rules treat a machine differently."""
+        return bool(self.outcome(one, witness)
+                    != self.outcome(other, witness))
+
+    def clashes(self, rules: Sequence[model.Rule], first: int, second: int,
+                place: data_path.Path, written: states.Write,
+                witness: Witness) -> bool:
+        """Return whether two rules write two values to one place.
+
+        :param first: the number of the one, ``second`` of the other.
+        :param written: what the first rule writes; where its value or its
+            port is not known it has to change something there.
+        """
+        found = []
+        for number in (first - 1, first, second):
+            done = self.evaluate(rules[:number + 1], witness)
+            if number >= first and (
+                    not matched(done, rules[number])
+                    or done.error is not None and not isinstance(
+                        done.error, exceptions.RuleFailed)):
+                return False
+            found.append(at(state(done.facts), place))
+        before, one, other = found
+        if place[:2] == ('ports', states.ANY_PORT):
+            return any(one[port] != other.get(port)
+                       and one[port] != before.get(port) for port in one)
+        is_known = values.when(written.value, lambda each: isinstance(
+            each, values.Unknown)) is logic.FALSE
+        return bool(one != other and (is_known or one != before))
 
 
 def matched(done: evaluation.Evaluation, rule: model.Rule) -> bool:

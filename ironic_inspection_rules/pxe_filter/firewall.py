@@ -106,7 +106,15 @@ class Firewall:
             raise UnknownInterface(
                 _('There is no network interface "%s"') % self.interface
             ) from exc
-        if self._is_taken():
+        try:
+            # Terse: without the elements of the sets.
+            listing = self._run('-t', 'list', 'table', nftables.FAMILY,
+                                self._table.name)
+        except FirewallError as exc:
+            if 'No such file or directory' not in str(exc):
+                raise
+            listing = None
+        if listing is not None and self._table.is_foreign(listing):
             self._execute(self._table.create_fallback())
             raise ForeignTable(
                 _('The nftables table "%s" exists and is not ours') %
@@ -148,14 +156,3 @@ class Firewall:
 
     def _execute(self, script: list[str], timeout: float = _TIMEOUT) -> None:
         self._run(script='\n'.join([*script, '']), timeout=timeout)
-
-    def _is_taken(self) -> bool:
-        try:
-            # Terse: without the elements of the sets.
-            listing = self._run('-t', 'list', 'table', nftables.FAMILY,
-                                self._table.name)
-        except FirewallError as exc:
-            if 'No such file or directory' in str(exc):
-                return False
-            raise
-        return self._table.is_foreign(listing)

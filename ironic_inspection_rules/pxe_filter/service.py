@@ -23,10 +23,10 @@ from oslo_log import log
 import tenacity
 
 from ironic_inspection_rules.coordination import election
-from ironic_inspection_rules.coordination import outage
+from ironic_inspection_rules.coordination import watchdog
 from ironic_inspection_rules.pxe_filter import admission
 from ironic_inspection_rules.pxe_filter import firewall as firewalls
-from ironic_inspection_rules.pxe_filter import messages
+from ironic_inspection_rules.pxe_filter import notification
 from ironic_inspection_rules.pxe_filter import watcher as watchers
 
 LOG = log.getLogger(__name__)
@@ -71,7 +71,7 @@ class PxeFilter:
         self._source = source
         self._elect = elect
         self._settings = settings
-        self._outage = outage.Outage(
+        self._outage = watchdog.Outage(
             f'Letting machines pass on {firewall.interface}',
             settings.retries)
         self._changed = threading.Event()
@@ -79,7 +79,7 @@ class PxeFilter:
         self._passes = False
         self._watcher = self._new_watcher()
 
-    def handle(self, change: messages.Change) -> None:
+    def handle(self, change: notification.Change) -> None:
         """Take in a message; may be called from any thread."""
         self._watcher.handle(change)
 
@@ -104,14 +104,7 @@ class PxeFilter:
             wait=tenacity.wait_fixed(self._settings.retry_interval),
             sleep=tenacity.sleep_using_event(stop),
             retry_error_callback=lambda state: None)
-        retrying(self._run_attempt, stop)
-
-    def _run_attempt(self, stop: threading.Event) -> None:
-        try:
-            self._run_until_failure(stop)
-        except Exception as exc:
-            self._outage.failed(exc)
-            raise
+        retrying(self._run_until_failure, stop)
 
     def _new_watcher(self) -> watchers.Watcher:
         return watchers.Watcher(
@@ -120,27 +113,31 @@ class PxeFilter:
 
     def _run_until_failure(self, stop: threading.Event) -> None:
         """Filter until told to stop or the first failure, which is raised."""
-        self._block()
         leave = threading.Event()
-        self._watcher = self._new_watcher()
-        # A daemon, for a database may keep it hanging.
-        threading.Thread(target=self._watcher.run, args=(leave,),
-                         name='pxe-filter-watcher', daemon=True).start()
         try:
-            if self._wait_for_machines(stop):
+            self._block()
+            self._watcher = self._new_watcher()
+            # A daemon, for a database may keep it hanging.
+            threading.Thread(target=self._watcher.run, args=(leave,),
+                             name='pxe-filter-watcher', daemon=True).start()
+            while self._watcher.machines() is None and not stop.is_set():
+                self._wait_for_change()
+            if not stop.is_set():
                 self._take_part(stop, leave)
+        except Exception as exc:
+            self._outage.failed(exc)
+            raise
         finally:
             leave.set()
-
-    def _wait_for_machines(self, stop: threading.Event) -> bool:
-        while self._watcher.machines() is None and not stop.is_set():
-            self._wait_for_change()
-        return not stop.is_set()
 
     def _take_part(self, stop: threading.Event,
                    leave: threading.Event) -> None:
         """Take part in the election, and let pass whom it allows."""
-        part = self._elect(self._on_gained, self._wait_until_blocked)
+        def look_at_once() -> None:
+            self._watcher.read_inspected()
+            self._changed.set()
+
+        part = self._elect(look_at_once, self._wait_until_blocked)
         with futures.ThreadPoolExecutor(max_workers=1) as pool:
             run = pool.submit(part.run, leave)
             try:
@@ -181,10 +178,6 @@ class PxeFilter:
                     'interface': self._firewall.interface})
             self._passes = passes
             self._state.notify_all()
-
-    def _on_gained(self) -> None:
-        self._watcher.read_inspected()
-        self._changed.set()
 
     def _wait_until_blocked(self) -> None:
         """Keep the lock till this filter blocks, or the kernel does."""

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A thread that keeps reading the database for the PXE filter.
+"""A thread that keeps reading Ironic's database for the PXE filter.
 
 It is apart from the thread that renews the leader's place in the firewall,
-because a database that hangs must not hang that one, too.
+because a database that hangs must not hang that one, too. It reads plain
+columns, not objects: there may be tens of thousands of ports. Port groups
+count as ports, for a bond may have an address of its own.
 """
 
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
@@ -13,14 +16,18 @@ import math
 import queue
 import threading
 import time
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from ironic.common import states
+from ironic.db.sqlalchemy import models
+from oslo_db.sqlalchemy import enginefacade
 from oslo_log import log
+import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.pxe_filter import admission
-from ironic_inspection_rules.pxe_filter import messages
+from ironic_inspection_rules.pxe_filter import notification
 
 LOG = log.getLogger(__name__)
 
@@ -113,7 +120,7 @@ class Watcher:
         self._known = _Schedule(sync_period)
         self._inspected = _Schedule(allowlist_period)
         self._changed = changed
-        self._received: queue.SimpleQueue[messages.Change] = (
+        self._received: queue.SimpleQueue[notification.Change] = (
             queue.SimpleQueue())
         self._machines: admission.Machines | None = None
         self._error: Exception | None = None
@@ -133,14 +140,14 @@ class Watcher:
                 _('The database has not answered for %.1f seconds') % silence)
         return self._machines
 
-    def handle(self, change: messages.Change) -> None:
+    def handle(self, change: notification.Change) -> None:
         """Take in a message; may be called from any thread."""
         self._received.put(change)
 
     def read_inspected(self) -> None:
         """Read the nodes in inspection now; from any thread."""
-        self._received.put(messages.Change(
-            messages.ALLOWLIST, messages.ADD, None, None))
+        self._received.put(notification.Change(
+            notification.ALLOWLIST, notification.ADD, None, None))
 
     def run(self, stop: threading.Event) -> None:
         """Read, until told to stop."""
@@ -177,29 +184,74 @@ class Watcher:
             self._answered_at = time.monotonic()
             yield row
 
-    def _apply(self, change: messages.Change) -> None:
+    def _apply(self, change: notification.Change) -> None:
         """Do what a message implies.
 
         Only a port that is new needs no read. One that is gone may share its
         address with another, and what is left in inspection is to be counted.
         """
-        if change.channel == messages.ALLOWLIST:
+        if change.channel == notification.ALLOWLIST:
             self._inspected.hasten()
-        elif change.action == messages.REMOVE:
+        elif change.action == notification.REMOVE:
             self._known.hasten()
         elif self._machines is not None:
-            self._add_known(self._machines, change)
-
-    def _add_known(self, machines: admission.Machines,
-                   change: messages.Change) -> None:
-        try:
-            macs = admission.read_macs([(str(change.port), str(change.mac))])
-        except admission.BadAddress as exc:
-            LOG.warning('Ignored a message: %s', exc)
-            return
-        self._show(dataclasses.replace(machines, known=machines.known | macs))
+            try:
+                macs = admission.read_macs(
+                    [(str(change.port), str(change.mac))])
+            except admission.BadAddress as exc:
+                LOG.warning('Ignored a message: %s', exc)
+                return
+            self._show(dataclasses.replace(
+                self._machines, known=self._machines.known | macs))
 
     def _show(self, machines: admission.Machines) -> None:
         if machines != self._machines:
             self._machines = machines
             self._changed.set()
+
+
+_CONTEXT = threading.local()
+
+_CHUNK = 1000
+"""Rows fetched at a time."""
+
+
+_KINDS = (models.Port, models.Portgroup)
+
+
+class PortSource:
+    """The ports, as :class:`Source`.
+
+    :param inspect_interfaces: of the nodes that may be let through.
+    """
+
+    def __init__(self, inspect_interfaces: Collection[str]) -> None:
+        self._interfaces = inspect_interfaces
+
+    def ping(self) -> None:
+        """Return if the database answers."""
+        with enginefacade.reader.using(_CONTEXT) as session:
+            session.execute(sa.select(sa.literal(1)))
+
+    def ports(self) -> Iterator[admission.Row]:
+        """All ports that have an address."""
+        for kind in _KINDS:
+            yield from _rows(sa.select(kind.uuid, kind.address).where(
+                kind.address.is_not(None)))
+
+    def inspected_ports(self) -> Iterator[admission.Row | None]:
+        """The ports of nodes in inspection, and None for some such nodes."""
+        for kind in _KINDS:
+            query = sa.select(kind.uuid, kind.address).select_from(
+                models.Node
+            ).outerjoin(kind, kind.node_id == models.Node.id).where(
+                models.Node.provision_state.in_(
+                    [states.INSPECTING, states.INSPECTWAIT]),
+                models.Node.inspect_interface.in_(self._interfaces))
+            for uuid, address in _rows(query):
+                yield None if address is None else (uuid, address)
+
+
+def _rows(query: sa.Select[Any]) -> Iterator[Any]:
+    with enginefacade.reader.using(_CONTEXT) as session:
+        yield from session.execute(query.execution_options(yield_per=_CHUNK))

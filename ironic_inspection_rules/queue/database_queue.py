@@ -12,8 +12,6 @@ from collections.abc import Iterable
 import dataclasses
 import datetime
 import json
-import math
-import time
 import typing
 
 from oslo_utils import timeutils
@@ -22,7 +20,6 @@ from oslo_utils import uuidutils
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import fence
 from ironic_inspection_rules.db import lease as leases
-from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import request as db_request
 from ironic_inspection_rules.db import unprocessed
 from ironic_inspection_rules.objects import request as request_object
@@ -49,9 +46,9 @@ class DatabaseQueue:
                  served: typing.Any = None) -> None:
         self._lease = lease
         self._accept = accept
-        self._served = () if served is None else (served,)
-        self._looked_until = 0.0
-        self._look_again_at = -math.inf
+        self._posted = leases.Search(
+            lease, (state.WAITING, state.PROCESSING), served)
+        self._starting = leases.Search(lease, (state.STARTING,), served)
 
     def put(self, node_uuid: str, event: str, inventory: dict | None = None,
             plugin_data: dict | None = None,
@@ -61,9 +58,13 @@ class DatabaseQueue:
 
         Without an inventory the request is for what the ramdisk posted last.
         """
-        data = None if inventory is None else {
-            'inventory': inventory, 'plugin_data': plugin_data or {},
-            'posted': event == queue_request.CONTINUE}
+        data: dict[str, typing.Any] | None = None
+        if inventory is not None:
+            data = {'inventory': inventory, 'plugin_data': plugin_data or {}}
+        elif event == queue_request.REAPPLY:
+            data = unprocessed.get_unprocessed(node_uuid)
+        if data is not None:
+            data['posted'] = event == queue_request.CONTINUE
         values = {'checkpoints': checkpoints or {}, 'sender': sender}
         stored = None
         while stored is None:
@@ -97,7 +98,12 @@ class DatabaseQueue:
             return present
         if not queue_request.displaces(event, present):
             raise exceptions.RequestPending(node_uuid)
-        if not trusted and not _is_last_posted(node_uuid, data):
+        last = None if trusted else unprocessed.get_unprocessed(node_uuid)
+        # As text: NaN, which a ramdisk may post, does not equal itself.
+        if not trusted and (last is None or data is None or any(
+                json.dumps(last[name], sort_keys=True)
+                != json.dumps(data[name], sort_keys=True)
+                for name in ('inventory', 'plugin_data'))):
             raise exceptions.AnotherSender(node_uuid, present.sender)
         renewed = db_request.renew_request(
             present.uuid, present.token, present.state,
@@ -105,46 +111,16 @@ class DatabaseQueue:
         return _request(renewed) if renewed else None
 
     def get(self, worker: str) -> queue_request.Request | None:
-        """See :meth:`queue_request.Queue.get`.
-
-        What others have to serve is passed over row by row, which takes
-        seconds where a hundred thousand of them wait. So nobody looks at
-        them twice in a lease: what was due when nothing was found is left
-        out, but for what may have been on its way then.
-        """
-        condition: typing.Any = models.Request.state != state.STARTING
-        if not self._served:
-            return self._claim(worker, condition)
-        if time.monotonic() >= self._look_again_at:
-            self._looked_until = 0.0
-            self._look_again_at = time.monotonic() + self._lease
-
-        def look_no_further_back() -> None:
-            self._looked_until = leases.read_clock() - self._lease
-        return self._claim(worker, condition, since=self._looked_until,
-                           found_none=look_no_further_back)
+        """See :meth:`queue_request.Queue.get`."""
+        return _claimed(self._posted.claim(worker))
 
     def get_starting(self, worker: str) -> queue_request.Request | None:
         """Lease a request for a machine to be powered on, if there is any."""
-        return self._claim(worker, models.Request.state == state.STARTING)
+        return _claimed(self._starting.claim(worker))
 
     def is_any_starting(self) -> bool:
         """Return whether a machine waits to be powered on."""
-        return leases.is_any_due(
-            self._lease, models.Request.state == state.STARTING,
-            *self._served)
-
-    def _claim(self, worker: str, condition: typing.Any,
-               **bounds: typing.Any) -> queue_request.Request | None:
-        claimed: typing.Any = leases.claim_request(
-            worker, self._lease, condition, *self._served, **bounds)
-        if claimed is None:
-            return None
-        row, data = claimed
-        return dataclasses.replace(
-            _request(row), checkpoints=row.checkpoints,
-            inventory=data.inventory if data else {},
-            plugin_data=data.plugin_data if data else {})
+        return self._starting.is_any_due()
 
     def begin(self, request: queue_request.Request,
               reached: str) -> queue_request.Request:
@@ -221,20 +197,14 @@ class DatabaseQueue:
                                    last_error=reason)
 
     def supersede(self, node_uuid: str) -> None:
-        """End what is open of an earlier inspection: a newer one begins.
-
-        A posted inventory ends it too, but a newer inspection may fail
-        before its machine posts.
-        """
+        """End what is open of an earlier inspection: a newer one begins."""
+        # A posted inventory ends it too, but none may ever come.
         db_request.supersede_request(
             node_uuid, (queue_request.CONTINUE, queue_request.POWER_ON),
             state.ERROR, queue_request.OVERTAKEN)
 
     def forgive(self, request: queue_request.Request) -> None:
-        """Undo the count of an attempt that the surroundings cut off.
-
-        For a delivery that is not the last one any more.
-        """
+        """See :meth:`queue_request.Queue.forgive`."""
         with fence.suspended():
             db_request.uncount_attempt(request.uuid, request.attempts)
 
@@ -267,10 +237,7 @@ class DatabaseQueue:
                    for row in leases.list_held_requests(node_uuid))
 
     def find(self, uuid: str) -> queue_request.Request:
-        """Show a request, without its data.
-
-        :raises: RequestNotFound
-        """
+        """See :meth:`queue_request.Queue.find`; without its data."""
         return _request(db_request.get_request_by_uuid(uuid))
 
     def forget(self, age: float, limit: int = 10000) -> int:
@@ -284,7 +251,7 @@ class DatabaseQueue:
             timeutils.utcnow() - datetime.timedelta(seconds=age), limit)
 
     def find_open(self, node_uuid: str) -> queue_request.Request | None:
-        """Show the open request of a node, without its data, if any."""
+        """See :meth:`queue_request.Queue.find_open`; without its data."""
         row = db_request.get_open_request(node_uuid)
         return _request(row) if row else None
 
@@ -299,15 +266,14 @@ def _request(row: typing.Any) -> queue_request.Request:
                                     for name in _STORED})
 
 
-def _is_last_posted(node_uuid: str,
-                    data: dict[str, typing.Any] | None) -> bool:
-    """Return whether a node's ramdisk posted the same data last."""
-    last = unprocessed.get_unprocessed(node_uuid)
-    # As text: NaN, which a ramdisk may post, does not equal itself.
-    return last is not None and data is not None and all(
-        json.dumps(getattr(last, name), sort_keys=True)
-        == json.dumps(data[name], sort_keys=True)
-        for name in ('inventory', 'plugin_data'))
+def _claimed(claimed: typing.Any) -> queue_request.Request | None:
+    if claimed is None:
+        return None
+    row, data = claimed
+    return dataclasses.replace(
+        _request(row), checkpoints=row.checkpoints,
+        inventory=data.inventory if data else {},
+        plugin_data=data.plugin_data if data else {})
 
 
 def _require(request: queue_request.Request, held: bool) -> None:

@@ -20,6 +20,8 @@ from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import surroundings
 
+LOG = log.getLogger(__name__)
+
 MAX_DELAY = 30.0
 """Seconds between two tries of the same at most."""
 
@@ -39,7 +41,11 @@ def decide(request: queue_request.Request, max_attempts: int) -> Decision:
     until the attempts are used up (spec 001 "At least once").
     """
     if request.attempts >= max_attempts:
-        return Decision(state.ERROR, _used_up(request))
+        end = ('none of the workers lived to finish it'
+               if not request.last_error
+               else f'the last one failed: {request.last_error}')
+        return Decision(state.ERROR, f'given up after {request.attempts} '
+                                     f'attempts; {end}')
     step = state.advance(request.state, request.transition_event)
     if step.verdict is state.Verdict.FORBIDDEN:
         if request.state == state.PROCESSING:
@@ -51,13 +57,6 @@ def decide(request: queue_request.Request, max_attempts: int) -> Decision:
                     else step.target)
 
 
-def _used_up(request: queue_request.Request) -> str:
-    reason = f'given up after {request.attempts} attempts'
-    if request.last_error:
-        return f'{reason}; the last one failed: {request.last_error}'
-    return f'{reason}; none of the workers lived to finish it'
-
-
 def retry_delay(failures: int, interval: float) -> float:
     """Decide when to try again what the surroundings were in the way of.
 
@@ -66,9 +65,6 @@ def retry_delay(failures: int, interval: float) -> float:
     :returns: seconds.
     """
     return min(interval * 2 ** min(failures, 16), MAX_DELAY)
-
-
-LOG = log.getLogger(__name__)
 
 
 class NodeCheck(typing.NamedTuple):
@@ -158,25 +154,22 @@ class Deliverer:
         :param request: a request that was got from the queue.
         """
         try:
-            return self._try_to_deliver(request)
+            try:
+                with self._processor.lock(request) as node:
+                    return self._settle(node, request)
+            except exceptions.NodeGone as exc:
+                return self._end(request, str(exc))
+            except exceptions.LeaseLost:
+                raise
+            except Exception as exc:
+                if surroundings.are_to_blame(exc):
+                    return self._retry(request, str(exc), True)
+                log_request(LOG.exception, request, 'processing broke off')
+                return self._give_back(dataclasses.replace(
+                    request, attempts=request.attempts + 1), str(exc))
         except exceptions.LeaseLost as exc:
             log_request(LOG.warning, request, str(exc))
             return Outcome.LOST
-
-    def _try_to_deliver(self, request: queue_request.Request) -> Outcome:
-        try:
-            with self._processor.lock(request) as node:
-                return self._settle(node, request)
-        except exceptions.NodeGone as exc:
-            return self._end(request, str(exc))
-        except exceptions.LeaseLost:
-            raise
-        except Exception as exc:
-            if surroundings.are_to_blame(exc):
-                return self._wait_for_surroundings(request, exc)
-            log_request(LOG.exception, request, 'processing broke off')
-            return self._give_back(dataclasses.replace(
-                request, attempts=request.attempts + 1), str(exc))
 
     def _settle(self, node: typing.Any,
                 request: queue_request.Request) -> Outcome:
@@ -191,7 +184,7 @@ class Deliverer:
         decided = decide(request, self._max_attempts)
         refusal = check.obstacle or decided.refusal
         if refusal:
-            return self._refuse(node, request, refusal)
+            return self._fail_node(node, request, refusal)
         begun = self._queue.begin(request, decided.state)
         log_request(LOG.info, begun, 'processing begins')
         try:
@@ -201,13 +194,14 @@ class Deliverer:
             raise
         except Exception as exc:
             if surroundings.are_to_blame(exc):
-                return self._wait_for_surroundings(request, exc)
+                # As it was before: the attempt does not count.
+                return self._retry(request, str(exc), True)
             log_request(LOG.exception, begun, 'processing broke off')
             return self._give_back(begun, str(exc))
 
-    def _refuse(self, node: typing.Any, request: queue_request.Request,
-                refusal: str) -> Outcome:
-        """Fail a node whose request cannot be carried out."""
+    def _fail_node(self, node: typing.Any, request: queue_request.Request,
+                   refusal: str) -> Outcome:
+        """Fail the node of a request that cannot be carried out."""
         if self._queue.heartbeat([request]):
             raise exceptions.LeaseLost(request.uuid)
         try:
@@ -238,11 +232,6 @@ class Deliverer:
         if request.attempts > self._max_attempts:
             return self._end(request, f'given up, as it broke off: {reason}')
         return self._retry(request, reason, False)
-
-    def _wait_for_surroundings(self, request: queue_request.Request,
-                               exc: Exception) -> Outcome:
-        """Give a request back as it was before."""
-        return self._retry(request, str(exc), True)
 
     def _retry(self, request: queue_request.Request, reason: str,
                of_surroundings: bool) -> Outcome:

@@ -4,19 +4,26 @@
 
 from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Iterable
 import dataclasses
+import threading
+from typing import Any
 
 from ironic import objects
 from ironic.common import context as ironic_context
+from oslo_db import exception as db_exc
 from oslo_log import log
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.coordination import election
+from ironic_inspection_rules.coordination import watchdog
+from ironic_inspection_rules.db import backlog
 from ironic_inspection_rules.db import node_reservation
+from ironic_inspection_rules.db import run
 from ironic_inspection_rules.db import unprocessed
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import delivery
-from ironic_inspection_rules.queue import node_lock
-from ironic_inspection_rules.queue import node_state
+from ironic_inspection_rules.queue import node as queue_node
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import surroundings
 from ironic_inspection_rules.queue import worker
@@ -26,6 +33,9 @@ LOG = log.getLogger(__name__)
 
 _CHUNK = 500
 """How many nodes one round looks at at most."""
+
+_ARCHIVED = 100
+"""Data that one round archives at most, each in about twenty milliseconds."""
 
 
 @dataclasses.dataclass
@@ -65,14 +75,14 @@ class QueueMaintenance:
         self._settle = settle
         self._records = (_Records('requests', unprocessed.list_nodes,
                                   unprocessed.destroy_nodes),
-                         _Records('runs', recorder.nodes, recorder.forget))
+                         _Records('runs', run.list_nodes, recorder.forget))
 
     @property
     def tasks(self) -> tuple[Callable[[], None], ...]:
         """All tasks, in the order in which to do them."""
         return (self.return_requests, self.unlock_nodes, self.settle_nodes,
-                self.put_timeouts,
-                self.forget_requests, self.remove_deleted_nodes)
+                self.put_timeouts, self.forget_requests,
+                self.remove_deleted_nodes, self.archive_data)
 
     def return_requests(self) -> None:
         """Return what dead workers held."""
@@ -91,7 +101,7 @@ class QueueMaintenance:
         for prefix in worker.HOLDERS:
             for node_uuid, holder in node_reservation.list_reserved(
                     prefix, _CHUNK):
-                node_lock.unlock_if_over(context, self._queue, node_uuid,
+                queue_node.unlock_if_over(context, self._queue, node_uuid,
                                          holder)
 
     def settle_nodes(self) -> None:
@@ -112,7 +122,7 @@ class QueueMaintenance:
     def put_timeouts(self) -> None:
         """Request timeouts of nodes whose ramdisk does not call."""
         put = False
-        for node_uuid in node_state.list_overdue(
+        for node_uuid in queue_node.list_overdue(
                 ironic_context.get_admin_context(),
                 self._inspection_timeout):
             try:
@@ -123,6 +133,10 @@ class QueueMaintenance:
             LOG.info('The inspection of node %s has timed out', node_uuid)
         if put:
             self._wake()
+
+    def archive_data(self) -> None:
+        """Store by content what ended requests were for, a few a round."""
+        unprocessed.archive(_ARCHIVED)
 
     def forget_requests(self) -> None:
         """Remove requests that were done long ago."""
@@ -139,7 +153,11 @@ class QueueMaintenance:
         for records in self._records:
             known = records.list_nodes(records.looked_at, _CHUNK)
             records.looked_at = known[-1] if len(known) == _CHUNK else ''
-            gone = set(known) - _present(known)
+            gone = set(known)
+            if known:
+                gone -= {node.uuid for node in objects.Node.list(
+                    ironic_context.get_admin_context(), fields=['uuid'],
+                    filters={'uuid_in': known, 'include_children': True})}
             if gone:
                 records.remove(gone)
                 LOG.info('Removed the %(records)s of %(count)d deleted '
@@ -148,10 +166,94 @@ class QueueMaintenance:
                           'nodes': ', '.join(sorted(gone))})
 
 
-def _present(node_uuids: Collection[str]) -> set[str]:
-    """Return which of some nodes Ironic has."""
-    if not node_uuids:
-        return set()
-    return {node.uuid for node in objects.Node.list(
-        ironic_context.get_admin_context(), fields=['uuid'],
-        filters={'uuid_in': node_uuids, 'include_children': True})}
+_RETRIES = 10
+"""Failures in a row, of any tasks, after which one is an error in the log."""
+
+
+class UnservedRequests:
+    """Warns of what waits for a worker of another kind than this one.
+
+    :param served: see :class:`.DatabaseQueue`.
+    :param patience: seconds; what waits longer is noticed.
+    """
+
+    def __init__(self, served: Any, patience: float) -> None:
+        self._served = served
+        self._patience = patience
+        self._known: set[tuple[str, str]] = set()
+
+    def check(self) -> None:
+        """Look at what waits longest; log each kind of node once."""
+        found = {(kind.driver, kind.conductor_group): kind for kind in
+                 backlog.read_unserved(self._served, self._patience)}
+        for key, kind in found.items():
+            if key not in self._known:
+                LOG.warning(
+                    'Inspection requests of nodes with the driver %(driver)s '
+                    'and the conductor group "%(conductor_group)s" wait for '
+                    '%(delay).0f seconds, the first is that of node %(node)s'
+                    ': is there an ironic-inspection-worker with this driver '
+                    'in [DEFAULT]enabled_hardware_types and this group in '
+                    '[inspection_queue]conductor_groups?', kind._asdict())
+        self._known = set(found)
+
+
+class LeaderTasks:
+    """Carries out tasks again and again while this process leads.
+
+    A task that is under way when leadership ends is finished, no other is
+    begun (spec 001 "HA singleton periodic task decomposition").
+
+    :param make_election: makes the election, told whom to call when this
+        process has become the leader and when it no longer is.
+    :param tasks: what to do in each round, in this order.
+    :param period: seconds between two rounds.
+    :param limit: seconds after which a round hangs, and is left to itself.
+    """
+
+    def __init__(self,
+                 make_election: Callable[..., election.Election],
+                 tasks: Iterable[Callable[[], None]],
+                 period: float, limit: float = 600.0) -> None:
+        self._reset = threading.Event()
+        self._election = make_election(on_gained=self._begin,
+                                       on_lost=lambda: self._reset.set())
+        self._tasks = tuple(tasks)
+        self._period = period
+        self._limit = limit
+        self._trouble = watchdog.Outage('A periodic task of the leader',
+                                        _RETRIES)
+
+    def run(self, stop: threading.Event) -> None:
+        """Take part in the election, and work when elected, until stopped.
+
+        :param stop: set to end.
+        """
+        self._election.run(stop)
+
+    def _begin(self) -> None:
+        self._reset = reset = threading.Event()
+        loop = watchdog.Loop('leader tasks', lambda: self._work(reset), reset)
+        loop.start()
+        limit = max(self._limit, 2 * self._period)
+        threading.Thread(
+            target=watchdog.watch,
+            args=(lambda: loop.look_after(limit), min(limit / 4, 10.0), reset),
+            name='watchdog', daemon=True).start()
+
+    def _work(self, reset: threading.Event) -> None:
+        """Do each task, unless leadership ends before its turn."""
+        has_failed = False
+        for task in self._tasks:
+            if not self._election.is_leader or reset.is_set():
+                break
+            try:
+                task()
+            # Whatever it is may be better in the next round.
+            except Exception as exc:
+                has_failed = True
+                self._trouble.failed(
+                    exc, traceback=not isinstance(exc, db_exc.DBError))
+        if not has_failed:
+            self._trouble.over()
+        reset.wait(self._period)

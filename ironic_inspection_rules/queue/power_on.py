@@ -8,21 +8,32 @@ its timeout stands still.
 """
 
 from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
 import functools
+import threading
+import time
 from typing import Any
 
 from ironic.conf import CONF
 from oslo_db.sqlalchemy import enginefacade
+import tenacity
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.coordination import coordinator
-from ironic_inspection_rules.coordination import throttle
+from ironic_inspection_rules.coordination import election
+from ironic_inspection_rules.coordination import watchdog
 from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.patches import inspection
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
 
 LOCK = 'inspection-power-on'
+
+HEARTBEAT = 0.5
+"""Seconds between two questions to the coordinator."""
 
 
 def install() -> None:
@@ -45,6 +56,88 @@ def install() -> None:
         coordinator.check(CONF)
         inspection.replace_power_on(functools.partial(
             requests.put, event=queue_request.POWER_ON))
+
+
+class Throttle:
+    """Lets one machine at a time be powered on in the whole cluster.
+
+    The interval is slept through before the power-on, with the lock held: a
+    holder which dies or is cut off slows the others down for a while and
+    never speeds them up (spec 001 "HA reboot throttle").
+
+    :param make_lock: makes a new connection for the lock of all hosts.
+    :param interval: seconds between two power-ons.
+    :param wait: waits for so many seconds; returns at once, and True, when
+        the process shall end.
+    :param retries: how often a coordinator out of reach is tried again.
+    :param retry_interval: seconds between two such tries.
+    """
+
+    def __init__(self, make_lock: Callable[[], coordinator.LeasedLock],
+                 interval: float, wait: Callable[[float], bool],
+                 retries: int, retry_interval: float) -> None:
+        self._make_lock = make_lock
+        self._interval = interval
+        self._wait = wait
+        self._retries = retries
+        self._retry_interval = retry_interval
+        self._outage = watchdog.Outage(
+            'The coordination service of the reboot throttle '
+            '([coordination]backend_url)', retries)
+        self._of_process = threading.Lock()
+
+    @contextlib.contextmanager
+    def turn(self) -> Iterator[None]:
+        """Wait for the turn of a machine; it ends with the context.
+
+        :raises: Stopping when the process shall end.
+        :raises: TemporaryFailure when the coordinator stays out of reach.
+        """
+        while not self._of_process.acquire(timeout=HEARTBEAT):
+            self._sleep(0)
+        try:
+            with self._get_turn():
+                yield
+        finally:
+            self._of_process.release()
+
+    def _get_turn(self) -> contextlib.ExitStack:
+        retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(
+                exceptions.TemporaryFailure),
+            stop=tenacity.stop_after_attempt(self._retries + 1),
+            wait=tenacity.wait_fixed(self._retry_interval),
+            sleep=self._sleep, reraise=True)
+        turn = retrying(self._get_lock)
+        self._outage.over()
+        return turn
+
+    def _get_lock(self) -> contextlib.ExitStack:
+        """Get the lock and keep it for the whole interval."""
+        try:
+            with contextlib.ExitStack() as stack:
+                lock = stack.enter_context(self._make_lock())
+                while not lock.hold():
+                    self._sleep(HEARTBEAT)
+                end = time.monotonic() + self._interval
+                while (remaining := end - time.monotonic()) > 0:
+                    self._sleep(min(HEARTBEAT, remaining))
+                    lock.hold()
+                return stack.pop_all()
+        except exceptions.Stopping:
+            raise
+        # What a driver cannot translate it lets through: anything.
+        except Exception as exc:
+            self._outage.failed(exc)
+            raise exceptions.TemporaryFailure(
+                _('The coordination service of [coordination]backend_url is '
+                  'out of reach: %s') % watchdog.reason(exc)) from exc
+
+    def _sleep(self, seconds: float) -> None:
+        if self._wait(seconds):
+            raise exceptions.Stopping(
+                _('The service stops before the machine could be powered '
+                  'on.'))
 
 
 class PacedQueue:
@@ -73,13 +166,14 @@ class PacedQueue:
             return self._queue.get_starting(worker)
 
 
-def make_throttle(wait: Callable[[float], bool]) -> throttle.Throttle:
+def make_throttle(wait: Callable[[float], bool]) -> Throttle:
     """Make what gives out the turns of the cluster.
 
-    :param wait: see :class:`.throttle.Throttle`.
+    :param wait: see :class:`.Throttle`.
     """
-    return throttle.Throttle(
-        lambda: coordinator.make_lock(CONF, LOCK, CONF.host),
+    return Throttle(
+        lambda: coordinator.LeasedLock(
+            CONF.coordination.backend_url, CONF.host, LOCK, election.LEASE),
         CONF.inspection_queue.reboot_throttle, wait,
         CONF.coordination.connection_retries,
         CONF.coordination.connection_retry_interval)

@@ -3,7 +3,6 @@
 """Carrying out inspection requests with Ironic's own inspection."""
 
 from collections.abc import Callable
-from collections.abc import Iterator
 import contextlib
 import functools
 from typing import Any
@@ -24,8 +23,7 @@ from ironic_inspection_rules.inspection import attempt
 from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.patches import inspection as patch
 from ironic_inspection_rules.queue import delivery
-from ironic_inspection_rules.queue import node_lock
-from ironic_inspection_rules.queue import node_state
+from ironic_inspection_rules.queue import node as queue_node
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import surroundings
@@ -54,12 +52,12 @@ class RequestProcessor:
     def lock(self, request: queue_request.Request
              ) -> contextlib.AbstractContextManager[Any]:
         """See :meth:`delivery.Processor.lock`."""
-        return node_lock.locked(self._queue, request)
+        return queue_node.locked(self._queue, request)
 
     def check(self, task,
               request: queue_request.Request) -> delivery.NodeCheck:
         """See :meth:`delivery.Processor.check`."""
-        finding = node_state.check(task.node, request)
+        finding = queue_node.check(task.node, request)
         if finding.done and request.event == queue_request.CONTINUE:
             # Whoever finished it may not have lived to keep the run.
             run = _taken_up(request)
@@ -105,8 +103,11 @@ class RequestProcessor:
         if event:
             task.node.last_error = None
             # Ironic saves the node first thing, for another reason.
-            with _unsaved(task.node):
+            task.node.save = lambda *args: None
+            try:
                 task.process_event(event)
+            finally:
+                del task.node.save
         inspection.continue_inspection(task, request.inventory,
                                        request.plugin_data)
         if task.node.provision_state == states.INSPECTFAIL:
@@ -129,7 +130,7 @@ class RequestProcessor:
         return None
 
     def _time_out(self, task, request: queue_request.Request) -> str | None:
-        if not node_state.is_overdue(task.node, self._timeout):
+        if not queue_node.is_overdue(task.node, self._timeout):
             return None
         reason = _('The ramdisk did not call for %d seconds.') % self._timeout
         task.process_event('fail')
@@ -157,7 +158,7 @@ class RequestProcessor:
             return
         try:
             with self.lock(request) as task:
-                if (node_state.is_left_over(task.node, request)
+                if (queue_node.is_left_over(task.node, request)
                         and self._queue.find_open(task.node.uuid) is None):
                     self._fail_node(task, request, request.last_error
                                     or _('it has ended'))
@@ -187,7 +188,7 @@ class RequestProcessor:
         node = task.node
         message = _('Inspection request %(request)s failed: %(reason)s') % {
             'request': request.uuid, 'reason': reason}
-        if node.provision_state in node_state.IN_INSPECTION:
+        if node.provision_state in queue_node.IN_INSPECTION:
             _clean_up(task, message)
             task.process_event('fail', last_error=message)
         elif (request.event == queue_request.REAPPLY
@@ -215,16 +216,6 @@ def _taken_up(request: queue_request.Request) -> recorder.Run:
     for phase in model.PHASES:
         run.take_up(phase, request.checkpoints.get(phase, {}).get('run'))
     return run
-
-
-@contextlib.contextmanager
-def _unsaved(node) -> Iterator[None]:
-    """Leave what happens to a node in this context to the next save."""
-    node.save = lambda *args: None
-    try:
-        yield
-    finally:
-        del node.save
 
 
 def _keep_error(node, message: str) -> None:

@@ -19,13 +19,12 @@ from oslo_log import log
 import tenacity
 
 from ironic_inspection_rules.coordination import coordinator
-from ironic_inspection_rules.coordination import leader_tasks
+from ironic_inspection_rules.coordination import election
 from ironic_inspection_rules.db import backlog
 from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.patches import conductor
-from ironic_inspection_rules.queue import absence
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import maintenance
@@ -72,20 +71,26 @@ class WorkerService:
         self._stop = threading.Event()
         inspector = processor.RequestProcessor(requests,
                                                options.inspection_timeout)
-        settings = _settings()
+        settings = worker.Settings(
+            threads=options.workers or processutils.get_worker_count(),
+            get_timeout=options.get_timeout,
+            lease=options.lease,
+            max_attempts=options.max_attempts,
+            connection_retries=options.connection_retries,
+            retry_interval=options.connection_retry_interval,
+            time_limit=options.processing_time_limit)
         self._worker = worker.Worker(name, requests, inspector, settings,
                                      count_delivery)
         self._starter = worker.Worker(
             f'{name}:power-on', power_on.PacedQueue(
                 requests, power_on.make_throttle(self._stop.wait).turn),
             inspector, dataclasses.replace(settings, threads=1))
-        self._leader_tasks = leader_tasks.LeaderTasks(
-            functools.partial(coordinator.make_election, CONF, ELECTION_NAME,
-                              name),
+        self._leader_tasks = maintenance.LeaderTasks(
+            functools.partial(election.make, CONF, ELECTION_NAME, name),
             (*maintenance.QueueMaintenance(
                 requests, options.inspection_timeout,
                 options.report_expiration, self.wake, inspector.settle).tasks,
-             absence.UnservedRequests(served, options.lease).check,
+             maintenance.UnservedRequests(served, options.lease).check,
              report_backlog),
             options.clean_up_period, options.processing_time_limit)
         self._listener = (wakeup.Listener(name, self.wake)
@@ -94,7 +99,8 @@ class WorkerService:
             threading.Thread(target=self._supervise, args=(run,), name=name,
                              daemon=True)
             for run, name in ((self._worker.run, 'worker'),
-                              (self._run_leader_tasks, 'leader tasks'),
+                              (lambda: self._leader_tasks.run(self._stop),
+                               'leader tasks'),
                               (self._starter.run, 'power-on'))]
 
     def start(self) -> None:
@@ -131,32 +137,17 @@ class WorkerService:
 
     def _supervise(self, run: Callable[[], None]) -> None:
         """Run something until it is stopped, again whenever it breaks off."""
+        def log_restart(retry_state: tenacity.RetryCallState) -> None:
+            assert retry_state.outcome is not None
+            LOG.error('A thread of the inspection worker broke off and '
+                      'starts again',
+                      exc_info=retry_state.outcome.exception())
+
         tenacity.Retrying(
             sleep=tenacity.sleep_using_event(self._stop),
             stop=tenacity.stop_when_event_set(self._stop),
             wait=tenacity.wait_fixed(_RESTART_DELAY),
-            before_sleep=_log_restart)(run)
-
-    def _run_leader_tasks(self) -> None:
-        self._leader_tasks.run(self._stop)
-
-
-def _log_restart(retry_state: tenacity.RetryCallState) -> None:
-    assert retry_state.outcome is not None
-    LOG.error('A thread of the inspection worker broke off and starts again',
-              exc_info=retry_state.outcome.exception())
-
-
-def _settings() -> worker.Settings:
-    options = CONF.inspection_queue
-    return worker.Settings(
-        threads=options.workers or processutils.get_worker_count(),
-        get_timeout=options.get_timeout,
-        lease=options.lease,
-        max_attempts=options.max_attempts,
-        connection_retries=options.connection_retries,
-        retry_interval=options.connection_retry_interval,
-        time_limit=options.processing_time_limit)
+            before_sleep=log_restart)(run)
 
 
 def count_delivery(outcome: delivery.Outcome) -> None:
@@ -188,11 +179,11 @@ def start_embedded() -> WorkerService:
     started = WorkerService(worker.make_name(CONF.host))
     started.start()
     conductor.keep_running_while(started.is_working)
-    threading.Thread(target=_stop_with_conductor, args=(started,),
-                     name='embedded-worker', daemon=True).start()
+
+    def stop_with_conductor() -> None:
+        conductor.stop_event().wait()
+        started.stop()
+
+    threading.Thread(target=stop_with_conductor, name='embedded-worker',
+                     daemon=True).start()
     return started
-
-
-def _stop_with_conductor(started: WorkerService) -> None:
-    conductor.stop_event().wait()
-    started.stop()

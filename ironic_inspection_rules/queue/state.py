@@ -89,18 +89,12 @@ class Step(typing.NamedTuple):
     target: str
 
 
-def _build() -> machines.FiniteMachine:
-    machine = machines.FiniteMachine()
-    for state in (ABSENT, *STATES):
-        machine.add_state(state)
-    for transition in TRANSITIONS:
-        machine.add_transition(transition.state, transition.target,
-                               transition.event)
-    machine.freeze()
-    return machine
-
-
-_MACHINE = _build()
+_MACHINE = machines.FiniteMachine()
+for _state in (ABSENT, *STATES):
+    _MACHINE.add_state(_state)
+for _row in TRANSITIONS:
+    _MACHINE.add_transition(_row.state, _row.target, _row.event)
+_MACHINE.freeze()
 
 
 def advance(state: str, event: str) -> Step:
@@ -120,11 +114,7 @@ def advance(state: str, event: str) -> Step:
     target = typing.cast(str, machine.current_state)
     if target == state:
         return Step(Verdict.IGNORED, target)
-    if event in STRICT and _leads_to(event, state):
+    if event in STRICT and (event, state) in {
+            (row.event, row.target) for row in TRANSITIONS}:
         return Step(Verdict.FORBIDDEN, target)
     return Step(Verdict.ALLOWED, target)
-
-
-def _leads_to(event: str, state: str) -> bool:
-    return any(transition.event == event and transition.target == state
-               for transition in TRANSITIONS)

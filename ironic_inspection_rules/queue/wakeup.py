@@ -14,7 +14,7 @@ from ironic.common import rpc
 from ironic.conf import CONF
 import oslo_messaging
 
-from ironic_inspection_rules.coordination import outage
+from ironic_inspection_rules.coordination import watchdog
 
 TOPIC = 'ironic.inspection_worker'
 
@@ -37,7 +37,7 @@ class WakeupSender:
         self._pending = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._outage = outage.Outage('Waking up inspection workers',
+        self._outage = watchdog.Outage('Waking up inspection workers',
                                      CONF.coordination.connection_retries)
 
     def wake(self) -> None:

@@ -12,7 +12,6 @@ from oslo_log import log
 from oslo_utils import uuidutils
 import tenacity
 
-from ironic_inspection_rules.coordination import outage
 from ironic_inspection_rules.coordination import watchdog
 from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import request as queue_request
@@ -104,10 +103,10 @@ class Worker:
         self._in_hand: dict[str, _InHand] = {}
         self._free = threading.Semaphore(settings.threads)
         self._asks = False
-        self._outage = outage.Outage(
+        self._outage = watchdog.Outage(
             f'The queue of inspection worker {name}',
             settings.connection_retries)
-        self._heart_trouble = outage.Outage(
+        self._heart_trouble = watchdog.Outage(
             f'Keeping the leases of inspection worker {name}',
             settings.connection_retries)
         self._dispatcher = watchdog.Loop(
@@ -215,31 +214,30 @@ class Worker:
 
         :returns: None if there is none, or the worker is to stop.
         """
+        def seconds_to_wait(retry_state: tenacity.RetryCallState) -> float:
+            excess = (retry_state.attempt_number
+                      - self._settings.connection_retries)
+            return min(self._settings.retry_interval
+                       * 2 ** min(max(excess, 0), 16), _MAX_RETRY_INTERVAL)
+
+        def note_outage(retry_state: tenacity.RetryCallState) -> None:
+            assert retry_state.outcome is not None
+            failure = retry_state.outcome.exception()
+            assert failure is not None
+            self._dispatcher.note_life()
+            self._outage.failed(failure)
+
+        def ask() -> queue_request.Request | None:
+            request = self._queue.get(self.name)
+            self._outage.over()
+            return request
+
         retrying = tenacity.Retrying(
             sleep=tenacity.sleep_using_event(self._stop),
             stop=tenacity.stop_when_event_set(self._stop),
-            wait=self._seconds_to_wait,
-            before_sleep=self._note_outage,
+            wait=seconds_to_wait, before_sleep=note_outage,
             retry_error_callback=lambda retry_state: None)
-        return None if self._stop.is_set() else retrying(self._ask)
-
-    def _ask(self) -> queue_request.Request | None:
-        request = self._queue.get(self.name)
-        self._outage.over()
-        return request
-
-    def _seconds_to_wait(self, retry_state: tenacity.RetryCallState) -> float:
-        excess = retry_state.attempt_number - self._settings.connection_retries
-        return min(self._settings.retry_interval * 2 ** min(max(excess, 0),
-                                                            16),
-                   _MAX_RETRY_INTERVAL)
-
-    def _note_outage(self, retry_state: tenacity.RetryCallState) -> None:
-        assert retry_state.outcome is not None
-        failure = retry_state.outcome.exception()
-        assert failure is not None
-        self._dispatcher.note_life()
-        self._outage.failed(failure)
+        return None if self._stop.is_set() else retrying(ask)
 
     def _take(self, held: _InHand) -> None:
         request = held.request

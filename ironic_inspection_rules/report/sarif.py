@@ -22,6 +22,21 @@ def report(findings: typing.Iterable[lint.Finding]
     directory the tool ran in.
     """
     checks = list(lint.DESCRIPTIONS)
+    results = []
+    for found in findings:
+        path = pathlib.PurePath(found.path)
+        results.append({
+            'ruleId': found.check,
+            'ruleIndex': checks.index(found.check),
+            'level': found.level,
+            'message': {'text': f'{found.rule}: {found.message}'
+                        if found.rule else found.message},
+            'locations': [{'physicalLocation': {
+                'artifactLocation': {
+                    'uri': path.as_uri() if path.is_absolute()
+                    else urlparse.quote(path.as_posix())},
+                'region': {'startLine': found.line,
+                           'startColumn': found.column}}}]})
     return {
         '$schema': _SCHEMA,
         'version': '2.1.0',
@@ -34,29 +49,4 @@ def report(findings: typing.Iterable[lint.Finding]
                           for check, text in lint.DESCRIPTIONS.items()],
             }},
             'columnKind': 'unicodeCodePoints',
-            'results': [_result(each, checks) for each in findings],
-        }],
-    }
-
-
-def _result(found: lint.Finding,
-            checks: list[str]) -> dict[str, typing.Any]:
-    message = f'{found.rule}: {found.message}' if found.rule else (
-        found.message)
-    return {
-        'ruleId': found.check,
-        'ruleIndex': checks.index(found.check),
-        'level': found.level,
-        'message': {'text': message},
-        'locations': [{'physicalLocation': {
-            'artifactLocation': {'uri': _uri(found.path)},
-            'region': {'startLine': found.line,
-                       'startColumn': found.column},
-        }}],
-    }
-
-
-def _uri(path: str) -> str:
-    pure = pathlib.PurePath(path)
-    return pure.as_uri() if pure.is_absolute() else urlparse.quote(
-        pure.as_posix())
+            'results': results}]}

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Results of machines on paper, for people to read."""
+"""Results of machines on paper, for people and programs to read."""
 
 import collections
+import functools
 import json
 import math
+import re
 import typing
+from xml.etree import ElementTree
 
 from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import masking
@@ -23,6 +26,14 @@ from ironic_inspection_rules.trial import machine_diff
 from ironic_inspection_rules.trial import machine_test
 
 _MOST_REASONS = 3
+_NAMES = 3
+_ONE_BY_ONE = 20
+"""Of more machines a table shows what they have in common."""
+
+_NOT_XML = re.compile('[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]')
+
+Case = tuple[str, str, str]
+"""A machine: its name, ``ok``, ``failed`` or ``error``, and why."""
 
 Row = tuple[str, str, int, int, int, str]
 
@@ -62,23 +73,19 @@ def details(each: machine_test.MachineTest) -> tuple[str, str, str]:
           _('yes') if shown.matched else _('no'), why_not(shown)]
          for shown in each.outcome.traces
          if shown.rule.mode == model.ENFORCE])
-    changes = diff(each.facts, each.outcome.changes) or [
+    lines = diff(each.facts, each.outcome.changes) or [
         _('nothing would change')]
-    return (each.path, f'{verdict}: {each.error}' if each.error else verdict,
-            '\n'.join([rules, *changes, *_audited(each)]))
-
-
-def _audited(each: machine_test.MachineTest) -> typing.Iterator[str]:
-    """Yield what rules of mode audit would do, if they were enforced."""
     for shown in each.outcome.audited:
-        yield _('audit: %s') % machine_test.title(shown.rule)
+        lines.append(_('audit: %s') % machine_test.title(shown.rule))
         if shown.error:
-            yield '  ' + _('would fail: %s') % shown.error
-        lines = diff(each.facts, [change for action in shown.actions
-                                  for change in action.changes])
-        yield from (f'  {line}' for line in lines)
-        if not lines and not shown.error:
-            yield '  ' + _('would change nothing')
+            lines.append('  ' + _('would fail: %s') % shown.error)
+        changes = diff(each.facts, [change for action in shown.actions
+                                    for change in action.changes])
+        lines += (f'  {line}' for line in changes)
+        if not changes and not shown.error:
+            lines.append('  ' + _('would change nothing'))
+    return (each.path, f'{verdict}: {each.error}' if each.error else verdict,
+            '\n'.join([rules, *lines]))
 
 
 def row(each: machine_test.MachineTest) -> Row:
@@ -86,31 +93,6 @@ def row(each: machine_test.MachineTest) -> Row:
     return (each.path, each.result, len(each.matched),
             len(each.outcome.changes), len(each.outcome.audited),
             each.error or '')
-
-
-def rows_table(rows: typing.Iterable[Row]) -> str:
-    """Return a table with a line for each machine.
-
-    What audit rules would do has a column only where there is any.
-    """
-    rows = list(rows)
-    columns = [_('Inventory'), _('Result'), _('Matched'), _('Changes'),
-               _('Audit'), _('Error')]
-    if not any(row[4] for row in rows):
-        del columns[4]
-        return table.render(columns, [[*row[:4], row[5]] for row in rows])
-    return table.render(columns, rows)
-
-
-def total(results: collections.Counter[str]) -> str:
-    """Return how many machines there were of each result."""
-    return _P('%(all)d inventory: %(ok)d ok, %(failed)d failed, %(error)d '
-              'with an error',
-              '%(all)d inventories: %(ok)d ok, %(failed)d failed, %(error)d '
-              'with an error', results.total()) % {
-                  'all': results.total(), **{
-                      name: results[name] for name in (
-                          'ok', 'failed', 'error')}}
 
 
 def coverage_table(covered: coverage.Coverage) -> str:
@@ -172,3 +154,159 @@ def diff(facts: working_copy.Facts,
             data = views.Tree().assign(data, path, change.value)
         before[change.object] = data
     return lines
+
+
+class Listing:
+    """Prints machines as they come, in the order that it is given them.
+
+    Nothing of a machine is kept longer than it takes to print it, but for
+    what machines have in common.
+
+    :ivar tell: makes of each machine what is printed.
+    """
+
+    tell: machine_test.Tell
+
+    def __init__(self, output: typing.TextIO) -> None:
+        self._output = output
+
+    def add(self, told: typing.Any) -> None:
+        """Print one more, sooner or later."""
+        self._output.write(told)
+
+    def end(self, results: collections.Counter[str]) -> None:
+        """Print what is left.
+
+        :param results: how many machines there were of each.
+        """
+
+
+class Json(Listing):
+    """A list in JSON, each machine on a line if there are many."""
+
+    def __init__(self, output: typing.TextIO, indented: bool) -> None:
+        super().__init__(output)
+        self.tell = functools.partial(as_json, indent=2 if indented else None)
+        self._before = '['
+
+    def add(self, told: str) -> None:
+        super().add(self._before + told)
+        self._before = ',\n'
+
+    def end(self, results: collections.Counter[str]) -> None:
+        self._output.write(']\n')
+
+
+class Yaml(Listing):
+    """A list in YAML."""
+
+    tell = staticmethod(as_yaml)
+
+
+class Table(Listing):
+    """A line for each machine, or for all that fared alike; and the sum."""
+
+    tell = staticmethod(row)
+
+    def __init__(self, output: typing.TextIO) -> None:
+        super().__init__(output)
+        self._alike: dict[tuple[typing.Any, ...], list[str]] = {}
+        self._counts: collections.Counter[tuple[typing.Any, ...]] = (
+            collections.Counter())
+
+    def add(self, told: Row) -> None:
+        path, *fared = told
+        paths = self._alike.setdefault(tuple(fared), [])
+        self._counts[tuple(fared)] += 1
+        if len(paths) < _ONE_BY_ONE:
+            paths.append(path)
+
+    def end(self, results: collections.Counter[str]) -> None:
+        total = self._counts.total()
+        rows: list[tuple[typing.Any, ...]] = []
+        for fared, paths in self._alike.items():
+            if total <= _ONE_BY_ONE:
+                rows += ((path, *fared) for path in paths)
+                continue
+            shown, count = paths[:_NAMES], self._counts[fared]
+            if count > len(shown):
+                shown.append(_('and %d more') % (count - len(shown)))
+            rows.append(('\n'.join(shown), *fared))
+        if total <= _ONE_BY_ONE:
+            rows.sort()
+        columns = [_('Inventory'), _('Result'), _('Matched'), _('Changes'),
+                   _('Audit'), _('Error')]
+        if not any(row[4] for row in rows):
+            # What audit rules would do has a column only where there is any.
+            del columns[4]
+            rows = [(*row[:4], row[5]) for row in rows]
+        if rows:
+            self._output.write(f'{table.render(columns, rows)}\n')
+        if total and not any(fared[2] for fared in self._alike):
+            self._output.write(_('nothing would change') + '\n')
+        self._output.write(_P(
+            '%(all)d inventory: %(ok)d ok, %(failed)d failed, %(error)d '
+            'with an error',
+            '%(all)d inventories: %(ok)d ok, %(failed)d failed, %(error)d '
+            'with an error', results.total()) % {
+                'all': results.total(), **{name: results[name] for name in (
+                    'ok', 'failed', 'error')}} + '\n')
+
+
+class Junit(Listing):
+    """A test case for each machine, as JUnit XML."""
+
+    def __init__(self, output: typing.TextIO) -> None:
+        super().__init__(output)
+        self._cases: list[Case] = []
+
+    @staticmethod
+    def tell(each: machine_test.MachineTest) -> Case:
+        """Return what is told of a machine."""
+        return each.path, each.result, each.error or ''
+
+    def add(self, told: Case) -> None:
+        self._cases.append(told)
+
+    def end(self, results: collections.Counter[str]) -> None:
+        self._output.write(junit(self._cases))
+
+
+class Details(Listing):
+    """All about each machine, those with the same rules and changes once."""
+
+    tell = staticmethod(details)
+
+    def __init__(self, output: typing.TextIO) -> None:
+        super().__init__(output)
+        self._groups: dict[tuple[str, str], list[str]] = {}
+
+    def add(self, told: tuple[str, str, str]) -> None:
+        path, verdict, body = told
+        self._groups.setdefault((verdict, body), []).append(path)
+
+    def end(self, results: collections.Counter[str]) -> None:
+        self._output.write('\n\n'.join(
+            '\n'.join([*paths[:-1], f'{paths[-1]}: {verdict}', body]).rstrip()
+            for (verdict, body), paths in self._groups.items()) + '\n')
+
+
+def junit(cases: list[Case]) -> str:
+    """Return JUnit XML with a test case for each machine."""
+    suite = ElementTree.Element('testsuite', {
+        'name': 'ironic-inspection-rules', 'tests': str(len(cases)),
+        **{attribute: str(sum(result == kind for _name, result, _why
+                              in cases))
+           for attribute, kind in (('failures', 'failed'),
+                                   ('errors', 'error'))}})
+    for name, result, why in cases:
+        case = ElementTree.SubElement(suite, 'testcase', {
+            'classname': 'inventory', 'name': _NOT_XML.sub('�', name)})
+        if result != 'ok':
+            told = ElementTree.SubElement(
+                case, 'failure' if result == 'failed' else 'error',
+                {'message': _NOT_XML.sub('�', why.partition('\n')[0])})
+            told.text = _NOT_XML.sub('�', why)
+    ElementTree.indent(suite)
+    return ('<?xml version="1.0" encoding="utf-8"?>\n'
+            f'{ElementTree.tostring(suite, "unicode")}\n')

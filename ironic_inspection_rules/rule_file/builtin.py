@@ -66,7 +66,12 @@ def parse(entry: typing.Any, ops: registry.Registry) -> model.Rule:
 
     :raises: :class:`.exceptions.InvalidRule` with all problems.
     """
-    entry = _with_uuid(entry)
+    if isinstance(entry, dict):
+        given = entry.get('uuid')
+        if given is None:
+            given = json.dumps(entry, sort_keys=True, default=str)
+        if isinstance(given, str) and not uuidutils.is_uuid_like(given):
+            entry = {**entry, 'uuid': str(uuid.uuid5(_NAMESPACE, given))}
     if validation.is_old(entry):
         return dataclasses.replace(translate.parse(entry, ops),
                                    built_in=True)
@@ -115,14 +120,3 @@ def place_name(pointer: str) -> str:
                 words.append(name)
         tokens = tuple(rest)
     return ', '.join(words)
-
-
-def _with_uuid(entry: typing.Any) -> typing.Any:
-    if not isinstance(entry, dict):
-        return entry
-    given = entry.get('uuid')
-    if given is None:
-        given = json.dumps(entry, sort_keys=True, default=str)
-    elif not isinstance(given, str) or uuidutils.is_uuid_like(given):
-        return entry
-    return {**entry, 'uuid': str(uuid.uuid5(_NAMESPACE, given))}

@@ -15,7 +15,6 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.rule_file import quoting
 from ironic_inspection_rules.rule_file import yaml_text
 
 Place = tuple[int, int]
@@ -135,18 +134,15 @@ def _parse_json(path: str, text: str) -> typing.Any:
 def parse(path: str, text: str) -> Document:
     """Read the rules of a file whose text is known; see :func:`load`."""
     read = _compose(path, text)
-    if any(map(_is_inventory, read.entries)):
+    # The forms in which people keep machines.
+    if any(isinstance(entry, dict) and 'actions' not in entry and (
+            isinstance(entry.get('inventory'), dict)
+            or isinstance(entry.get('interfaces'), list))
+            for entry in read.entries):
         raise exceptions.InvalidDocument(
             path, _('this is the inventory of a machine, not a file of '
                     'rules'))
     return read
-
-
-def _is_inventory(entry: typing.Any) -> bool:
-    """Return whether it is a form in which people keep machines."""
-    return isinstance(entry, dict) and 'actions' not in entry and (
-        isinstance(entry.get('inventory'), dict)
-        or isinstance(entry.get('interfaces'), list))
 
 
 def _compose(path: str, text: str) -> Document:
@@ -160,12 +156,12 @@ def _compose(path: str, text: str) -> Document:
             for pointer, node in _values(entry, ''):
                 mark = node.start_mark
                 places[index, pointer] = mark.line + 1, mark.column + 1
-                if quoting.reads_otherwise(node):
+                if yaml_text.reads_otherwise(node):
                     plain[index, pointer] = node.value
     except (yaml.YAMLError, RecursionError) as exc:
         mark = getattr(exc, 'problem_mark', None)
         reason = getattr(exc, 'problem', None) or str(exc)
-        hint = mark and quoting.syntax_hint(text, mark.line)
+        hint = mark and yaml_text.syntax_hint(text, mark.line)
         raise exceptions.InvalidDocument(
             path, f'{reason}; {hint}' if hint else reason,
             mark and (mark.line + 1, mark.column + 1)) from exc

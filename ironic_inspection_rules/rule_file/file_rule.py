@@ -3,9 +3,10 @@
 """Rules as they are written in files, in either language."""
 
 import dataclasses
+import re
 import typing
 
-from ironic_inspection_rules.engine import arguments
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
@@ -14,6 +15,9 @@ from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.rule_file import builtin
 from ironic_inspection_rules.rule_file import document
+
+_POSTED = re.compile(r'/rules/(?P<position>\d+): (?P<problem>.*)', re.DOTALL)
+_BETWEEN = re.compile(r'; (?=/)')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,6 +78,62 @@ def load(path: str) -> list[WrittenRule]:
 def rules(read: document.Document) -> list[WrittenRule]:
     """Return the rules of a file that was read."""
     return [WrittenRule(read, index) for index in range(len(read.entries))]
+
+
+@dataclasses.dataclass(frozen=True)
+class RuleFiles:
+    """Rules of several files as one list.
+
+    Ironic names a bad rule by its place in what was posted; its author knows
+    it by file and line.
+    """
+
+    documents: tuple[document.Document, ...]
+
+    @property
+    def written(self) -> list[WrittenRule]:
+        """All rules, in order, each with its file."""
+        return [each for source in self.documents for each in rules(source)]
+
+    @property
+    def rules(self) -> list[typing.Any]:
+        """All entries, in order."""
+        return [each.entry for each in self.written]
+
+    def explain(self, message: str) -> str:
+        """Return where the rule is that Ironic refused.
+
+        :param message: Ironic's, about ``/rules/<number>``.
+        :returns: a line for each problem, or the message itself where it
+            names no rule.
+        """
+        written = self.written
+        lines = []
+        position = None
+        for problem in _BETWEEN.split(message.strip()):
+            match = (_POSTED.search if position is None
+                     else _POSTED.match)(problem)
+            if match:
+                position, problem = int(match['position']), match['problem']
+            if position is None or position >= len(written):
+                return message
+            rule = written[position]
+            pointer, _colon, message = problem.partition(': ')
+            if not pointer.startswith('/'):
+                pointer, message = '', problem
+            line, column = rule.place(pointer)
+            told = builtin.told(exceptions.Problem(pointer, message))
+            lines.append(
+                f'{rule.source.path}:{line}:{column}: {rule.label}: {told}')
+        return '\n'.join(lines)
+
+
+def load_all(paths: typing.Iterable[str]) -> RuleFiles:
+    """Read files of rules, folders with such files and what is piped in.
+
+    :raises: :class:`.exceptions.InvalidDocument` where one cannot be read.
+    """
+    return RuleFiles(tuple(map(document.load, document.files(paths))))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,13 +225,9 @@ def read(written: typing.Iterable[typing.Mapping[str, typing.Any]],
             operation.get(inside) or (), f'{place}/{inside}', ops,
             in_loop=in_loop or operation.get('loop') is not None)
         found.append(Operation(
-            place, op, operation, inverted,
-            _with_defaults(op.signature, bound), tuple(inner), in_loop))
+            place, op, operation, inverted, {
+                each.name: bound.get(each.name, each.default)
+                for each in op.signature.arguments
+                if each.name in bound or not each.required},
+            tuple(inner), in_loop))
     return found
-
-
-def _with_defaults(signature: arguments.Signature,
-                   bound: dict[str, typing.Any]) -> dict[str, typing.Any]:
-    return {argument.name: bound.get(argument.name, argument.default)
-            for argument in signature.arguments
-            if argument.name in bound or not argument.required}

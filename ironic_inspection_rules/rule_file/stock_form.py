@@ -11,6 +11,9 @@ from collections.abc import Iterator
 import json
 import re
 import typing
+import uuid
+
+import yaml
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import interpolation
@@ -19,6 +22,8 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import file_rule
 
 Problem = exceptions.Problem
+
+NAMESPACE = uuid.UUID('0f0e7d39-6a5a-5b0c-9f6e-2f5f0d1c7b52')
 
 _SHOWN = ('created_at', 'links', 'updated_at')
 """The fields of a rule in Ironic's API, and those that ours adds."""
@@ -58,6 +63,27 @@ _TEXTS = frozenset(('True', 'False', 'None'))
 """The texts that str() makes of values that JSON writes otherwise."""
 
 
+def load(path: str) -> list[dict[str, typing.Any]]:
+    """Read the file of ``[inspection_rules]built_in_rules``.
+
+    :returns: its rules; one without a UUID has one by its content.
+    :raises: ValueError if it cannot be read, or is no list of rules.
+    """
+    try:
+        with open(path, encoding='utf-8') as file:
+            entries = yaml.safe_load(file)
+    except (OSError, UnicodeError, yaml.YAMLError) as exc:
+        raise ValueError(f'{path}: {exc}') from exc
+    if not isinstance(entries, list) or not all(
+            isinstance(entry, dict)
+            and isinstance(entry.get('priority') or 0, int)
+            for entry in entries):
+        raise ValueError(_('%s: expected a list of rules') % path)
+    return [{**entry, 'uuid': str(entry.get('uuid') or uuid.uuid5(
+        NAMESPACE, json.dumps(entry, sort_keys=True, default=str)))}
+        for entry in entries]
+
+
 def find(entry: typing.Any) -> Problem | None:
     """Return the first thing that only a rule of stock Ironic has.
 
@@ -66,8 +92,11 @@ def find(entry: typing.Any) -> Problem | None:
     """
     if not isinstance(entry, dict) or any(name in entry for name in _OURS):
         return None
-    if not all(map(_is_stock, _operations(entry))):
-        return None
+    for pointer, operation in _operations(entry):
+        name, _inverted = model.split_op(str(operation.get('op')))
+        if not operation.keys() <= _KEYS or name not in (
+                CONDITIONS if pointer.startswith('/conditions') else ACTIONS):
+            return None
     told = next(_certain(entry), None)
     if told is not None:
         return Problem(told.pointer, _(
@@ -120,7 +149,10 @@ def _likely(entry: dict[str, typing.Any]) -> Iterator[Problem]:
                 'where an empty loop is none; here nothing happens'))
         values = list(_flat(args))
         if pointer.startswith('/conditions') and any(
-                map(_is_bare_field, values)):
+                len(pieces) == 1 and isinstance(
+                    pieces[0], interpolation.Field) and pieces[0].root
+                and pieces[0].is_plain
+                for pieces in map(interpolation.parse, values)):
             yield from (Problem(f'{pointer}/args', _(
                 'where true, false and null become the text "%s"') % value)
                 for value in values if value in _TEXTS)
@@ -141,14 +173,6 @@ def _operations(entry: dict[str, typing.Any]
                 yield f'/{name}/{index}', operation
 
 
-def _is_stock(each: tuple[str, dict[str, typing.Any]]) -> bool:
-    """Return whether stock Ironic has the op, and all that is beside it."""
-    pointer, operation = each
-    name, _inverted = model.split_op(str(operation.get('op')))
-    return operation.keys() <= _KEYS and name in (
-        CONDITIONS if pointer.startswith('/conditions') else ACTIONS)
-
-
 def _asks_for_its_own_text(value: typing.Any, regex: typing.Any) -> bool:
     if not isinstance(value, str) or not isinstance(regex, str):
         return False
@@ -162,13 +186,6 @@ def _flat(value: typing.Any) -> Iterator[typing.Any]:
             yield from _flat(each)
     elif isinstance(value, str):
         yield value
-
-
-def _is_bare_field(value: str) -> bool:
-    match interpolation.parse(value):
-        case [interpolation.Field(root=str()) as field]:
-            return field.is_plain
-    return False
 
 
 def _is_json(value: str) -> bool:

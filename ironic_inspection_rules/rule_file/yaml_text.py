@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""YAML of rules: read with bounds and marks, written as people like it."""
+"""YAML of rules: read with bounds and marks, written as people like it.
+
+``!eq`` is a tag to YAML, ``{node.name}`` a mapping. Both are what people
+write first, so an error says to put them in quotes.
+"""
 
 import dataclasses
 import json
@@ -13,8 +17,8 @@ import typing
 import yaml
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.rule_file import quoting
 
 DEPTH = 100
 """How deep mappings and lists in a file may be nested, aliases included."""
@@ -30,6 +34,16 @@ _PAIR = re.compile(r'(?<!\\)((?:\\\\)*)\\u[dD][89abAB][0-9a-fA-F]{2}'
                    r'\\u[dD][c-fC-F][0-9a-fA-F]{2}')
 _TIMESTAMP = 'tag:yaml.org,2002:timestamp'
 NOT_JSON = _('JSON has no value such as %s')
+
+_NAMES = '|'.join((*interpolation.ROOTS, interpolation.ITEM))
+_FIELD = re.compile(rf'\{{\s*(?:{_NAMES})\b[^{{}}]*\}}')
+_UNQUOTED = re.compile(rf'[:\-,\[{{]\s*(?P<field>\{{\s*(?:{_NAMES})'
+                       r'(?:[.\[|][^{}]*)\})\s*(?:[,\]}]|$)')
+_PATH = re.compile(rf'(?:{_NAMES})(?:[.\[].*)?')
+_PLAIN = re.compile(r'[:\-,\[]\s+(?P<text>[^\s\'"\[\]#][^\n]*)')
+_ODD_INTEGER = re.compile(r'[-+]?(?:0[0-7_]+|[0-9_]+(?::[0-5]?[0-9])+)')
+_ODD_FLOAT = re.compile(r'[-+]?(?:[0-9_]*\.[0-9]+0|[0-9_:]*:[0-9_.:]*)')
+_NULL = 'tag:yaml.org,2002:null'
 
 
 class Plain:
@@ -107,10 +121,6 @@ class _Extent:
     size: int = 1
     anchor: str | None = None
 
-    def add(self, inner: '_Extent') -> None:
-        self.height = max(self.height, inner.height + 1)
-        self.size += inner.size
-
 
 def nodes(text: str) -> list[yaml.Node]:
     """Return the entries of a file as YAML has them, with their marks.
@@ -154,7 +164,9 @@ def _check_bounds(text: str) -> None:
         else:
             ended = extent if isinstance(event, yaml.ScalarEvent) else None
         if ended is not None:
-            outer[-1].add(ended)
+            around = outer[-1]
+            around.height = max(around.height, ended.height + 1)
+            around.size += ended.size
             if ended.anchor is not None:
                 anchored[ended.anchor] = ended
         if len(outer) + outer[-1].height > DEPTH or aliased > ALIASED:
@@ -185,19 +197,95 @@ def _is_rule(node: yaml.Node) -> bool:
         key.value == 'actions' for key, _value in node.value)
 
 
+def reads_otherwise(node: yaml.Node) -> bool:
+    """Return whether YAML 1.1 reads something else than people who write it.
+
+    Such as 52:54:00:12:34:56 as a number to the base of 60, 0123456 as one
+    to the base of 8, 2.10 as 2.1 and OFF as false.
+    """
+    if not isinstance(node, yaml.ScalarNode) or node.style:
+        return False
+    if node.tag == 'tag:yaml.org,2002:bool':
+        return node.value.lower() not in ('true', 'false')
+    if node.tag == 'tag:yaml.org,2002:int':
+        return _ODD_INTEGER.fullmatch(node.value) is not None
+    return node.tag == 'tag:yaml.org,2002:float' and (
+        _ODD_FLOAT.fullmatch(node.value) is not None)
+
+
+def _problem(node: yaml.Node, text: str) -> str | None:
+    """Return that a value should be in quotes, None where it need not.
+
+    :param text: of the whole file.
+    """
+    if isinstance(node, yaml.MappingNode):
+        if not node.flow_style or len(node.value) != 1:
+            return None
+        key, value = node.value[0]
+        if getattr(value, 'tag', None) != _NULL or value.value:
+            return None
+        if isinstance(key, yaml.MappingNode):
+            return _('text with "{{" must be in quotes')
+        return _quote(f'{{{key.value}}}') if isinstance(
+            key, yaml.ScalarNode) and _PATH.fullmatch(key.value) else None
+    if not isinstance(node, yaml.ScalarNode) or not node.tag:
+        return None
+    if node.tag.startswith('!'):
+        return _quote(f'{node.tag} {node.value}'.strip())
+    # "! eq" loses its sign without a trace.
+    if text[node.start_mark.index:].startswith('! '):
+        return _quote(f'! {node.value}')
+    return None
+
+
+def syntax_hint(text: str, line: int) -> str | None:
+    """Return what is probably wrong in a line that is no YAML.
+
+    :param text: of the whole file.
+    :param line: number of the line, from zero.
+    """
+    lines = text.split('\n')
+    wrong = lines[line] if line < len(lines) else ''
+    if re.match(r' *\t', wrong):
+        return _('YAML does not know tabs: indent with blanks')
+    unquoted = _UNQUOTED.search(wrong)
+    if unquoted:
+        return _quote(unquoted['field'])
+    plain = _PLAIN.search(wrong)
+    if plain and (plain['text'].startswith(('!', '%', '@', '`', '&', '*'))
+                  or _FIELD.match(plain['text'])):
+        return _quote(plain['text'].rstrip())
+    return None
+
+
+def _quote(text: str) -> str:
+    written = text.replace('\\', '\\\\').replace('"', '\\"')
+    return _('text like this must be in quotes: write "%s"') % written
+
+
 def construct(node: yaml.Node, text: str) -> typing.Any:
     """Return the node's value; times stay the text they are.
 
     :param text: of the whole file.
     """
-    problem = quoting.problem(node, text)
+    problem = _problem(node, text)
     if problem:
         raise yaml.MarkedYAMLError(problem=problem,
                                    problem_mark=node.start_mark)
     if isinstance(node, yaml.SequenceNode):
         return [construct(item, text) for item in node.value]
     if isinstance(node, yaml.MappingNode):
-        _check_keys(node)
+        names = set()
+        for key, _value in node.value:
+            wrong = None
+            if key.tag not in (_TEXT, _MERGE):
+                wrong = _('keys must be text')
+            elif key.value in names:
+                wrong = _('key "%s" is there twice') % key.value
+            if wrong:
+                raise yaml.MarkedYAMLError(problem=wrong,
+                                           problem_mark=key.start_mark)
+            names.add(key.value)
         yaml.constructor.SafeConstructor().flatten_mapping(node)
         return {construct(key, text): construct(value, text)
                 for key, value in node.value}
@@ -212,17 +300,3 @@ def construct(node: yaml.Node, text: str) -> typing.Any:
         raise yaml.MarkedYAMLError(problem=NOT_JSON % written,
                                    problem_mark=node.start_mark)
     return value
-
-
-def _check_keys(node: yaml.MappingNode) -> None:
-    names = set()
-    for key, _value in node.value:
-        problem = None
-        if key.tag not in (_TEXT, _MERGE):
-            problem = _('keys must be text')
-        elif key.value in names:
-            problem = _('key "%s" is there twice') % key.value
-        if problem:
-            raise yaml.MarkedYAMLError(problem=problem,
-                                       problem_mark=key.start_mark)
-        names.add(key.value)

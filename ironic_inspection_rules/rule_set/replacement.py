@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The plan of a change: each rule when one rule set replaces another."""
+"""The plan of a change: each rule when one rule set replaces another.
+
+It is decided where rules are stored, and shown as lines of a diff.
+"""
 
 import bisect
 import collections
 import dataclasses
+import difflib
 import functools
 import itertools
 import typing
@@ -13,6 +17,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.rule_file import yaml_text
 
 Fields = typing.Mapping[str, typing.Any]
 
@@ -21,6 +26,9 @@ UPDATED = 'updated'
 MOVED = 'moved'
 DELETED = 'deleted'
 UNCHANGED = 'unchanged'
+
+_HIDDEN = '(hidden)'
+_SIGNS = {CREATED: '+', UPDATED: '~', MOVED: '>', DELETED: '-'}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -174,7 +182,11 @@ def _places(present: typing.Sequence[float | None]) -> list[float]:
     for index in [*kept, len(present)]:
         low = present[start - 1] if start else None
         high = present[index] if index < len(present) else None
-        places += _between(low, high, index - start)
+        count = index - start
+        first = low if low is not None else (
+            0.0 if high is None else high - count - 1)
+        width = 1.0 if high is None else (high - first) / (count + 1)
+        places += [first + width * number for number in range(1, count + 1)]
         if high is not None:
             places.append(high)
         start = index + 1
@@ -183,16 +195,6 @@ def _places(present: typing.Sequence[float | None]) -> list[float]:
         # No more room between two of them.
         return [float(number) for number in range(1, len(places) + 1)]
     return places
-
-
-def _between(low: float | None, high: float | None,
-             count: int) -> list[float]:
-    if low is None:
-        low = 0.0 if high is None else high - count - 1
-    if high is None:
-        high = low + count + 1
-    width = (high - low) / (count + 1)
-    return [low + width * number for number in range(1, count + 1)]
 
 
 def _longest_rising(values: typing.Sequence[float | None]) -> list[int]:
@@ -213,3 +215,58 @@ def _longest_rising(values: typing.Sequence[float | None]) -> list[int]:
         chosen.append(last)
         last = before[last]
     return chosen[::-1]
+
+
+def plan_lines(steps: typing.Sequence[Fields]) -> typing.Iterator[str]:
+    """Show a plan, and at its end how much there is to do.
+
+    :param steps: as for :func:`lines`, with the ``outcome`` of each.
+    """
+    count = {outcome: sum(step['outcome'] == outcome for step in steps)
+             for outcome in _SIGNS}
+    for step in steps:
+        if step['outcome'] in _SIGNS:
+            name = step['description'] or _('(no description)')
+            by = _(', found by %s') % step['matched_by'] if (
+                step['matched_by']) else ''
+            # "(known after apply)" has parentheses already.
+            uuid = step['uuid'].strip('()')
+            yield f'{_SIGNS[step["outcome"]]} {name} ({uuid}{by})'
+            if step['outcome'] != 'moved':
+                yield from lines(step)
+            yield ''
+    if any(count.values()):
+        yield _('%(created)d to create, %(updated)d to update, '
+                '%(moved)d to move, %(deleted)d to delete') % count
+    else:
+        yield _('Nothing to do: the rules are as they should be')
+
+
+def lines(step: Fields) -> list[str]:
+    """Return the hunks of a unified diff.
+
+    :param step: the rule ``before`` and ``after`` the change, None where
+        there is none, and the names of the ``fields`` that differ.
+    """
+    rules = (shown(step, side) for side in ('before', 'after'))
+    before, after = ([] if rule is None else yaml_text.dump(rule).splitlines()
+                     for rule in rules)
+    return list(difflib.unified_diff(before, after, n=3, lineterm=''))[2:]
+
+
+def shown(step: Fields, side: str) -> dict[str, typing.Any] | None:
+    """Return a rule without the secrets of a sensitive one.
+
+    :param step: as for :func:`lines`.
+    :param side: ``before`` or ``after``.
+    """
+    rule = step[side]
+    if rule is None:
+        return None
+    fields = {name: rule[name] for name in model.WRITABLE}
+    either = (step['before'] or {}, step['after'] or {})
+    if any(each.get('sensitive') for each in either):
+        for name in model.HIDDEN:
+            fields[name] = _('(hidden, new)') if (
+                side == 'after' and name in step['fields']) else _HIDDEN
+    return fields

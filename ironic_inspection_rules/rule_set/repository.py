@@ -18,6 +18,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.i18n import _
 
 LOG = log.getLogger(__name__)
@@ -153,6 +154,8 @@ class Repository:
         wrong = []
         for rule in order(rules):
             if rule.mode != model.OFF:
+                if rule.phase == model.EARLY:
+                    _warn_of_fields(rule)
                 try:
                     plans[rule.phase].append(self._compile(rule))
                 except exceptions.InvalidRule as exc:
@@ -179,3 +182,18 @@ class Repository:
         if rule.scope or rule.phase == model.EARLY:
             return rule
         return dataclasses.replace(rule, scope=self._default_scope)
+
+
+def _warn_of_fields(rule: model.Rule) -> None:
+    """Name an early rule that was stored before its fields were refused.
+
+    It has run without them until now, so that other rules need not stop.
+    """
+    places = dict.fromkeys(each.pointer for each in validation.fields_of_node(
+        rule.to_mapping()))
+    if places:
+        LOG.warning(
+            'Inspection rule %(rule)s is of the early phase, where there is '
+            'no node: what it reads of one is always missing%(places)s',
+            {'rule': rule.label, 'places': '' if rule.sensitive else (
+                f' ({", ".join(places)})')})

@@ -10,7 +10,6 @@ from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import working_copy
-from ironic_inspection_rules.runs import limits
 from ironic_inspection_rules.runs import record
 
 CAPABILITIES = ('properties', 'capabilities')
@@ -93,7 +92,7 @@ def find(runs: collections.abc.Iterable[
                         return Finding(run, phase, rule, change,
                                        tuple(sensitive))
                 for change in reversed(rule.get('confirmed', ())):
-                    if _confirms(change, place):
+                    if _is_among([(change['object'], change['path'])], place):
                         return Finding(run, phase, rule, change,
                                        tuple(sensitive))
     return tuple(sensitive)
@@ -134,10 +133,6 @@ def _sets(change: record.Record, place: Place,
     if before is UNKNOWN or after is UNKNOWN:
         return True
     return not data_path.same(before, after)
-
-
-def _confirms(change: record.Record, place: Place) -> bool:
-    return _is_among([(change['object'], change['path'])], place)
 
 
 def _is_among(written: collections.abc.Iterable[collections.abc.Sequence[str]],
@@ -201,6 +196,6 @@ def look_up(value: typing.Any, path: data_path.Path,
 def _is_hidden(value: typing.Any) -> bool:
     if isinstance(value, str):
         return value == masking.MASK or (
-            len(value) > limits.LONGEST_VALUE
-            and value.endswith(limits.ELLIPSIS))
+            len(value) > record.LONGEST_VALUE
+            and value.endswith(record.ELLIPSIS))
     return masking.MASK in str(value)

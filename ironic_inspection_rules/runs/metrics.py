@@ -68,20 +68,22 @@ def send_rules(rows: collections.abc.Iterable[
         collections.abc.Mapping[str, typing.Any]]) -> None:
     """Count matches and failures of rules.
 
-    ``InspectionRules.rule.<description>.<uuid>.matched`` and ``….failed``;
-    of a sensitive rule, and one without a description, only the UUID.
+    ``InspectionRules.rule.<description>.<uuid>.matched``, ``….failed``, and
+    ``….would_fail`` in mode ``audit``; of a sensitive rule, and one without a
+    description, only the UUID.
 
-    :param rows: what was counted of each rule, with its ``label``.
+    :param rows: what was counted of each rule, as for
+        :class:`.statistics.RuleCounter`.
     """
     metrics = Group(PREFIX)
     for row in rows:
-        for name in ('matched', 'failed'):
-            if row[name]:
-                metrics.count(f'rule.{_name(row)}.{name}', row[name])
-
-
-def _name(row: collections.abc.Mapping[str, typing.Any]) -> str:
-    """Return what names a rule to people, in letters that metrics have."""
-    uuid = row['rule_uuid']
-    words = re.findall('[a-z0-9]+', row['label'].removeprefix(uuid).lower())
-    return f'{"_".join(words)[:_LONGEST]}.{uuid}' if words else uuid
+        uuid = row['rule_uuid']
+        words = '_'.join(re.findall('[a-z0-9]+', row['label'].removeprefix(
+            uuid).lower()))[:_LONGEST]
+        rule = f'{words}.{uuid}' if words else uuid
+        for name, number in (
+                ('matched', row['matched']),
+                ('failed', row['failed'] - row['would_fail']),
+                ('would_fail', row['would_fail'])):
+            if number:
+                metrics.count(f'rule.{rule}.{name}', number)

@@ -27,8 +27,13 @@ The record is plain JSON data:
     How long the phase took.
 ``left_out``
     How many changes were too many to be kept; only where some were.
+
+How much of it is kept is bounded: machines that nobody knows fill it.
 """
 
+from collections.abc import Iterable
+from collections.abc import Iterator
+import json
 import typing
 
 from ironic_inspection_rules.engine import journal
@@ -37,7 +42,6 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import trace
-from ironic_inspection_rules.runs import limits
 
 Record = dict[str, typing.Any]
 
@@ -52,6 +56,25 @@ EARLY_FOUND = 'found'
 names to ``set`` and to ``unset``, and the ``revision`` of its rules."""
 
 PLACES = 'places'
+
+LONGEST_VALUE = 4096
+"""Characters of JSON that one value may have."""
+
+LONGEST_TEXT = 1024
+"""Characters that one message may have."""
+
+LONGEST_RECORD = 1 << 20
+"""Characters of JSON that all values of one phase may have together."""
+
+MOST_CHANGES = 10_000
+"""How many changes of one phase are kept."""
+
+ELLIPSIS = '…'
+
+Mask = typing.Callable[[typing.Any], typing.Any]
+
+_SHORT_NUMBER = 64
+"""Bits of a number whose digits need not be counted."""
 
 
 def shown(phases: dict[str, Record]) -> dict[str, Record]:
@@ -90,8 +113,8 @@ class _Room:
     """The room that is left for the record of a phase."""
 
     def __init__(self) -> None:
-        self._characters = limits.LONGEST_RECORD
-        self._changes = limits.MOST_CHANGES
+        self._characters = LONGEST_RECORD
+        self._changes = MOST_CHANGES
         self.left_out = 0
 
     def take(self) -> bool:
@@ -106,7 +129,7 @@ class _Room:
         """Cut a value at a path to what is left, and mask its secrets."""
         if value is None:
             return None
-        shortened, length = limits.shorten(
+        shortened, length = shorten(
             value, mask=lambda part: masking.mask_along(path, part)[1])
         self._characters -= length
         return shortened
@@ -133,7 +156,7 @@ def _rule(each: trace.RuleTrace, room: _Rooms) -> Record:
         'description': rule.description,
         'revision': rule.revision,
         'conditions': [{'op': op, 'result': result,
-                        'reason': limits.shorten_text(reason)}
+                        'reason': shorten_text(reason)}
                        for op, result, reason in each.conditions],
         'actions': [action.op for action in each.actions if action.ran],
         'changes': [_change(change, action.op, room.changes)
@@ -146,12 +169,12 @@ def _rule(each: trace.RuleTrace, room: _Rooms) -> Record:
     if confirmed:
         record['confirmed'] = confirmed
     asked = [{'action': action.op, 'ran': action.ran, 'conditions': [
-        {**each._asdict(), 'reason': limits.shorten_text(each.reason)}
+        {**each._asdict(), 'reason': shorten_text(each.reason)}
         for each in action.when]} for action in each.actions if action.when]
     if asked:
         record['when'] = asked
     if rule.mode == model.AUDIT:
-        record['error'] = limits.shorten_text(each.error)
+        record['error'] = shorten_text(each.error)
     return record
 
 
@@ -171,3 +194,74 @@ def _change(change: journal.Change, op: str, room: _Room) -> Record:
         after = room.fit(path, after)
     return {'object': change.object, 'op': change.op, 'path': change.path,
             'before': before, 'after': after, 'action': op}
+
+
+def shorten(value: typing.Any, longest: int = LONGEST_VALUE,
+            mask: Mask = lambda value: value) -> tuple[typing.Any, int]:
+    """Cut a value that is too long to be kept.
+
+    :param value: plain JSON data.
+    :param longest: characters of JSON that it may have.
+    :param mask: masks the secrets in it.
+    :returns: the value, or text that shows its beginning; and how many
+        characters it takes.
+    """
+    if value is None or isinstance(value, float) or (
+            isinstance(value, int) and value.bit_length() < _SHORT_NUMBER):
+        return mask(value), 8
+    clip = _Clip(longest)
+    beginning = mask(clip.take(value))
+    text = beginning if isinstance(beginning, str) else json.dumps(
+        beginning, ensure_ascii=False)
+    if clip.is_whole and len(text) <= longest:
+        return beginning, len(text)
+    return text[:longest] + ELLIPSIS, longest
+
+
+class _Clip:
+    """The beginning of a value: no more of it is looked at.
+
+    :param room: characters of JSON that it has at least, if there are so
+        many.
+    """
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self.is_whole = True
+
+    def take(self, value: typing.Any) -> typing.Any:
+        """Return the beginning of a value, which is about as long."""
+        if isinstance(value, str):
+            return self._cut(value)
+        if isinstance(value, dict):
+            return {self._cut(key): self.take(item)
+                    for key, item in self._begin(value.items())}
+        if isinstance(value, list):
+            return [self.take(item) for item in self._begin(value)]
+        self._room -= 1
+        if isinstance(value, int) and value.bit_length() > 4 * LONGEST_VALUE:
+            self.is_whole = False
+            return ELLIPSIS
+        return value
+
+    def _cut(self, text: str) -> str:
+        cut = text[:max(self._room, 0) + 1]
+        self.is_whole = self.is_whole and cut == text
+        self._room -= len(cut)
+        return cut
+
+    def _begin(self, items: Iterable[typing.Any]
+               ) -> Iterator[typing.Any]:
+        for item in items:
+            if self._room < 0:
+                self.is_whole = False
+                return
+            self._room -= 2
+            yield item
+
+
+def shorten_text(text: str | None) -> str | None:
+    """Cut a message that is too long to be kept."""
+    if text is None or len(text) <= LONGEST_TEXT:
+        return text
+    return text[:LONGEST_TEXT] + ELLIPSIS

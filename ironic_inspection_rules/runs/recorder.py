@@ -243,20 +243,13 @@ def prepare(run: Run, node: typing.Any, error: str | None, keep: int,
 
 def _store_all(values: Data, keep: int, kept: history.Kept | None,
                session: typing.Any = None) -> None:
-    if kept is None:
-        db_run.record_run(values, keep, session)
-    elif session is None:
+    def insert(connection: typing.Any) -> None:
         # One transaction is sooner over than two.
-        _store_together(values, keep, kept)
-    else:
-        db_run.record_run(values, keep, session)
-        kept.store(session)
+        db_run.record_run(values, keep, connection)
+        if kept is not None:
+            kept.store(connection)
 
-
-@transaction.retried
-def _store_together(values: Data, keep: int, kept: history.Kept) -> None:
-    with transaction.writer() as session:
-        _store_all(values, keep, kept, session)
+    transaction.within(session, insert)
 
 
 def store(prepared: Store, node: typing.Any) -> None:
@@ -286,17 +279,6 @@ def is_stored(run: Run, node_uuid: str) -> bool:
     except exceptions.RunNotFound:
         return False
     return True
-
-
-def nodes(after: str, limit: int) -> list[str]:
-    """Return the UUIDs of nodes with runs or a history.
-
-    :param after: UUID before the first one, '' to begin.
-    :param limit: how many to tell at most.
-    :returns: UUIDs in their order.
-    """
-    return sorted({*db_run.list_nodes(after, limit),
-                   *db_history.list_nodes(after, limit)})[:limit]
 
 
 def forget(node_uuids: Collection[str]) -> None:

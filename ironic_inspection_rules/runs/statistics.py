@@ -20,6 +20,10 @@ LOG = log.getLogger(__name__)
 
 Row = dict[str, typing.Any]
 
+FOR_METRICS = frozenset(('label', 'would_fail'))
+"""More of a row: the rule's label, that of the model, or only its UUID while
+it did nothing, and how many of its failures were in mode ``audit``."""
+
 Write = collections.abc.Callable[[list[Row]], None]
 
 
@@ -27,8 +31,7 @@ class RuleCounter:
     """The numbers of all rules since they were last written.
 
     :param write: takes one row for each rule, as
-        ``objects.rule_statistics`` describes them, and the rule's ``label``:
-        that of the model, or only its UUID while it did nothing.
+        ``objects.rule_statistics`` describes them, with :data:`FOR_METRICS`.
     :param period: seconds after which what was counted is written.
     """
 
@@ -66,6 +69,7 @@ class RuleCounter:
                     row['last_matched_node'] = node_uuid
                 if uuid in audited and audited[uuid].error:
                     row['failed'] += 1
+                    row['would_fail'] += 1
             if isinstance(error, exceptions.RuleError) and (
                     error.rule_uuid in self._rows):
                 self._rows[error.rule_uuid]['failed'] += 1
@@ -110,10 +114,10 @@ class RuleCounter:
             self._timer.start()
 
 
-_SUMMED = ('runs', 'matched', 'failed', 'audited', 'seconds')
+_SUMMED = ('runs', 'matched', 'failed', 'audited', 'would_fail', 'seconds')
 
 
 def _empty(uuid: str, since: str) -> Row:
     return {'rule_uuid': uuid, 'label': uuid, 'since': since, 'runs': 0,
-            'matched': 0, 'failed': 0, 'audited': 0, 'seconds': 0.0,
-            'last_matched_at': None, 'last_matched_node': None}
+            'matched': 0, 'failed': 0, 'audited': 0, 'would_fail': 0,
+            'seconds': 0.0, 'last_matched_at': None, 'last_matched_node': None}

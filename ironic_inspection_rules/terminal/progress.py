@@ -14,12 +14,16 @@ from rich import progress
 from ironic_inspection_rules.i18n import _
 
 
-def bar() -> progress.Progress:
-    """Return a bar on standard error that goes when it is done."""
-    return progress.Progress(console=console.Console(file=getattr(
-                                 sys.stderr, 'unguarded', sys.stderr)),
-                             transient=True,
-                             disable=not sys.stderr.isatty())
+def bar(*more: progress.ProgressColumn) -> progress.Progress:
+    """Return a bar on standard error that goes when it is done.
+
+    :param more: columns beside the usual ones.
+    """
+    return progress.Progress(
+        *progress.Progress.get_default_columns(), *more,
+        console=console.Console(file=getattr(sys.stderr, 'unguarded',
+                                             sys.stderr)),
+        transient=True, disable=not sys.stderr.isatty())
 
 
 @contextlib.contextmanager

@@ -22,6 +22,7 @@ from ironic_inspection_rules.terminal import escapes
 
 _COLOURS = {'error': 'red', 'failed': 'red', 'warning': 'yellow',
             'note': 'cyan', 'ok': 'green'}
+_SIGNS = {'+': 'green', '-': 'red', '~': 'yellow', '>': 'cyan', '@': 'cyan'}
 _PIPED = 200
 _ENDLESS = 1 << 20
 _WIDTH = 'CLIFF_MAX_TERMINAL_WIDTH'
@@ -38,13 +39,26 @@ def render(columns: typing.Sequence[str],
     :param output: where it will be shown, standard output if not given.
     """
     output = output or sys.stdout
+    given = os.environ.get(_WIDTH, '')
+    width = (int(given) or _ENDLESS) if given.isdecimal() else (
+        shutil.get_terminal_size().columns if output.isatty() else _PIPED)
     made = table.Table(box=box.ASCII2, header_style='')
     for name in columns:
         made.add_column(text.Text(name), overflow='fold')
-    width = _width(output)
-    for block in _blocks([list(map(_cell, row)) for row in rows], columns,
-                         width):
-        made.add_row(*map(text.Text('\n').join, zip(*block, strict=True)))
+    words = [[escapes.shown(str(cell)).expandtabs() for cell in row]
+             for row in rows]
+    widest = [max(map(cells.cell_len, column))
+              for column in zip(columns, *words, strict=True)]
+    blocks = [[row] for row in words]
+    if words and sum(widest) + 3 * len(widest) < width and not any(
+            '\n' in word for row in words for word in row):
+        # Rows of one line are laid out together: rich takes about a
+        # millisecond for a row.
+        blocks = [words]
+    for block in blocks:
+        made.add_row(*(text.Text('\n').join(
+            text.Text(word, style=_COLOURS.get(word, '')) for word in column)
+            for column in zip(*block, strict=True)))
     lines = io.StringIO()
     console.Console(
         file=lines, width=width, legacy_windows=False,
@@ -53,28 +67,8 @@ def render(columns: typing.Sequence[str],
     return lines.getvalue().rstrip('\n')
 
 
-def _blocks(rows: list[list[text.Text]], columns: typing.Sequence[str],
-            width: int) -> list[list[list[text.Text]]]:
-    """Return the rows to lay out together.
-
-    Those of a table in which every cell has one line are one block, as rich
-    takes about a millisecond for a row.
-    """
-    widest = [max(map(cells.cell_len, (name, *(
-        row[place].plain for row in rows))))
-        for place, name in enumerate(columns)]
-    one_line = sum(widest) + 3 * len(widest) < width and not any(
-        '\n' in cell.plain for row in rows for cell in row)
-    return [rows] if rows and one_line else [[row] for row in rows]
-
-
-def _cell(value: typing.Any) -> text.Text:
-    word = escapes.shown(str(value)).expandtabs()
-    return text.Text(word, style=_COLOURS.get(word, ''))
-
-
-def _width(output: typing.TextIO) -> int:
-    given = os.environ.get(_WIDTH, '')
-    if given.isdecimal():
-        return int(given) or _ENDLESS
-    return shutil.get_terminal_size().columns if output.isatty() else _PIPED
+def print_diff(lines: typing.Iterable[str], output: typing.TextIO) -> None:
+    """Print lines that begin with a sign; in colour where they are seen."""
+    shown = console.Console(file=output, highlight=False, soft_wrap=True)
+    for line in lines:
+        shown.print(text.Text(line, style=_SIGNS.get(line[:1], '')))

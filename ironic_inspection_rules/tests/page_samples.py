@@ -81,6 +81,32 @@ def difference(count: int, hostile: str = '') -> Plain:
             for at in range(count)]}
 
 
+def replay(count: int, hostile: str = '') -> Plain:
+    """Return inspections that end otherwise; the last is not decided."""
+    runs = []
+    for at in range(count - 1):
+        error = f'too small{hostile}'
+        runs.append({
+            'node': f'node-{at}', 'name': f'{hostile}r{at}', 'run': 'r',
+            'created_at': f'2026-01-02T03:04:{at % 60:02}', 'revision': 1,
+            'outcome': 'different', 'reason': None,
+            'then': {'result': 'failed' if at % 2 else 'ok',
+                     'error': error if at % 2 else None, 'matched': ['a']},
+            'now': {'result': 'failed', 'error': error, 'matched': ['b'],
+                    'changes': [
+                        {'object': 'node', 'op': 'remove',
+                         'path': '/extra/cpus', 'before': 4, 'value': None},
+                        {'object': 'node', 'op': 'add',
+                         'path': '/extra/size', 'before': None,
+                         'value': at % 3},
+                        {'object': 'traits', 'op': 'add', 'before': None,
+                         'path': '/CUSTOM_BIG', 'value': 'CUSTOM_BIG'}]}})
+    runs.append({'node': 'node', 'name': f'r{count - 1}',
+                 'outcome': 'error', 'reason': 'not found'})
+    return {'same': 970, 'different': count - 1, 'incomparable': 4,
+            'error': 1, 'reasons': {'rules are gone': 4}, 'runs': runs}
+
+
 def columns(count: int, rules: int) -> Iterator[test.Column]:
     """Return machines of the page of a test."""
     dice = random.Random(1)

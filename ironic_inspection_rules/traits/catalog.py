@@ -8,12 +8,17 @@ patterns from … existing placement APIs").
 
 from collections.abc import Mapping
 import dataclasses
+import threading
 
+from ironic.db.sqlalchemy import models
+from oslo_db.sqlalchemy import enginefacade
 import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.traits import names
+
+_CONTEXT = threading.local()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,6 +64,27 @@ def parse(value: str | None) -> Selection:
     raise exceptions.Invalid(
         _("Badly formed name '%s'. Expected startswith:PREFIX or "
           'in:NAME,NAME') % value)
+
+
+def count_nodes(selection: Selection,
+                project: str | None = None) -> dict[str, int]:
+    """Count the nodes that have each trait.
+
+    :param selection: the traits to count.
+    :param project: whose nodes to count, as owner or lessee; None for all.
+    :returns: number of nodes by trait; traits without nodes are missing.
+    """
+    query = sa.select(models.NodeTrait.trait, sa.func.count()).where(
+        *selection.conditions(models.NodeTrait.trait)).group_by(
+            models.NodeTrait.trait)
+    if project:
+        query = query.join(models.Node,
+                           models.Node.id == models.NodeTrait.node_id).where(
+            sa.or_(models.Node.owner == project,
+                   models.Node.lessee == project))
+    with enginefacade.reader.using(_CONTEXT) as session:
+        return {name: count for name, count in session.execute(query)
+                if selection.has(name)}
 
 
 def select(selection: Selection, nodes: Mapping[str, int],

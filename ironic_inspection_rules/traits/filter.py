@@ -8,8 +8,11 @@ become part of any query of nodes (spec 004 "REST API impact").
 
 from collections.abc import Collection
 from collections.abc import Mapping
+import threading
 import typing
 
+from ironic.db.sqlalchemy import models
+from oslo_db.sqlalchemy import enginefacade
 import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
@@ -46,6 +49,12 @@ class Columns(typing.NamedTuple):
     trait: sa.ColumnElement[str]
 
 
+_IRONIC = Columns(
+    models.Node.id, models.NodeTrait.node_id, models.NodeTrait.trait)
+
+_CONTEXT = threading.local()
+
+
 def parse(parameters: Mapping[str, object]) -> tuple[Term, ...]:
     """Read the filters of a request.
 
@@ -64,8 +73,31 @@ def parse(parameters: Mapping[str, object]) -> tuple[Term, ...]:
         raise exceptions.Invalid(
             _('Nodes can be listed by at most %(most)d names of traits at '
               'once, not %(count)d') % {'most': MOST_NAMES, 'count': count})
-    return tuple(Term(parameter, _names(parameter, text))
-                 for parameter, text in given)
+    terms = []
+    for parameter, text in given:
+        found = tuple(dict.fromkeys(filter(None, map(
+            str.strip, text.split(',')))))
+        if not found:
+            raise exceptions.Invalid(
+                _('%s needs at least one trait') % parameter)
+        names.validate(found)
+        terms.append(Term(parameter, found))
+    return tuple(terms)
+
+
+def on_nodes(terms: tuple[Term, ...]) -> list[Condition]:
+    """Build the conditions on Ironic's table of the nodes that are kept.
+
+    All databases but SQLite see by themselves which traits are rare, and plan
+    a query by it.
+    """
+    query = which_are_rare(terms, _IRONIC)
+    if query is None or (
+            enginefacade.reader.get_engine().dialect.name != 'sqlite'):
+        return conditions(terms, _IRONIC)
+    with enginefacade.reader.using(_CONTEXT) as session:
+        return conditions(terms, _IRONIC, session.execute(
+            query).scalars().all())
 
 
 def conditions(terms: tuple[Term, ...], columns: Columns,
@@ -99,16 +131,6 @@ def which_are_rare(terms: tuple[Term, ...],
         queries.append(sa.select(sa.literal(name)).where(
             count.scalar_subquery() <= _FEW))
     return sa.union_all(*queries) if queries else None
-
-
-def _names(parameter: str, text: str) -> tuple[str, ...]:
-    listed = [name.strip() for name in text.split(',')]
-    given = tuple(dict.fromkeys(name for name in listed if name))
-    if not given:
-        raise exceptions.Invalid(
-            _('%s needs at least one trait') % parameter)
-    names.validate(given)
-    return given
 
 
 def _has_all(wanted: tuple[str, ...], columns: Columns,

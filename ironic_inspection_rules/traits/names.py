@@ -40,7 +40,9 @@ def problem(name: object) -> str | None:
         text = _("'%s' is not the name of a trait: it must be a standard "
                  'trait of os-traits, or CUSTOM_ followed by upper-case '
                  'letters, digits and underscores') % name
-        near = _nearest(name)
+        form = re.sub(r'[^A-Z0-9]+', '_', name.upper()).strip('_')
+        near = form if _CUSTOM.match(form) else suggestion.nearest(
+            name, STANDARD)
         return f'{text}; ' + _('did you mean "%s"?') % near if near else text
     return None
 
@@ -48,14 +50,6 @@ def problem(name: object) -> str | None:
 def _is_good(name: object) -> bool:
     return isinstance(name, str) and len(name) <= MAX_LENGTH and (
         name in STANDARD or _CUSTOM.match(name) is not None)
-
-
-def _nearest(name: str) -> str | None:
-    """Find the trait that was perhaps meant."""
-    form = re.sub(r'[^A-Z0-9]+', '_', name.upper()).strip('_')
-    if _CUSTOM.match(form):
-        return form
-    return suggestion.nearest(name, STANDARD)
 
 
 def validate(names: typing.Iterable[object]) -> None:

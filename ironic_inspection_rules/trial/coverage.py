@@ -1,26 +1,95 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How much of their rules some machines reach."""
+"""How much of their rules some machines reach, groups and all."""
 
 from collections.abc import Callable
-from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
-import dataclasses
 import functools
 import itertools
 import typing
 
+from ironic_inspection_rules.engine import condition
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.trial import condition_coverage
 from ironic_inspection_rules.trial import machine_test
 from ironic_inspection_rules.trial import walk
 
 
-@dataclasses.dataclass
+class ConditionCoverage:
+    """How many machines a condition held for, and how many not.
+
+    ``conditions`` are those of a group: a machine counts for each that it
+    was asked about, for both where that was in a loop and went both ways.
+
+    :param written: the condition.
+    """
+
+    def __init__(self, written: typing.Mapping[str, typing.Any]) -> None:
+        self.true = 0
+        self.false = 0
+        self.conditions = [ConditionCoverage(each) for each
+                           in written.get('conditions') or ()]
+
+    def note(self, results: typing.Collection[bool],
+             inside: Sequence['Seen'] = ()) -> None:
+        """Count one machine.
+
+        :param results: what it was found to be.
+        :param inside: of the conditions of a group.
+        """
+        self.true += True in results
+        self.false += False in results
+        for part, seen in zip(self.conditions, inside, strict=True):
+            part.note(seen.results, seen.parts)
+
+    def add(self, other: 'ConditionCoverage') -> None:
+        """Count what other machines did too."""
+        self.true += other.true
+        self.false += other.false
+        for mine, more in zip(self.conditions, other.conditions,
+                              strict=True):
+            mine.add(more)
+
+    def missed(self, number: str, written: typing.Mapping[str, typing.Any],
+               of: str = '') -> Iterator[str]:
+        """Yield what no machine reached.
+
+        :param number: of the condition, from one; 2.1 is the first one of
+            the group that is the second.
+        :param of: what else it is of, such as an action.
+        """
+        for name, count in (('true', self.true), ('false', self.false)):
+            if not count:
+                yield _('condition %(number)s (%(op)s)%(of)s was never '
+                        '%(result)s') % {
+                            'number': number, 'op': written['op'], 'of': of,
+                            'result': name}
+        for place, part in enumerate(self.conditions, 1):
+            yield from part.missed(f'{number}.{place}',
+                                   written['conditions'][place - 1], of)
+
+    @property
+    def reached(self) -> Iterator[bool]:
+        """Yield whether it was true, then false; so for those of a group."""
+        yield self.true > 0
+        yield self.false > 0
+        for part in self.conditions:
+            yield from part.reached
+
+    def as_dict(self) -> dict[str, typing.Any]:
+        """Return plain JSON data."""
+        return {'true': self.true, 'false': self.false, **({
+            'conditions': [part.as_dict() for part in self.conditions]}
+            if self.conditions else {})}
+
+
+Parts = tuple[list[list['Seen']], list[list[list['Seen']]]]
+"""Of a rule: what is inside of its conditions, and of those of actions."""
+
+
 class RuleCoverage:
     """How often the parts of a rule were used.
 
@@ -29,21 +98,13 @@ class RuleCoverage:
     many machines they held for some item, and did not for some.
     """
 
-    conditions: list[condition_coverage.ConditionCoverage]
-    actions: list[int]
-    when: list[list[condition_coverage.ConditionCoverage]]
+    def __init__(self, rule: model.Rule) -> None:
+        self.conditions = list(map(ConditionCoverage, rule.conditions))
+        self.actions = [0] * len(rule.actions)
+        self.when = [list(map(ConditionCoverage, action.get('when') or ()))
+                     for action in rule.actions]
 
-    @classmethod
-    def of(cls, rule: model.Rule) -> 'RuleCoverage':
-        """Make that of a rule which no machine has met yet."""
-        of = condition_coverage.ConditionCoverage.of
-        return cls([of(each) for each in rule.conditions],
-                   [0 for _each in rule.actions],
-                   [[of(each) for each in action.get('when') or ()]
-                    for action in rule.actions])
-
-    def note(self, seen: trace.RuleTrace, inside: condition_coverage.Parts
-             ) -> None:
+    def note(self, seen: trace.RuleTrace, inside: Parts) -> None:
         """Count what became of the rule on one machine."""
         conditions, when = inside
         for counted, decided, parts in zip(
@@ -61,7 +122,7 @@ class RuleCoverage:
                     parts)
 
     @property
-    def _all_conditions(self) -> list[condition_coverage.ConditionCoverage]:
+    def _all_conditions(self) -> list[ConditionCoverage]:
         return [*self.conditions, *itertools.chain(*self.when)]
 
     def add(self, other: 'RuleCoverage') -> None:
@@ -108,12 +169,12 @@ class Coverage:
 
     def __init__(self, rules: Sequence[model.Rule]) -> None:
         self.rules = tuple(rule for rule in rules if rule.mode != model.OFF)
-        self.parts = {rule.uuid: RuleCoverage.of(rule)
+        self.parts = {rule.uuid: RuleCoverage(rule)
                       for rule in self.rules}
         self.problems: list[str] = []
 
     def note(self, machine: machine_test.MachineTest,
-             watch: condition_coverage.Watch) -> None:
+             watch: 'Watch') -> None:
         """Count one machine, whose test was explained.
 
         :param watch: of the plans that it was tried with.
@@ -132,11 +193,13 @@ class Coverage:
     @property
     def percent(self) -> float:
         """The share of all parts that some machine reached, 0 to 100."""
-        return _percent(self.parts.values())
+        return self.percent_of(*self.rules)
 
-    def percent_of(self, rule: model.Rule) -> float:
-        """The share of the parts of one rule, 0 to 100."""
-        return _percent([self.parts[rule.uuid]])
+    def percent_of(self, *rules: model.Rule) -> float:
+        """Return the share of the parts of some rules, 0 to 100."""
+        reached = [each for rule in rules
+                   for each in self.parts[rule.uuid].reached]
+        return 100 * sum(reached) / len(reached) if reached else 100.0
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return plain JSON data."""
@@ -144,22 +207,72 @@ class Coverage:
             'rules': [{
                 'description': rule.description,
                 'uuid': rule.uuid,
-                'conditions': [each.as_dict() for each
-                               in self.parts[rule.uuid].conditions],
+                'conditions': [each.as_dict() for each in part.conditions],
                 'actions': [
                     {'ran': ran, **({'when': [each.as_dict() for each
                                               in when]} if when else {})}
-                    for ran, when in zip(self.parts[rule.uuid].actions,
-                                         self.parts[rule.uuid].when,
+                    for ran, when in zip(part.actions, part.when,
                                          strict=True)],
-            } for rule in self.rules],
+            } for rule in self.rules for part in [self.parts[rule.uuid]]],
             'covered': round(self.percent, 1),
         }
 
 
-def _percent(parts: Iterable[RuleCoverage]) -> float:
-    reached = [each for part in parts for each in part.reached]
-    return 100 * sum(reached) / len(reached) if reached else 100.0
+class Seen(condition.Condition):
+    """A condition of a group that notes how it was decided."""
+
+    __slots__ = ('_condition', 'parts', 'results')
+
+    def __init__(self, watched: condition.Condition, parts: list['Seen']
+                 ) -> None:
+        super().__init__(watched.op, watched.operation)
+        self._condition = watched
+        self.results: set[bool] = set()
+        self.parts = parts
+
+    def check(self, roots: condition.Roots) -> bool:
+        result = self._condition.check(roots)
+        self.results.add(result)
+        return result
+
+    def reason(self, view: condition.Roots, shown: condition.Roots) -> str:
+        return self._condition.reason(view, shown)
+
+
+class Watch:
+    """Notes what happens inside of groups, one machine at a time.
+
+    :param plans: compiled, and nobody else's.
+    """
+
+    def __init__(self, plans: machine_test.Plans) -> None:
+        self._seen: list[Seen] = []
+        self._parts: dict[str, Parts] = {
+            plan.rule.uuid: (
+                [self._watch(each) for each in plan.conditions],
+                [[self._watch(each) for each in action.when]
+                 for action in plan.actions])
+            for plan in itertools.chain(*plans.values())}
+
+    def begin(self) -> None:
+        """Begin with another machine."""
+        for each in self._seen:
+            each.results.clear()
+
+    def of(self, rule: model.Rule) -> Parts:
+        """Return what was noted of the conditions, and of each action's."""
+        return self._parts[rule.uuid]
+
+    def _watch(self, watched: condition.Condition) -> list[Seen]:
+        """Make the conditions of a group note how they are decided."""
+        if isinstance(watched, condition.Looped):
+            return self._watch(watched.condition)
+        if not isinstance(watched, condition.Group):
+            return []
+        parts = [Seen(part, self._watch(part)) for part in watched.parts]
+        self._seen += parts
+        watched.parts = tuple(parts)
+        return parts
 
 
 def measure(rules: Sequence[model.Rule], nodes: machine_test.Nodes,
@@ -182,7 +295,7 @@ def _prepare(rules: Sequence[model.Rule],
              nodes: machine_test.Nodes) -> walk.Work[Coverage]:
     plans = machine_test.compile_rules(rules, registry.installed(),
                                        explained=False)
-    watch = condition_coverage.Watch(plans)
+    watch = Watch(plans)
 
     def cover(paths: Sequence[str]) -> Coverage:
         part = Coverage(rules)

@@ -52,30 +52,28 @@ def load(path: str) -> dict[str, Expectation]:
                 path, _('what is expected of %(name)s must be a mapping with '
                         '%(keys)s') % {'name': name,
                                        'keys': ', '.join(KEYS)})
-        for key, value in each.items():
-            if isinstance(value, dict):
-                _check_part(path, f'{name}, {key}', value)
+        for key, part in each.items():
+            if not isinstance(part, dict):
+                continue
+            if not part or any(
+                    not isinstance(value, _PARTS.get(kind, ()))
+                    for kind, value in part.items()):
+                raise exceptions.InvalidDocument(
+                    path, _('%s: a part is {has: [...]}, {matches: REGEX} or '
+                            '{contains: REGEX}') % f'{name}, {key}')
+            try:
+                for kind in ('matches', 'contains'):
+                    re.compile(part.get(kind, ''))
+            except re.error as exc:
+                raise exceptions.InvalidDocument(
+                    path, f'{name}, {key}: {exc}') from exc
     return expected
 
 
-def _check_part(path: str, name: str, part: Expectation) -> None:
-    wrong = [key for key, value in part.items()
-             if key not in _PARTS or not isinstance(value, _PARTS[key])]
-    if wrong or not part:
-        raise exceptions.InvalidDocument(
-            path, _('%s: a part is {has: [...]}, {matches: REGEX} or '
-                    '{contains: REGEX}') % name)
-    for key in ('matches', 'contains'):
-        try:
-            re.compile(part.get(key, ''))
-        except re.error as exc:
-            raise exceptions.InvalidDocument(path, f'{name}: {exc}') from exc
-
-
-def _holds(part: Expectation, value: typing.Any) -> bool:
-    """Return whether a part of a value is as expected."""
+def _holds(part: typing.Any, value: typing.Any) -> bool:
+    """Return whether a value is as a part of one says, if it is a part."""
     text = value if isinstance(value, str) else ''
-    return all(
+    return isinstance(part, dict) and all(
         isinstance(value, list) and all(each in value for each in wanted)
         if key == 'has' else bool(
             (re.fullmatch if key == 'matches' else re.search)(wanted, text))
@@ -114,8 +112,7 @@ def differences(path: str, expected: dict[str, Expectation],
             yield name, _('%s: nothing is expected of this inventory') % name
             continue
         wanted = {key: value for key, value in wanted.items()
-                  if not isinstance(value, dict)
-                  or not _holds(value, each.get(key))}
+                  if not _holds(value, each.get(key))}
         text = '\n'.join(difflib.unified_diff(
             _lines(wanted), _lines({key: value for key, value in each.items()
                                     if key in wanted}),

@@ -3,7 +3,9 @@
 """Which machines are treated differently by other rules, and how."""
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import functools
@@ -81,38 +83,40 @@ def treat(path: str, both: Sequence[machine_test.Plans],
         return Treatment(path, 'error', 'error', problem=str(exc))
     old, new = (evaluation.evaluate(plans, facts, explain=False)
                 for plans in both)
-    lines = [*_verdicts(old, new), *_states(facts, old, new)]
-    return Treatment(path, machine_test.result_of(old),
-                     machine_test.result_of(new), tuple(lines))
-
-
-def _verdicts(old: evaluation.Evaluation, new: evaluation.Evaluation
-              ) -> Iterator[str]:
+    results = machine_test.result_of(old), machine_test.result_of(new)
     # Which rule and op it was is no difference to the machine.
     before, after = (
-        f'{machine_test.result_of(each)}: {each.error.reason}'
-        if each.error and each.error.reason
-        else machine_test.result_of(each) for each in (old, new))
-    if before != after:
-        yield from ('inspection', f'- {before}', f'+ {after}')
+        f'{result}: {each.error.reason}' if each.error and each.error.reason
+        else result for result, each in zip(results, (old, new), strict=True))
+    lines = [] if before == after else ['inspection', f'- {before}',
+                                        f'+ {after}']
+    lines += change_lines(
+        {**change.as_dict(), 'before': change.before}
+        for change in difference.between(old.facts, new.facts, facts.ports,
+                                         old.hidden | new.hidden))
+    return Treatment(path, *results, tuple(lines))
 
 
-def _states(facts: working_copy.Facts, old: evaluation.Evaluation,
-            new: evaluation.Evaluation) -> Iterator[str]:
+def change_lines(changes: Iterable[Mapping[str, typing.Any]]
+                 ) -> Iterator[str]:
+    """Return changes as lines of a diff, under each object's name.
+
+    :param changes: each with ``object``, ``op``, ``path``, ``before`` and
+        ``value``.
+    """
     current = None
-    for change in difference.between(old.facts, new.facts, facts.ports,
-                                     old.hidden | new.hidden):
-        if change.object != current:
-            current = change.object
+    for change in changes:
+        if change['object'] != current:
+            current = change['object']
             yield current
         if current == working_copy.TRAITS:
-            sign = '-' if change.op == 'remove' else '+'
-            yield f'{sign} {data_path.parse(change.path)[0]}'
+            sign = '-' if change['op'] == 'remove' else '+'
+            yield f'{sign} {data_path.parse(change["path"])[0]}'
             continue
-        if change.op != 'add':
-            yield f'- {change.path}: {shown(change.before)}'
-        if change.op != 'remove':
-            yield f'+ {change.path}: {shown(change.value)}'
+        if change['op'] != 'add':
+            yield f'- {change["path"]}: {shown(change["before"])}'
+        if change['op'] != 'remove':
+            yield f'+ {change["path"]}: {shown(change["value"])}'
 
 
 def shown(value: typing.Any) -> str:

@@ -58,7 +58,7 @@ class Nodes:
     def __init__(self, path: str | None = None) -> None:
         self._files: dict[str, str] = {}
         if path is not None and os.path.isdir(path):
-            self._files = {_stem(found): found
+            self._files = {pathlib.Path(found).stem: found
                            for found in find_inventories([path])}
             path = None
         self._node = load_node(path)
@@ -68,12 +68,8 @@ class Nodes:
 
         :param inventory: the file of its inventory.
         """
-        path = self._files.get(_stem(inventory))
-        return self._node if path is None else load_node(path)
-
-
-def _stem(path: str) -> str:
-    return pathlib.Path(path).stem
+        path = self._files.get(pathlib.Path(inventory).stem)
+        return load_node(path) if path else self._node
 
 
 @dataclasses.dataclass(frozen=True)
@@ -286,7 +282,8 @@ def attempt(path: str, plans: Plans, nodes: Nodes,
 
 
 def ports(inventory: dict[str, typing.Any]
-           ) -> tuple[dict[str, typing.Any], ...]:
+          ) -> tuple[dict[str, typing.Any], ...]:
+    """Return a port for each interface of an inventory."""
     defaults = {name: attribute.default
                 for name, attribute in schema.PORT.items()
                 if attribute.default is not ...}

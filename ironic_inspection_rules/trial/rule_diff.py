@@ -20,7 +20,6 @@ from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_file import stock_form
 from ironic_inspection_rules.rule_set import replacement
-from ironic_inspection_rules.rule_set import rule_change
 from ironic_inspection_rules.trial import machine_test
 from ironic_inspection_rules.trial import rule_meaning
 
@@ -107,43 +106,52 @@ def compare(old: RuleSet, new: RuleSet
     """
     present = [{**rule.to_mapping(), 'position': float(number)}
                for number, rule in enumerate(old.rules, 1)]
-    matched = replacement.match([_identity(rule, old, new)
-                                 for rule in new.rules], present)
-    _match_renamed(old, new, present, matched)
+    matched = _match(old, new, present)
     rules = [rule if pair is None else dataclasses.replace(
         rule, uuid=pair[0]['uuid'])
         for rule, pair in zip(new.rules, matched, strict=True)]
-    steps = replacement.decide([rule.to_mapping() for rule in rules],
-                               matched, present)
-    named = old.named | new.named
     after = {rule.uuid: new.meanings[written.uuid]
              for rule, written in zip(rules, new.rules, strict=True)}
-    return [_change(step, named, _same(
-        old.meanings.get(_uuid(step)), after.get(_uuid(step))))
-        for step in steps if step.outcome in _CHANGES], rules
+    changes = []
+    for step in replacement.decide([rule.to_mapping() for rule in rules],
+                                   matched, present):
+        if step.outcome not in _CHANGES:
+            continue
+        change = _CHANGES[step.outcome]
+        rule = step.after or step.before or {}
+        title = _title(rule)
+        if change == CHANGED and _same(old.meanings.get(rule['uuid']),
+                                       after.get(rule['uuid'])):
+            change = REWRITTEN
+            if 'description' in step.fields:
+                change = RENAMED
+                title = f'{_title(step.before or {})} → {title}'
+            if step.position is not None:
+                change = MOVED
+        sides = {side: _without_made_uuid(fields, old.named | new.named)
+                 for side, fields in (('before', step.before),
+                                      ('after', step.after))}
+        changes.append(RuleChange(title, change, (
+            () if step.outcome == replacement.MOVED else tuple(
+                replacement.lines({**sides, 'fields': step.fields})))))
+    return changes, rules
 
 
-def _identity(rule: model.Rule, old: RuleSet, new: RuleSet
-              ) -> dict[str, typing.Any]:
-    """Return what tells which old rule a rule is.
-
-    A rule that is given a UUID for the first time is known by its
-    description.
-    """
-    known = rule.uuid in {each.uuid for each in old.rules}
+def _match(old: RuleSet, new: RuleSet,
+           present: Sequence[replacement.Fields]
+           ) -> list[tuple[replacement.Fields, str] | None]:
+    """Find the old rule that each new one is."""
+    known = {each.uuid for each in old.rules}
     unnamed = {each.description for each in old.rules
                if each.uuid not in old.named}
-    by_description = rule.description and (
-        rule.uuid not in new.named
-        or not known and rule.description in unnamed)
-    return {'uuid': None if by_description else rule.uuid,
-            'description': rule.description}
-
-
-def _match_renamed(
-        old: RuleSet, new: RuleSet, present: Sequence[replacement.Fields],
-        matched: list[tuple[replacement.Fields, str] | None]) -> None:
-    """Find old rules that have another description only."""
+    # A rule that is given a UUID for the first time is known by its
+    # description.
+    matched = replacement.match([{
+        'uuid': None if rule.description and (
+            rule.uuid not in new.named
+            or rule.uuid not in known and rule.description in unnamed)
+        else rule.uuid, 'description': rule.description}
+        for rule in new.rules], present)
     taken = {pair[0]['uuid'] for pair in matched if pair}
     left = [each for each in present if each['uuid'] not in taken]
     for index, rule in enumerate(new.rules):
@@ -156,6 +164,7 @@ def _match_renamed(
                 matched[index] = each, 'meaning'
                 left.remove(each)
                 break
+    return matched
 
 
 def _same(one: Mapping[str, typing.Any] | None,
@@ -164,40 +173,11 @@ def _same(one: Mapping[str, typing.Any] | None,
         one, other)
 
 
-def _uuid(step: replacement.Step) -> str:
-    return str((step.after or step.before or {})['uuid'])
-
-
-def _change(step: replacement.Step, named: frozenset[str],
-            same: bool) -> RuleChange:
-    """Return what becomes of a rule.
-
-    :param same: whether it means the same as before.
-    """
-    both = {'before': _written(step.before, named),
-            'after': _written(step.after, named), 'fields': step.fields}
-    change = _CHANGES[step.outcome]
-    title = _title(step.after or step.before or {})
-    if same and change == CHANGED:
-        if 'description' in step.fields:
-            change = RENAMED
-            title = f'{_title(step.before or {})} → {title}'
-        else:
-            change = REWRITTEN
-        if step.position is not None:
-            change = MOVED
-    lines = () if step.outcome == replacement.MOVED else tuple(
-        rule_change.lines(both))
-    return RuleChange(title, change, lines)
-
-
 def _title(rule: replacement.Fields) -> str:
     return str(rule['description'] or rule['uuid'])
 
 
-def _written(rule: replacement.Fields | None, named: frozenset[str]
-             ) -> dict[str, typing.Any] | None:
-    """Return a rule without a UUID that nobody has given it."""
-    if rule is None:
-        return None
-    return {**rule, 'uuid': rule['uuid'] if rule['uuid'] in named else None}
+def _without_made_uuid(rule: replacement.Fields | None,
+                       named: frozenset[str]) -> replacement.Fields | None:
+    return rule if rule is None or rule['uuid'] in named else {
+        **rule, 'uuid': None}

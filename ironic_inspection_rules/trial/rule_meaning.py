@@ -11,10 +11,9 @@ conditions in another order, are not found.
 import typing
 
 from ironic_inspection_rules.engine import action as engine_action
-from ironic_inspection_rules.engine import argument_template
 from ironic_inspection_rules.engine import arguments
+from ironic_inspection_rules.engine import call as engine_call
 from ironic_inspection_rules.engine import filter_syntax
-from ironic_inspection_rules.engine import filtering
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import model
@@ -59,29 +58,27 @@ def _operation(each: file_rule.Operation,
     """
     loop = each.written.get('loop')
     inside = engine_loop.Loop.of(loop, outer)
+
+    def meaning(name: str, value: typing.Any) -> typing.Any:
+        argument = each.op.signature.by_name[name]
+        if value is not None and argument.type is data_path.Path:
+            return _path(value, inside)
+        if argument.type is pattern.Pattern:
+            return value
+        meant = value if name in each.op.plugin.LITERAL else _value(value)
+        return meant if isinstance(meant, _Text) else arguments.convert(
+            meant, argument)
+
     if isinstance(loop, dict):
         loop = [loop]
     return {
         'op': each.op.name, 'inverted': each.inverted,
-        'arguments': {name: _argument(each.op, name, value, inside)
+        'arguments': {name: meaning(name, value)
                       for name, value in each.arguments.items()},
         'loop': _value(loop),
         'multiple': None if loop is None else (
             each.written.get('multiple') or model.MULTIPLE[0]),
         'inner': [_operation(part, inside) for part in each.inner]}
-
-
-def _argument(op: registry.Op, name: str, value: typing.Any,
-              loop: engine_loop.Loop | None) -> typing.Any:
-    argument = op.signature.by_name[name]
-    if value is not None and argument.type is data_path.Path:
-        return _path(value, loop)
-    if argument.type is pattern.Pattern:
-        return value
-    meant = value if name in op.plugin.LITERAL else _value(value)
-    if isinstance(meant, _Text):
-        return meant
-    return arguments.convert(meant, argument)
 
 
 def _path(text: typing.Any, loop: engine_loop.Loop | None) -> typing.Any:
@@ -90,7 +87,7 @@ def _path(text: typing.Any, loop: engine_loop.Loop | None) -> typing.Any:
                    for item in loop.items]
         if any(each != text for each in written):
             return _ForEach(_path(each, None) for each in written)
-    return [_pieces(token) for token in argument_template.split(
+    return [_pieces(token) for token in engine_call.split(
         interpolation.parse(str(text)))]
 
 
@@ -101,13 +98,9 @@ def _value(value: typing.Any) -> typing.Any:
     if isinstance(value, list | tuple):
         return [_value(item) for item in value]
     if isinstance(value, dict):
-        return {_key(key): _value(item) for key, item in value.items()}
+        return {str(meant) if isinstance(meant := _value(key), _Text)
+                else meant: _value(item) for key, item in value.items()}
     return value
-
-
-def _key(key: typing.Any) -> typing.Any:
-    meant = _value(key)
-    return str(meant) if isinstance(meant, _Text) else meant
 
 
 def _pieces(pieces: list[str | interpolation.Field]) -> typing.Any:
@@ -132,7 +125,7 @@ def _filter(call: filter_syntax.Call) -> list[typing.Any]:
         (_none, name), *others = call.arguments
         applied = _filter(filter_syntax.Call(name, tuple(others)))
         call = filter_syntax.Call(call.name)
-    given = filtering.bind(op, call)
+    given, _problems = op.signature.bind_call(call.arguments)
     return [call.name, applied, {
         argument.name: _filter_argument(
             argument, given.get(argument.name, argument.default))

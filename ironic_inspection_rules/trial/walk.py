@@ -38,7 +38,7 @@ def in_chunks(paths: Sequence[str], prepare: Callable[[], Work[Result]],
     """
     chunks = [paths[start:start + _CHUNK]
               for start in range(0, len(paths), _CHUNK)]
-    jobs = min(jobs or _processors(), len(chunks))
+    jobs = min(jobs or len(os.sched_getaffinity(0)), len(chunks))
     if jobs <= 1:
         work = prepare()
         for chunk in chunks:
@@ -59,10 +59,6 @@ def in_chunks(paths: Sequence[str], prepare: Callable[[], Work[Result]],
         finally:
             for _count, future in waiting:
                 future.cancel()
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0))
 
 
 def _prepare(prepare: Callable[[], Work[typing.Any]]) -> None:

@@ -30,7 +30,7 @@ from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.inspection import limits
 from ironic_inspection_rules.inspection import saving
 from ironic_inspection_rules.inspection import start
-from ironic_inspection_rules.patches import continue_inspection as stock
+from ironic_inspection_rules.patches import controllers as stock
 from ironic_inspection_rules.queue import submission
 from ironic_inspection_rules.runs import record
 
@@ -46,7 +46,7 @@ def post() -> Any:
     """
     _check_access(api.request.GET.get('node_uuid'))
     node_uuid = request.query({'node_uuid': args.uuid})['node_uuid']
-    data = stock.validated(request.ramdisk_data())
+    data = stock.validated_inspection_data(request.ramdisk_data())
     inventory = data.pop('inventory')
     if CONF.inspection_queue.enabled:
         # Before anything can see it: it is a secret.
@@ -58,7 +58,7 @@ def post() -> Any:
             is_machine=functools.partial(_is_machine, token)))
     plugin_data = without_reserved(data)
     run_early_rules(api.request.context, inventory, plugin_data)
-    return stock.post(ramdisk.ContinueInspectionController(),
+    return stock.post_inspection_data(ramdisk.ContinueInspectionController(),
                       {**plugin_data, 'inventory': inventory}, node_uuid)
 
 

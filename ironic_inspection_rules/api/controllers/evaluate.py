@@ -17,7 +17,6 @@ from ironic_inspection_rules.api import inspection_data
 from ironic_inspection_rules.api import posted_rules
 from ironic_inspection_rules.api import stream
 from ironic_inspection_rules.api import view
-from ironic_inspection_rules.api.fleet import answer
 from ironic_inspection_rules.api.fleet import machines
 from ironic_inspection_rules.api.fleet import page as fleet_page
 from ironic_inspection_rules.api.fleet import trial
@@ -27,7 +26,6 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import facts
-from ironic_inspection_rules.inspection import hidden_places
 from ironic_inspection_rules.inspection import limits
 from ironic_inspection_rules.inspection import start
 
@@ -61,39 +59,27 @@ def post(asked: Answer) -> Answer:
     _check_together(asked)
     plans = _plans(asked['rules'])
     if asked['nodes'] is not None:
-        return _try_on_fleet(asked, plans)
+        tried = trial.Trial(plans, _phases(asked), limits.by_phase(),
+                            _plans(None) if asked['compare'] else None,
+                            _hidden_by_rules(plans))
+        page = fleet_page.find(asked['nodes'], asked['limit'],
+                               asked['marker'])
+        stream.send(stream.page(tried.all(machines.read(
+            api.request.context, page.nodes, page.filters)),
+            'nodes', page.next))
+        # In the place of it stream sends the body, while it is made.
+        return {}
     known, origin = _facts(api.request.context, asked, any(
         plan.reads_previous for each in plans.values() for plan in each))
-    outcome = evaluation.evaluate(
-        plans, known, _phases(asked), limits=limits.by_phase(),
-        hidden=_hidden(plans, known))
+    hidden = hiding.Hidden()
+    if known.node:
+        uuid = known.node['uuid']
+        hidden = facts.hidden(
+            facts.hidden_by_runs(api.request.context, [uuid])[uuid],
+            _hidden_by_rules(plans), known)
+    outcome = evaluation.evaluate(plans, known, _phases(asked),
+                                  limits=limits.by_phase(), hidden=hidden)
     return {**view.represent_evaluation(outcome), **origin}
-
-
-def _try_on_fleet(asked: Answer, plans: posted_rules.Plans) -> Answer:
-    """Send the answer while it is made.
-
-    :returns: a placeholder; api.stream sends the body.
-    """
-    tried = trial.Trial(plans, _phases(asked), limits.by_phase(),
-                        _plans(None) if asked['compare'] else None,
-                        _hidden_by_rules(plans))
-    page = fleet_page.find(asked['nodes'], asked['limit'], asked['marker'])
-    stream.send(answer.parts(tried.all(machines.read(
-        api.request.context, page.nodes, page.filters)),
-        'nodes', page.next))
-    return {}
-
-
-def _hidden(plans: posted_rules.Plans, known: working_copy.Facts
-            ) -> hiding.Hidden:
-    """Return what must not show of the machine as it is."""
-    if not known.node:
-        return hiding.Hidden()
-    uuid = known.node['uuid']
-    return hidden_places.located(
-        hidden_places.of_runs(api.request.context, [uuid])[uuid],
-        _hidden_by_rules(plans), known)
 
 
 def _hidden_by_rules(plans: posted_rules.Plans) -> frozenset[hiding.Place]:
@@ -102,7 +88,7 @@ def _hidden_by_rules(plans: posted_rules.Plans) -> frozenset[hiding.Place]:
     Who posts a rule by the UUID of a sensitive one could change when it
     runs, and so read what it has left.
     """
-    return hidden_places.of_rules(
+    return facts.hidden_by_rules(
         plan for some in (plans, _plans(None))
         for each in some.values() for plan in each)
 

@@ -64,14 +64,26 @@ def get_one(request_uuid: str) -> dict[str, Any]:
 def delete(request_uuid: str) -> None:
     """Abort a request that is not yet processed.
 
-    The inspection that it belongs to is aborted as well: the machine has
-    posted its data and will not do so again, or is never powered on.
+    The inspection that it belongs to is aborted as well, by the conductor:
+    the machine has posted its data and will not do so again, or is never
+    powered on. The request is out of the queue already: should this fail, the
+    leader of the workers has the inspection fail.
     """
     aborted = inspection_queue.submitter().abort(
         args.uuid('uuid', request_uuid),
         _('Inspection was aborted by request.'))
-    if aborted.event in (queue_request.CONTINUE, queue_request.POWER_ON):
-        _abort_inspection(aborted.node_uuid)
+    if aborted.event not in (queue_request.CONTINUE, queue_request.POWER_ON):
+        return
+    context, rpcapi = api.request.context, api.request.rpcapi
+    try:
+        node = api_utils.get_rpc_node(aborted.node_uuid)
+        if node.provision_state == states.INSPECTWAIT:
+            rpcapi.do_provisioning_action(
+                context, node.uuid, 'abort',
+                topic=rpcapi.get_topic_for(node))
+    except ironic_exception.IronicException as exc:
+        LOG.warning('The inspection of node %(node)s is left to the workers: '
+                    '%(error)s', {'node': aborted.node_uuid, 'error': exc})
 
 
 def represent(stored: Any) -> dict[str, Any]:
@@ -81,21 +93,3 @@ def represent(stored: Any) -> dict[str, Any]:
         value, datetime.datetime) else value
         for name, value in shown.items()},
         'links': view.links(RESOURCE, stored.uuid)}
-
-
-def _abort_inspection(node_uuid: str) -> None:
-    """Abort, by the conductor, the inspection of a node that waits for it.
-
-    The request is out of the queue already: should this fail, the leader
-    of the workers has the inspection fail.
-    """
-    context, rpcapi = api.request.context, api.request.rpcapi
-    try:
-        node = api_utils.get_rpc_node(node_uuid)
-        if node.provision_state == states.INSPECTWAIT:
-            rpcapi.do_provisioning_action(
-                context, node.uuid, 'abort',
-                topic=rpcapi.get_topic_for(node))
-    except ironic_exception.IronicException as exc:
-        LOG.warning('The inspection of node %(node)s is left to the workers: '
-                    '%(error)s', {'node': node_uuid, 'error': exc})

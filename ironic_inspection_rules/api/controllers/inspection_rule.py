@@ -4,6 +4,7 @@
 
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Sequence
 import contextlib
 from typing import Any
 
@@ -11,6 +12,7 @@ from ironic import api
 from ironic.api.controllers import link
 from ironic.api.controllers.v1 import utils as api_utils
 from ironic.common import args
+from ironic.common import exception as ironic_exception
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
@@ -19,7 +21,6 @@ from ironic_inspection_rules.api import patch
 from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api import rule_set
 from ironic_inspection_rules.api import view
-from ironic_inspection_rules.api.controllers import inspection_rule_list
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.engine import validation
@@ -29,6 +30,10 @@ from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.objects import rule as rule_object
 
 Answer = dict[str, Any]
+
+CREATION_ORDER = 'id'
+SORT_KEYS = (CREATION_ORDER, *(name for name in view.BRIEF_FIELDS
+                               if name != 'built_in'))
 
 _MAX_MESSAGE = 1000
 
@@ -60,24 +65,11 @@ def _scope(_name: str, value: str) -> str:
     return value
 
 
-def _phase(_name: str, value: str) -> str:
-    if value not in model.PHASES:
-        raise exceptions.Invalid(
-            _('The phase %s') % suggestion.not_one_of(value, model.PHASES))
-    return value
-
-
-def _sort_key(_name: str, value: str) -> str:
-    if value not in inspection_rule_list.SORT_KEYS:
-        raise exceptions.Invalid(_('The sort key %s') % suggestion.not_one_of(
-                value, inspection_rule_list.SORT_KEYS))
-    return value
-
-
 LIST = {'detail': args.boolean, 'fields': _fields, 'scope': _scope,
-        'phase': _phase, 'limit': args.integer,
+        'phase': request.one_of(_('The phase %s'), model.PHASES),
+        'limit': args.integer,
         'marker': lambda _name, value: request.rule_uuid(value),
-        'sort_key': _sort_key,
+        'sort_key': request.one_of(_('The sort key %s'), SORT_KEYS),
         'sort_dir': lambda _name, value: api_utils.validate_sort_dir(value)}
 SHOW = {'fields': _fields}
 
@@ -91,7 +83,7 @@ def get_all(query: Answer) -> Answer:
     if fields is None:
         fields = view.FIELDS if query['detail'] else view.BRIEF_FIELDS
     limit = api_utils.validate_limit(query['limit'])
-    rules, more = inspection_rule_list.page(
+    rules, more = page(
         api.request.context, start.rules().built_in,
         filters={name: query[name] for name in ('scope', 'phase')
                  if query[name] is not None},
@@ -105,6 +97,73 @@ def get_all(query: Answer) -> Answer:
     if warnings:
         answer['warnings'] = warnings
     return answer
+
+
+def page(context: Any, built_in: Iterable[model.Rule],
+         filters: dict[str, Any], sort_key: str | None, descending: bool,
+         limit: int, marker: str | None
+         ) -> tuple[Sequence[Any], bool]:
+    """Read the rules of one page.
+
+    Rules that the key does not tell apart are in the order in which they
+    run: built-in ones first, then by creation. Text is compared by code
+    point, whatever the database would do.
+
+    :param filters: fields and the values they must have.
+    :param sort_key: one of :data:`SORT_KEYS`; None for the order in which
+        the rules run.
+    :param limit: number of rules on a page.
+    :param marker: UUID of the last rule of the page before.
+    :returns: the rules, and whether more follow; there is a rule then.
+    :raises: InspectionRuleNotFound if there is no such marker.
+    """
+    own = {rule.uuid: rule for rule in built_in
+           if all(getattr(rule, name) == value
+                  for name, value in filters.items())}
+    uuids = _sorted_uuids(context, own, filters, sort_key, descending)
+    start = 0
+    if marker is not None:
+        try:
+            start = uuids.index(marker) + 1
+        except ValueError as exc:
+            raise ironic_exception.InspectionRuleNotFound(
+                rule=marker) from exc
+    wanted = uuids[start:start + limit]
+    stored = {rule.uuid: rule for rule in rule_object.Rule.list(
+        context, {'uuid': [uuid for uuid in wanted if uuid not in own]})}
+    # A rule can go between one query and the next.
+    rules = [found for uuid in wanted
+             if (found := own.get(uuid) or stored.get(uuid))]
+    more = len(uuids) > start + limit
+    if more and not rules:
+        return page(context, built_in, filters, sort_key, descending, limit,
+                    marker)
+    return rules, more
+
+
+def _sorted_uuids(context: Any, own: dict[str, model.Rule],
+                  filters: dict[str, Any], sort_key: str | None,
+                  descending: bool) -> list[str]:
+    def values(field: str) -> dict[str, Any]:
+        return {
+            **{uuid: getattr(rule, field, None)
+               for uuid, rule in own.items()},
+            **dict(rule_object.Rule.list_values(context, field, filters))}
+
+    if sort_key == CREATION_ORDER:
+        uuids = [*values('uuid')]
+        return uuids[::-1] if descending else uuids
+    if sort_key is None:
+        # A rule can go between one query and the next.
+        phases, priorities = values('phase'), values('priority')
+        uuids = sorted(
+            (uuid for uuid in phases if uuid in priorities),
+            key=lambda uuid: (model.PHASES.index(phases[uuid]),
+                              -priorities[uuid]))
+        return uuids[::-1] if descending else uuids
+    found = values(sort_key)
+    return sorted(found, key=lambda uuid: (found[uuid] is not None,
+                                           found[uuid]), reverse=descending)
 
 
 def get_one(rule_uuid: str, query: Answer) -> Answer:

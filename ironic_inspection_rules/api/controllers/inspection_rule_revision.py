@@ -44,8 +44,12 @@ def get_all(query: Answer) -> Answer:
 def get_one(revision: str) -> Answer:
     """Show the rule set as it was."""
     found = _read(revision)
-    return {**found, 'rules': [_represent(rule) for rule in found['rules']],
-            'links': _links(found['revision'])}
+    # What is sensitive in any revision is hidden in all.
+    return {**found, 'links': _links(found['revision']), 'rules': [{
+        **{name: rule[name] for name in (*model.WRITABLE, 'revision',
+                                         'created_at')},
+        **(dict.fromkeys(view.SECRET) if rule['secret'] else {})}
+        for rule in found['rules']]}
 
 
 def restore(revision: str) -> Answer:
@@ -59,15 +63,6 @@ def _read(revision: str) -> Answer:
     found: Answer = rule_object.Rule.get_rules_of_revision(
         api.request.context, _number('revision', revision))
     return found
-
-
-def _represent(rule: Answer) -> Answer:
-    """Show a rule as it was; what is sensitive in any revision is hidden."""
-    shown = {name: rule[name] for name in (*model.WRITABLE, 'revision',
-                                           'created_at')}
-    if rule['secret']:
-        shown.update(dict.fromkeys(view.SECRET))
-    return shown
 
 
 def _links(revision: int) -> list[Answer]:

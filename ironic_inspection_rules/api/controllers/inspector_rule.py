@@ -82,19 +82,19 @@ def delete(uuid: str) -> None:
 
 def delete_all() -> None:
     """Remove all rules that the old language has words for."""
-    rule_set.decided_anew(_destroy_all)
-
-
-def _destroy_all() -> None:
     context = api.request.context
-    revision = rule_object.Rule.get_revision(context)
-    rules = [rule for rule, _form in _all()]
-    with contextlib.ExitStack() as stack:
-        for rule in rules:
-            stack.enter_context(
-                notification.emitted(context, rule, 'delete'))
-        rule_object.Rule.change(context, revision, [], {},
-                                [rule.uuid for rule in rules])
+
+    def change() -> None:
+        revision = rule_object.Rule.get_revision(context)
+        rules = [rule for rule, _form in _all()]
+        with contextlib.ExitStack() as stack:
+            for rule in rules:
+                stack.enter_context(
+                    notification.emitted(context, rule, 'delete'))
+            rule_object.Rule.change(context, revision, [], {},
+                                    [rule.uuid for rule in rules])
+
+    rule_set.decided_anew(change)
 
 
 def _parse(body: Any) -> model.Rule:

@@ -6,6 +6,7 @@ Each call is one of Ironic's own in other words (blueprint 002).
 """
 
 from collections.abc import Iterator
+import datetime
 import itertools
 from typing import Any
 
@@ -17,6 +18,7 @@ from ironic.api.controllers.v1 import utils as api_utils
 from ironic.common import args
 from ironic.common import states
 from ironic.drivers.modules import inspect_utils
+from oslo_utils import timeutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api.controllers import node_inventory
@@ -27,8 +29,11 @@ _provision = controllers.undecorated(
     ironic_node.NodeStatesController.provision)
 
 
-_WORDS = {states.INSPECTING: 'processing', states.INSPECTWAIT: 'waiting',
-          states.INSPECTFAIL: 'error'}
+_IN_BAND = 'agent'
+"""The inspect interface that waits for what a ramdisk posts."""
+
+_ROUNDED = datetime.timedelta(seconds=1)
+"""By how much a database may change a time."""
 
 Answer = dict[str, Any]
 
@@ -105,13 +110,34 @@ def _nodes(project: str | None, marker: str | None) -> Iterator[Any]:
         marker = page[-1].uuid
 
 
+def _state(node: Any) -> str:
+    """Return the state of an inspection in ironic-inspector's words.
+
+    Ironic goes through ``inspecting`` twice: until the ramdisk boots, and
+    again with its data, of which it notes the time first. The queue stops the
+    clock of a node whose data, or whose turn to be powered on, it keeps.
+    """
+    began = node.inspection_started_at
+    if node.provision_state == states.INSPECTWAIT:
+        return 'waiting' if began else 'processing'
+    if node.provision_state == states.INSPECTING:
+        if node.inspect_interface != _IN_BAND:
+            return 'processing'
+        posted = node.driver_internal_info.get('agent_last_heartbeat')
+        return 'processing' if began and posted and (
+            timeutils.parse_isotime(posted) + _ROUNDED >= began) else (
+                'starting')
+    return 'error' if node.provision_state == states.INSPECTFAIL else (
+        'finished')
+
+
 def _represent(node: Any) -> dict[str, Any] | None:
     """Return the state of an inspection in ironic-inspector's words.
 
     :returns: what ``GET /v1/introspection/<node>`` of ironic-inspector
         answers, None for a node that was never inspected.
     """
-    state = _WORDS.get(node.provision_state, 'finished')
+    state = _state(node)
     finished_at = node.inspection_finished_at
     if state == 'error':
         finished_at = finished_at or node.provision_updated_at

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""/v1/nodes/<ident>/inventory/history: what inspections found over time."""
+"""What inspections found over time, and which nodes a part has been in.
+
+/v1/nodes/<ident>/inventory/history and /v1/inspection_parts.
+"""
 
 from collections.abc import Collection
 from collections.abc import Mapping
@@ -15,14 +18,18 @@ from ironic.common import exception as ironic_exception
 from oslo_utils import timeutils
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules import policies
 from ironic_inspection_rules.api import view
 from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.machine import part
 from ironic_inspection_rules.machine import part_difference
-from ironic_inspection_rules.policies import inventory_history as policies
 from ironic_inspection_rules.runs import history
 
 Answer = dict[str, Any]
+
+_MOST_STAYS = 1000
+"""Stays of a part that are looked at, the newest ones."""
 
 
 def time(name: str, value: str) -> datetime.datetime:
@@ -37,6 +44,7 @@ def time(name: str, value: str) -> datetime.datetime:
 
 LIST = {'limit': args.integer, 'marker': args.uuid, 'since': time}
 DIFF = {'from': args.uuid, 'to': args.uuid}
+FIND_PART = {'id': args.string}
 
 
 def get_all(node: Any, query: Answer) -> Answer:
@@ -65,35 +73,44 @@ def get_one(node: Any, uuid: str) -> Answer:
 
 def diff(node: Any, query: Answer) -> Answer:
     """Compare two inventories, by default the last two that differ."""
-    before, after = _compared(node.uuid, query['from'], query['to'])
+    from_, to = query['from'], query['to']
+    if to is not None:
+        after: Any = db_history.get_inventory(node.uuid, to)
+    else:
+        found = (from_ is None and db_history.list_inventories(
+            node.uuid, 1, changed=True)) or db_history.list_inventories(
+                node.uuid, 1)
+        after = found[0] if found else None
+    if from_ is not None:
+        before: Any = db_history.get_inventory(node.uuid, from_)
+    else:
+        earlier = after and db_history.list_inventories(
+            node.uuid, 1, before=after.id)
+        before = earlier[0] if earlier else None
+    if before is None or after is None:
+        raise exceptions.NotFound(
+            _('There are no two inventories of node %s to compare')
+            % node.uuid)
+    # Patches are read with one inventory.
+    after = db_history.get_inventory(node.uuid, after.uuid)
     changes = part_difference.between(history.read_parts(before),
                                       history.reported_parts(after))
     return {'from': before.uuid, 'to': after.uuid,
             'parts': [change.as_dict() for change in changes]}
 
 
-def _compared(node_uuid: str, from_: str | None, to: str | None
-              ) -> tuple[Any, Any]:
-    """Return the two inventories to compare."""
-    if to is not None:
-        after: Any = db_history.get_inventory(node_uuid, to)
-    else:
-        found = (from_ is None and db_history.list_inventories(
-            node_uuid, 1, changed=True)) or db_history.list_inventories(
-                node_uuid, 1)
-        after = found[0] if found else None
-    if from_ is not None:
-        before: Any = db_history.get_inventory(node_uuid, from_)
-    else:
-        earlier = after and db_history.list_inventories(
-            node_uuid, 1, before=after.id)
-        before = earlier[0] if earlier else None
-    if before is None or after is None:
-        raise exceptions.NotFound(
-            _('There are no two inventories of node %s to compare')
-            % node_uuid)
-    # Patches are read with one inventory.
-    return (before, db_history.get_inventory(node_uuid, after.uuid))
+def find_part(query: Answer) -> Answer:
+    """Find a part by its serial number, WWN or MAC address."""
+    identity = query['id']
+    if not identity or not identity.strip():
+        raise exceptions.Invalid(
+            _('"id" is needed: a serial number, WWN or MAC address'))
+    found = db_history.list_stays(part.normalised(identity), _MOST_STAYS)
+    visible = readable({row['node_uuid'] for row in found})
+    return {'parts': [{
+        'id': row['label'], 'kind': row['kind'], 'node': row['node_uuid'],
+        'from': view.time(row['began_at']), 'to': view.time(row['ended_at'])}
+        for row in found if row['node_uuid'] in visible]}
 
 
 def readable(uuids: Collection[str], filters: Mapping[str, Any] | None = None
@@ -109,8 +126,8 @@ def readable(uuids: Collection[str], filters: Mapping[str, Any] | None = None
             filters={'include_children': True, **(filters or {}),
                      'uuid_in': sorted(uuids)}) if uuids else ():
         try:
-            api_utils.check_owner_policy('node', policies.GET, node.owner,
-                                         node.lessee)
+            api_utils.check_owner_policy('node', policies.HISTORY_GET,
+                                         node.owner, node.lessee)
         except ironic_exception.HTTPForbidden:
             continue
         found.add(node.uuid)

@@ -18,9 +18,7 @@ import pecan
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import tables
 from ironic_inspection_rules.patches import controllers
-from ironic_inspection_rules.patches import node_query
 from ironic_inspection_rules.traits import filter as trait_filter
-from ironic_inspection_rules.traits import query
 
 METRICS = metrics_utils.get_metrics_logger(__name__)
 
@@ -86,23 +84,19 @@ def _listed(controller: NodesController,
                for name in trait_filter.PARAMETERS if name in parameters}
     if not filters:
         return stock(controller, chassis_uuid, **parameters)
-    _check_microversion()
-    tables.require(_('Nodes cannot be listed by trait'))
-    terms = trait_filter.parse(filters)
-    with node_query.narrowed(query.conditions(terms)):
-        nodes = stock(controller, chassis_uuid, **parameters)
-    if 'next' in nodes:
-        nodes['next'] = _with_all_parameters(nodes['next'], chassis_uuid)
-    return nodes
-
-
-def _check_microversion() -> None:
     if not api_utils.allow_traits():
         raise exception.NotAcceptable(
             _('Request not acceptable. The minimal required API version '
               'should be %(base)s.%(minor)s') % {
                   'base': versions.BASE_VERSION,
                   'minor': versions.MINOR_37_NODE_TRAITS})
+    tables.require(_('Nodes cannot be listed by trait'))
+    terms = trait_filter.parse(filters)
+    with controllers.narrowed(trait_filter.on_nodes(terms)):
+        nodes = stock(controller, chassis_uuid, **parameters)
+    if 'next' in nodes:
+        nodes['next'] = _with_all_parameters(nodes['next'], chassis_uuid)
+    return nodes
 
 
 def _with_all_parameters(link: str, chassis_uuid: str | None) -> str:

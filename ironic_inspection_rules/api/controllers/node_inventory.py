@@ -12,6 +12,7 @@ from ironic.api.controllers.v1 import utils as api_utils
 from ironic.common import exception as ironic_exception
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules import policies
 from ironic_inspection_rules.api import inspection_queue
 from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api.controllers import continue_inspection
@@ -19,8 +20,7 @@ from ironic_inspection_rules.api.controllers import inspection_request
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import request as request_object
 from ironic_inspection_rules.patches import controllers
-from ironic_inspection_rules.policies import inspection_request as policies
-from ironic_inspection_rules.queue import node_state
+from ironic_inspection_rules.queue import node as queue_node
 from ironic_inspection_rules.queue import request as queue_request
 
 _LOGS = 'logs'
@@ -66,17 +66,15 @@ def get_unprocessed(node: Any) -> dict[str, Any]:
 
 def reapply(node: Any) -> dict[str, Any]:
     """Put a request to process the node's data again."""
-    put = put_request(node, _parse)
+    def parse(body: Any) -> Data:
+        data = request.checked(body, _DATA)
+        return checked({**(data['plugin_data'] or {}),
+                        'inventory': data['inventory']})
+
+    put = put_request(node, parse)
     return inspection_request.represent(
         request_object.InspectionRequest.get_by_uuid(
             api.request.context, put.uuid))
-
-
-def _parse(body: Any) -> Data:
-    """Read the data in the body of the request."""
-    data = request.checked(body, _DATA)
-    return checked({**(data['plugin_data'] or {}),
-                    'inventory': data['inventory']})
 
 
 def checked(document: Any) -> Data:
@@ -107,8 +105,20 @@ def put_request(node: Any, parse: Callable[[Any], Data]
         only have those of the ramdisk processed.
     """
     requests = inspection_queue.submitter()
-    given = _given(node, parse)
-    _check_state(node)
+    document = request.body() if api.request.body else None
+    given = None
+    if document not in (None, {}):
+        _check_policy(policies.REAPPLY_WITH_DATA, node)
+        given = parse(document)
+    if node.reservation:
+        raise exceptions.NodeBusy(
+            _('Node %(node)s is locked by %(holder)s.')
+            % {'node': node.uuid, 'holder': node.reservation})
+    if node.provision_state not in queue_node.REAPPLICABLE:
+        raise exceptions.Conflict(
+            _('Inspection of node %(node)s cannot be reapplied in state '
+              '"%(state)s".')
+            % {'node': node.uuid, 'state': node.provision_state})
     if requests.find_open(node.uuid) is not None:
         raise exceptions.RequestPending(node.uuid)
     inventory, posted = given or _unprocessed(node.uuid)
@@ -119,28 +129,8 @@ def put_request(node: Any, parse: Callable[[Any], Data]
                         posted, plugin_data)
 
 
-def _given(node: Any, parse: Callable[[Any], Data]) -> Data | None:
-    document = request.body() if api.request.body else None
-    if document in (None, {}):
-        return None
-    _check_policy(policies.REAPPLY_WITH_DATA, node)
-    return parse(document)
-
-
 def _check_policy(name: str, node: Any) -> None:
     api_utils.check_owner_policy('node', name, node.owner, node.lessee)
-
-
-def _check_state(node: Any) -> None:
-    if node.reservation:
-        raise exceptions.NodeBusy(
-            _('Node %(node)s is locked by %(holder)s.')
-            % {'node': node.uuid, 'holder': node.reservation})
-    if node.provision_state not in node_state.REAPPLICABLE:
-        raise exceptions.Conflict(
-            _('Inspection of node %(node)s cannot be reapplied in state '
-              '"%(state)s".')
-            % {'node': node.uuid, 'state': node.provision_state})
 
 
 def _unprocessed(node_uuid: str) -> Data:

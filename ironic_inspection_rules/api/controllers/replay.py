@@ -17,9 +17,9 @@ from oslo_log import log
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import posted_rules
 from ironic_inspection_rules.api import stream
+from ironic_inspection_rules.api import view
 from ironic_inspection_rules.api.controllers import evaluate
 from ironic_inspection_rules.api.controllers import inventory_history
-from ironic_inspection_rules.api.fleet import answer
 from ironic_inspection_rules.api.fleet import page as fleet_page
 from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.i18n import _
@@ -56,18 +56,9 @@ def post(asked: Entry) -> Entry:
                            asked['limit'], asked['marker'])
     readable = inventory_history.readable(
         {uuid for _asked, uuid in page.nodes if uuid}, page.filters)
-    stream.send(answer.parts(
+    stream.send(stream.page(
         _Replay(plans, since).all(page.nodes, readable), 'runs', page.next))
     return {}
-
-
-def _rules_of(past: replay.Past) -> posted_rules.Plans:
-    """Return the rules that a run had.
-
-    :raises: Incomparable where they are not known any more.
-    """
-    return {phase: _compile(start.rules(), past.revision(phase), past.options)[
-        phase] for phase in past.phases}
 
 
 @functools.lru_cache(_SETS)
@@ -118,7 +109,7 @@ class _Replay:
                 before = rows[-1].id
                 for row, document in history.read_all(rows):
                     yield {'node': uuid, 'run': row.uuid, 'created_at':
-                           row.created_at.isoformat(), 'revision':
+                           view.time(row.created_at), 'revision':
                            document.get('revision'),
                            **self._of(row, document)}
 
@@ -137,7 +128,10 @@ class _Replay:
 
     def _decided(self, past: replay.Past) -> Entry:
         allowed = limits.by_phase()
-        ends, otherwise = past.again(_rules_of(past), allowed)
+        ends, otherwise = past.again({
+            phase: _compile(start.rules(), past.revision(phase),
+                            past.options)[phase] for phase in past.phases},
+            allowed)
         if self.plans is None:
             return {'outcome': replay.DIFFERENT if otherwise else replay.SAME,
                     'reason': otherwise, 'then': past.ending}

@@ -1,33 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The traits there are: ``/v1/traits``."""
+"""The traits there are, and those of a node.
 
-import typing
+/v1/traits and, as Ironic has it but strict, /v1/nodes/<ident>/traits.
+"""
 
+from typing import Any
+
+from ironic import api
+from ironic.api.controllers.v1 import node as ironic_node
 from ironic.api.controllers.v1 import utils as api_utils
 from ironic.common import args
 from ironic.common import metrics_utils
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.api import request
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import tables
+from ironic_inspection_rules.patches import controllers
 from ironic_inspection_rules.traits import catalog
-from ironic_inspection_rules.traits import query
+from ironic_inspection_rules.traits import names
 
 METRICS = metrics_utils.get_metrics_logger(__name__)
 
+_put = controllers.undecorated(ironic_node.NodeTraitsController.put)
+_delete = controllers.undecorated(ironic_node.NodeTraitsController.delete)
+
 QUERY = {'name': args.string, 'associated': args.boolean}
+OF_NODE = {'trait': args.string}
+"""Ironic takes a trait of a node also as a parameter."""
 
 
 @METRICS.timer('TraitsController.get_all')
-def get_all(asked: dict[str, typing.Any]) -> dict[str, typing.Any]:
+def get_all(query: dict[str, Any]) -> dict[str, Any]:
     """List traits as placement does, with the number of nodes of each.
 
     Who may list only the nodes of a project sees only their traits. Their
     ``name`` may be asked for as ``startswith:PREFIX`` or ``in:NAME,NAME``;
     ``associated`` ones are those that some node has.
     """
-    counts = _counts(catalog.parse(asked['name']), asked['associated'])
+    counts = _counts(catalog.parse(query['name']), query['associated'])
     return {'traits': [{'name': found, 'nodes': nodes}
                        for found, nodes in counts.items()]}
 
@@ -48,5 +60,74 @@ def _counts(selection: catalog.Selection,
         raise exceptions.NotFound(_('The API version does not allow traits'))
     project = api_utils.check_list_policy('node')
     tables.require(_('Traits cannot be listed with their nodes'))
-    return catalog.select(selection, query.count_nodes(selection, project),
+    return catalog.select(selection, catalog.count_nodes(selection, project),
                           associated)
+
+
+@METRICS.timer('NodeTraitsController.get_all')
+def get_all_of_node(node_ident: str) -> dict[str, list[str]]:
+    """List the node's traits."""
+    return {'traits': _traits(node_ident, 'list')}
+
+
+@METRICS.timer('NodeTraitsController.get_one')
+def get_one_of_node(node_ident: str, trait: str) -> None:
+    """Check that the node has a trait.
+
+    :raises: NotFound when it does not.
+    """
+    if trait not in _traits(node_ident, 'list'):
+        raise exceptions.NotFound(
+            _("Node %(node)s doesn't have a trait '%(trait)s'") % {
+                'node': node_ident, 'trait': trait})
+
+
+@METRICS.timer('NodeTraitsController.put')
+def put(node_ident: str, *found: Any) -> None:
+    """Add one trait, or replace all with those of the body.
+
+    :raises: Invalid when a name is no trait, or when there would be too
+        many of them; nothing is changed then.
+    """
+    trait = _trait(*found)
+    has = _traits(node_ident, 'set')
+    body = request.body(any_type=True)
+    if trait:
+        names.validate([trait])
+        names.validate_count([*has, trait])
+        if body:
+            raise exceptions.Invalid(
+                _('No body should be provided when adding a trait'))
+        # Ironic reads it once more.
+        api.request.body = b''
+    elif isinstance(body, dict) and isinstance(body.get('traits'), list):
+        names.validate(body['traits'])
+        names.validate_count(body['traits'])
+    _put(ironic_node.NodeTraitsController(node_ident), trait,
+         body={} if body is None else body)
+
+
+@METRICS.timer('NodeTraitsController.delete')
+def delete(node_ident: str, *found: Any) -> None:
+    """Remove one trait, or all."""
+    _delete(ironic_node.NodeTraitsController(node_ident), _trait(*found))
+
+
+def _trait(*found: Any) -> str | None:
+    """Return the trait that a URL names, in its path or as a parameter.
+
+    :param found: the name in the path, if there is one, then the query.
+    """
+    *path, query = found
+    if path and query['trait'] is not None:
+        raise exceptions.Invalid(_('The trait is named twice'))
+    trait: str | None = path[0] if path else query['trait']
+    return trait
+
+
+def _traits(node_ident: str, action: str) -> list[str]:
+    """Return the node's traits, for who may list or set them."""
+    found = api_utils.check_node_policy_and_retrieve(
+        f'baremetal:node:traits:{action}', node_ident)
+    names: list[str] = found.traits.get_trait_names()
+    return names

@@ -17,7 +17,6 @@ from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import facts
-from ironic_inspection_rules.inspection import hidden_places
 from ironic_inspection_rules.objects import machine as machine_object
 
 _NODES = 100
@@ -70,7 +69,7 @@ def _read(context: Any, nodes: Sequence[tuple[str, str | None]],
                      .list_ports(context, ids))
     groups = _by_node(objects.Portgroup, found, machine_object
                       .InspectedMachine.list_port_groups(context, ids))
-    hidden = hidden_places.of_runs(
+    hidden = facts.hidden_by_runs(
         context, [node.uuid for node in found.values()])
     left = collections.deque(nodes)
     seen = [found[uuid] for _asked, uuid in nodes if uuid in found]
@@ -91,24 +90,20 @@ def _machines(some: Iterable[tuple[str, str | None]],
               groups: Mapping[int, list[Any]],
               hidden: Mapping[str, list[hiding.Lasting]],
               data: Mapping[str, inspection_data.Found]) -> list[Machine]:
-    return [_machine(asked, nodes.get(uuid), ports, groups, hidden, data)
-            for asked, uuid in some]
-
-
-def _machine(asked: str, node: Any, ports: Mapping[int, list[Any]],
-             groups: Mapping[int, list[Any]],
-             hidden: Mapping[str, list[hiding.Lasting]],
-             data: Mapping[str, inspection_data.Found]) -> Machine:
-    if node is None:
-        return Machine(asked,
-                       problem=_('Node %s could not be found.') % asked)
-    found = data[node.uuid]
-    if isinstance(found, Exception):
-        return Machine(asked, node, problem=str(found))
-    return Machine(asked, node, facts.of_node(
-        node, ports.get(node.id, ()), groups.get(node.id, ()),
-        found.inventory, found.plugin_data), found,
-        hidden=hidden[node.uuid])
+    machines = []
+    for asked, uuid in some:
+        node = nodes.get(uuid)
+        if node is None:
+            machines.append(Machine(asked, problem=_(
+                'Node %s could not be found.') % asked))
+        elif isinstance(found := data[node.uuid], Exception):
+            machines.append(Machine(asked, node, problem=str(found)))
+        else:
+            machines.append(Machine(asked, node, facts.of_node(
+                node, ports.get(node.id, ()), groups.get(node.id, ()),
+                found.inventory, found.plugin_data), found,
+                hidden=hidden[node.uuid]))
+    return machines
 
 
 def _by_node(kind: Any, nodes: Mapping[str, Any],

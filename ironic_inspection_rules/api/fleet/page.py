@@ -60,7 +60,13 @@ def by_filters(filters: Mapping[str, Any], limit: int | None,
     :param filters: of the request, checked here.
     :raises: Invalid for a bad filter; what Ironic raises itself.
     """
-    query = _query(filters)
+    unknown = suggestion.all_unknown(_('filter of nodes'), filters, FILTERS)
+    if unknown:
+        raise exceptions.Invalid(unknown)
+    # As a URL would have them.
+    query = {name: ','.join(_text(name, each) for each in (
+        value if isinstance(value, list) and name in _OF_LISTS else [value]))
+        for name, value in filters.items() if value is not None}
     conductor = query.pop('conductor', None)
     where = limit or MOST, marker
     uuids, more = node_controller.list_uuids(query, *where)
@@ -116,22 +122,7 @@ def by_names(idents: Sequence[Any], limit: int | None = None,
                 filters, following)
 
 
-def _query(filters: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn filters into parameters, as a URL would have them."""
-    unknown = suggestion.all_unknown(_('filter of nodes'), filters, FILTERS)
-    if unknown:
-        raise exceptions.Invalid(unknown)
-    return {name: _text(name, value) for name, value in filters.items()
-            if value is not None}
-
-
 def _text(name: str, value: Any) -> str:
-    listed = isinstance(value, list) and name in _OF_LISTS
-    texts = [_single(name, each) for each in (value if listed else [value])]
-    return ','.join(texts)
-
-
-def _single(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int):

@@ -21,7 +21,7 @@ from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.inspection import hidden_places
+from ironic_inspection_rules.inspection import facts as node_facts
 from ironic_inspection_rules.traits import deploy
 
 LOG = log.getLogger(__name__)
@@ -74,7 +74,7 @@ class Trial:
 
     def _tried(self, machine: machines.Machine,
                facts: working_copy.Facts) -> Entry:
-        hidden = hidden_places.located(machine.hidden, self.hidden, facts)
+        hidden = node_facts.hidden(machine.hidden, self.hidden, facts)
         outcome = self._evaluate(self.plans, facts, hidden)
         entry = {'uuid': machine.node.uuid, 'name': machine.node.name,
                  **_told(self.plans, outcome),
@@ -123,27 +123,22 @@ class Trial:
 
 def _told(plans: posted_rules.Plans,
           outcome: evaluation.Evaluation) -> Entry:
+    matched = [each.rule.uuid for each in outcome.traces if each.matched]
+    audited = [each.rule.uuid for each in outcome.audited if each.matched]
+    if audited:
+        # In the order in which they run.
+        both = {*matched, *audited}
+        matched = [plan.rule.uuid for phase in plans.values()
+                   for plan in phase if plan.rule.uuid in both]
     told: Entry = {'result': FAILED if outcome.error else OK,
                    'error': str(outcome.error) if outcome.error else None,
-                   'matched': _matched(plans, outcome)}
+                   'matched': matched}
     if outcome.error:
         told['failed_by'] = {
             'rule': outcome.error.rule_uuid, 'op': outcome.error.op,
             'kind': (_FAIL if isinstance(outcome.error, exceptions.RuleFailed)
                      else ERROR)}
     return told
-
-
-def _matched(plans: posted_rules.Plans,
-             outcome: evaluation.Evaluation) -> list[str]:
-    """List the rules that match, in the order in which they run."""
-    matched = [each.rule.uuid for each in outcome.traces if each.matched]
-    audited = [each.rule.uuid for each in outcome.audited if each.matched]
-    if not audited:
-        return matched
-    both = {*matched, *audited}
-    return [plan.rule.uuid for phase in plans.values() for plan in phase
-            if plan.rule.uuid in both]
 
 
 def _why_failed(outcome: evaluation.Evaluation) -> Any:

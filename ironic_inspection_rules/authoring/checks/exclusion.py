@@ -6,7 +6,9 @@ Only what is plain to see counts: nobody asks whether two regular expressions
 have a text in common.
 """
 
+import collections
 from collections.abc import Iterable
+from collections.abc import Iterator
 import functools
 import itertools
 import json
@@ -62,6 +64,18 @@ class Claim:
         """Return what it states of fields."""
         return facts.of(self.condition)
 
+    @functools.cached_property
+    def about(self) -> frozenset[typing.Any]:
+        """The fields it is about; itself, if it is about none.
+
+        Two claims with nothing in common do not exclude one another.
+        """
+        return frozenset(name for each in self.condition.all for name in (
+            *((field.root, *field.steps) if field.root else field.text
+              for field in interpolation.fields(each.arguments)),
+            *(fact.field for fact in facts.of(each, looped=True)))) or (
+                frozenset([self.says]))
+
 
 def claims(conditions: Iterable[Operation]) -> list[Claim]:
     """Make conditions ready to be compared with others."""
@@ -70,11 +84,24 @@ def claims(conditions: Iterable[Operation]) -> list[Claim]:
 
 def exclude(some: Iterable[Claim], others: Iterable[Claim]) -> bool:
     """Return whether no machine meets all of the one and all of the others."""
-    others = list(others)
-    return any(_apart(one, other) for one in some for other in others)
+    return any(itertools.starmap(apart, _related(some, others)))
 
 
-def _apart(one: Claim, other: Claim) -> bool:
+def _related(some: Iterable[Claim], others: Iterable[Claim]
+             ) -> Iterator[tuple[Claim, Claim]]:
+    """Yield the pairs that are about the same field."""
+    by_field = collections.defaultdict(list)
+    for other in others:
+        for field in other.about:
+            by_field[field].append(other)
+    for one in some:
+        for other in dict.fromkeys(itertools.chain.from_iterable(
+                by_field.get(field, ()) for field in one.about)):
+            yield one, other
+
+
+def apart(one: Claim, other: Claim) -> bool:
+    """Return whether no machine meets both."""
     for this, that in ((one, other), (other, one)):
         if isinstance(this.plugin, plugin.Group):
             return _group_apart(this, that)
@@ -96,7 +123,7 @@ def _group_apart(this: Claim, that: Claim) -> bool:
                    and inner.inverted is that.inverted
                    and not inner.loops and not that.loops
                    for inner in this.inner)
-    each = (_apart(inner, that) for inner in this.inner)
+    each = (apart(inner, that) for inner in this.inner)
     if this.plugin.HOLDS == 'any':
         return all(each)
     return this.plugin.HOLDS == 'all' and any(each)
@@ -104,28 +131,22 @@ def _group_apart(this: Claim, that: Claim) -> bool:
 
 def _refutes(one: Claim, other: Claim) -> bool:
     """Return whether all values that one asks for do not meet the other."""
-    for said in one.facts:
+    condition = other.condition
+    for said in () if condition.op.plugin.NEEDS_VIEW else one.facts:
         few = facts.values(said)
         # There are many ways to write a number, and none for what is missing.
-        if few is not None and not any(
+        if few is None or any(
                 value is None or facts.number(value) is not None
-                for value in few) and all(
-                    _fails_with(other.condition, said.field, value)
-                    for value in few):
+                or isinstance(value, str) and re.search('[{}]', value)
+                for value in few):
+            continue
+        filled = [_fill(condition.arguments, said.field, value)
+                  for value in few]
+        if all(known and _is_false(condition, {**condition.written,
+                                               'args': args})
+               for args, known in filled):
             return True
     return False
-
-
-def _fails_with(condition: Operation, field: str,
-                value: typing.Any) -> bool:
-    """Return whether a condition on a field is false where it has a value."""
-    if isinstance(value, str) and re.search('[{}]', value) or (
-            condition.op.plugin.NEEDS_VIEW):
-        return False
-    filled, known = _fill(condition.arguments, field, value)
-    if not known:
-        return False
-    return _is_false(condition, {**condition.written, 'args': filled})
 
 
 def _is_false(condition: Operation,
@@ -179,9 +200,10 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
                     for one, other in itertools.combinations(
                         facts.of(condition), 2)):
             yield condition.pointer, _('this condition never holds')
-    for one, other in itertools.combinations(
-            claims(rule.conditions), 2):
-        if exclude([one], [other]):
+    made = claims(rule.conditions)
+    number = {claim: index for index, claim in enumerate(made)}
+    for one, other in _related(made, made):
+        if number[one] < number[other] and apart(one, other):
             yield other.condition.pointer, _(
                 'this condition never holds beside %s') % builtin.place_name(
                     one.condition.pointer)

@@ -6,7 +6,6 @@ import operator
 import typing
 
 from ironic_inspection_rules.conditions import comparison
-from ironic_inspection_rules.conditions import version
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
@@ -36,18 +35,19 @@ def of(condition: file_rule.Operation, looped: bool = False) -> list[Fact]:
     except Exception:
         # What others wrote may expect more of arguments than they hold.
         return []
-    return [fact for each in stated for fact in _of_field(each)]
-
-
-def _of_field(fact: Fact) -> typing.Iterator[Fact]:
-    """Yield a fact with its field first, if it has one and no other."""
-    name = fact.relation.removeprefix(plugin.VERSION)
-    if is_field(fact.value) and name in _FROM_THE_RIGHT:
-        fact = Fact(fact.value, fact.relation.removesuffix(name)
-                    + _FROM_THE_RIGHT[name], fact.field)
-    if is_field(fact.field) and not interpolation.fields(fact.value) and (
-            isinstance(fact.value, list) or name in _FROM_THE_RIGHT):
-        yield fact._replace(field=field_name(fact.field))
+    found = []
+    for fact in stated:
+        name = fact.relation.removeprefix(plugin.VERSION)
+        if is_field(fact.value) and name in _FROM_THE_RIGHT:
+            fact = fact._replace(
+                field=fact.value, value=fact.field,
+                relation=fact.relation.removesuffix(name)
+                + _FROM_THE_RIGHT[name])
+        # It has one field and no other.
+        if is_field(fact.field) and not interpolation.fields(fact.value) and (
+                isinstance(fact.value, list) or name in _FROM_THE_RIGHT):
+            found.append(fact._replace(field=field_name(fact.field)))
+    return found
 
 
 def is_field(value: typing.Any) -> typing.TypeGuard[str]:
@@ -86,7 +86,8 @@ def exclude(one: Fact, other: Fact) -> bool:
                 for kind in (_is_number, _is_plain_text))):
         return False
     low, high = sorted((one, other), key=lambda each: each.relation)
-    if low.relation[0] == high.relation[0]:
+    if low.relation[0] == high.relation[0] or (
+            low.unordered and high.unordered):
         return False
     if low.value == high.value:
         return (low.relation, high.relation) != ('ge', 'le')
@@ -108,26 +109,23 @@ def _versions_exclude(one: Fact, other: Fact) -> bool:
             None if is_version(this) else values(this))
         if few is not None and is_version(that):
             # Text that eq takes for a number may be many versions.
-            return not any(_is_number(value) or isinstance(value, str)
-                           and _is_version_as(value, that) for value in few)
+            return not any(
+                _is_number(value) or isinstance(value, str) and (
+                    not isinstance(that.value, str)
+                    or _VERSION_ORDERS[that.relation](*map(
+                        comparison.version_key, (value, that.value))))
+                for value in few)
     if not (is_version(one) and is_version(other)):
         return False
     low, high = sorted((one, other), key=lambda each: each.relation)
-    ways = low.relation[len(plugin.VERSION)], high.relation[
-        len(plugin.VERSION)]
-    if ways != ('g', 'l') or not isinstance(low.value, str) or (
-            not isinstance(high.value, str)):
+    if not low.relation.startswith(f'{plugin.VERSION}g') or (
+            not high.relation.startswith(f'{plugin.VERSION}l')
+            or not isinstance(low.value, str)
+            or not isinstance(high.value, str)):
         return False
-    below, above = version.key(low.value), version.key(high.value)
+    below, above = map(comparison.version_key, (low.value, high.value))
     return below > above or below == above and (
         low.relation, high.relation) != ('version-ge', 'version-le')
-
-
-def _is_version_as(text: str, fact: Fact) -> bool:
-    """Return whether a version is as a fact about versions says."""
-    holds = _VERSION_ORDERS[fact.relation]
-    return not isinstance(fact.value, str) or bool(
-        holds(version.key(text), version.key(fact.value)))
 
 
 def number(value: typing.Any) -> int | float | None:
@@ -167,8 +165,8 @@ def _may_be(value: typing.Any, fact: Fact) -> bool:
                 value is not fact.value)
         return bool(value != fact.value)
     order = _ORDERS[fact.relation]
-    if _is_number(fact.value):
+    if _is_number(fact.value) and not (fact.unordered and here is None):
         return order.holds(value if here is None else here, fact.value)
     if _is_plain_text(value) and _is_plain_text(fact.value):
         return order.holds(value, fact.value)
-    return value is not None
+    return fact.unordered or value is not None

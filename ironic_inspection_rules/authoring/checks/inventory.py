@@ -20,7 +20,6 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.legacy import field as legacy_field
 from ironic_inspection_rules.legacy import text as legacy_text
 from ironic_inspection_rules.machine import inventory_fields
-from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_set import repository
 
 INVENTORY, PLUGIN_DATA = 'inventory', 'plugin_data'
@@ -117,19 +116,12 @@ def _elsewhere(text: str, steps: Steps,
     if kinds <= {'collector', 'hook'} and 'collector' in kinds and (
             target.interface == inventory_fields.REDFISH):
         needs = [_('the ramdisk only')]
+    said = [_('by %s') % target.interface] if target.interface else []
+    said += [_('in Ironic %s') % target.release] if target.release else []
     return _('{%(field)s}: no inspection %(target)s reports it; '
              '%(needs)s') % {
-                 'field': text, 'target': _described(target),
+                 'field': text, 'target': ' '.join(said),
                  'needs': ', '.join(needs)}
-
-
-def _described(target: inventory_fields.Target) -> str:
-    said = []
-    if target.interface:
-        said.append(_('by %s') % target.interface)
-    if target.release:
-        said.append(_('in Ironic %s') % target.release)
-    return ' '.join(said)
 
 
 def fields(rule: checked_rule.CheckedRule
@@ -142,26 +134,21 @@ def fields(rule: checked_rule.CheckedRule
         if steps and steps[0] in (INVENTORY, PLUGIN_DATA):
             yield use.pointer, use.text, steps
     for operation in rule.operations:
-        yield from _old_fields(operation)
-
-
-def _old_fields(operation: file_rule.Operation
-                ) -> Iterator[tuple[str, str, Steps]]:
-    """Yield the fields of an operation in ironic-inspector's language."""
-    path = operation.arguments.get('field')
-    if isinstance(path, str) and 'field' in operation.op.plugin.LITERAL:
-        scheme, _path = legacy_field.split(path)
-        steps = legacy_field.steps(path)
-        if scheme == 'data' and steps:
-            yield (operation.pointer_to('field'), path, _of_document(
-                inventory_fields.MEMBER if step is legacy_field.ANY
-                else str(step) for step in steps))
-    for name in getattr(operation.op.plugin, 'FORMATTED', ()):
-        for _pointer, text in checked_rule.texts(
-                operation.arguments.get(name)):
-            for field in _formatted(text):
-                yield (operation.pointer_to(name), field,
-                       _of_document(map(str, legacy_text.steps(field))))
+        # Those of ironic-inspector's language.
+        path = operation.arguments.get('field')
+        if isinstance(path, str) and 'field' in operation.op.plugin.LITERAL:
+            scheme, _path = legacy_field.split(path)
+            found = legacy_field.steps(path)
+            if scheme == 'data' and found:
+                yield (operation.pointer_to('field'), path, _of_document(
+                    inventory_fields.MEMBER if step is legacy_field.ANY
+                    else str(step) for step in found))
+        for name in getattr(operation.op.plugin, 'FORMATTED', ()):
+            for _pointer, text in checked_rule.texts(
+                    operation.arguments.get(name)):
+                for field in _formatted(text):
+                    yield (operation.pointer_to(name), field,
+                           _of_document(map(str, legacy_text.steps(field))))
 
 
 def _of_document(steps: Iterable[str]) -> Steps:

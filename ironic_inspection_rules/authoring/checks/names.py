@@ -3,6 +3,7 @@
 """Names in fields and paths that nothing has."""
 
 import re
+import typing
 
 from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import reach
@@ -40,8 +41,9 @@ PORT = frozenset("""
     node_uuid physical_network portgroup_id pxe_enabled updated_at uuid
     vendor""".split())
 
-# As people write names for a template engine to replace.
-_JINJA = re.compile(r'\{\{ +[/A-Za-z_][\w./]* *(?:\|[^{}]*)?\}\}|\{%')
+# As people write names and expressions for a template engine to replace.
+_JINJA = re.compile(r'\{\{-? +[/A-Za-z_][\w./]*(?:\[[^{}]*\]|\([^{}]*\))* *'
+                    r'(?:[|+~-][^{}]*)?\}\}|\{%')
 
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
@@ -93,13 +95,18 @@ def _of_vars(use: reach.Use, rule: checked_rule.CheckedRule) -> str | None:
 
 def check_jinja(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find what a template engine should have replaced."""
-    written = rule.written.entry
+    for pointer, written in templates(rule.written.entry):
+        yield pointer, _('"%s" looks like a variable of Jinja2 that was not '
+                         'replaced') % written
+
+
+def templates(entry: typing.Mapping[str, typing.Any]) -> checked_rule.Found:
+    """Return the texts of a rule that are templates of Jinja2."""
     for name in ('description', 'scope', *model.HIDDEN):
-        for pointer, value in checked_rule.texts(written.get(name),
-                                                 f'/{name}'):
-            if _JINJA.search(value):
-                yield pointer, _('"%s" looks like a variable of Jinja2 that '
-                                 'was not replaced') % value
+        for pointer, written in checked_rule.texts(entry.get(name),
+                                                   f'/{name}'):
+            if _JINJA.search(written):
+                yield pointer, written
 
 
 def _no_field(text: str) -> str:
@@ -116,7 +123,13 @@ def _problem(use: reach.Use) -> str | None:
             'field': use.text, 'name': path[2],
             'hint': suggestion.hint(path[2], PORT)}
     if root == interpolation.ITEM:
-        return _item_problem(use)
+        if use.item is None:
+            return _('{%s} does not exist outside of a loop') % use.text
+        lacking = reach.lacking(use)
+        return lacking and _('{%(field)s}: the items of the loop have no '
+                             '"%(name)s"; %(hint)s') % {
+            'field': use.text, 'name': lacking[0], 'hint': suggestion.hint(
+                *lacking) or _('they are no mappings')}
     if root not in interpolation.ROOTS:
         return _('{%(field)s} is over an unknown name; %(hint)s') % {
             'field': use.text, 'hint': _hint(root)}
@@ -130,18 +143,6 @@ def _no_attribute(shown: str, name: str) -> str:
         "see the attributes of nodes in Ironic's API")
     return _('%(shown)s: a node has no "%(name)s"; %(hint)s') % {
         'shown': shown, 'name': name, 'hint': hint}
-
-
-def _item_problem(use: reach.Use) -> str | None:
-    if use.item is None:
-        return _('{%s} does not exist outside of a loop') % use.text
-    lacking = reach.lacking(use)
-    if lacking is None:
-        return None
-    name, known = lacking
-    hint = suggestion.hint(name, known) or _('they are no mappings')
-    return _('{%(field)s}: the items of the loop have no "%(name)s"; '
-             '%(hint)s') % {'field': use.text, 'name': name, 'hint': hint}
 
 
 def _hint(name: str) -> str:

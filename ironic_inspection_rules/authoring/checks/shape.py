@@ -9,7 +9,7 @@ from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import exclusion
 from ironic_inspection_rules.authoring.checks import facts
 from ironic_inspection_rules.authoring.checks import values
-from ironic_inspection_rules.authoring.mending import change
+from ironic_inspection_rules.authoring.mending import text as file_text
 from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import path as data_path
@@ -31,7 +31,12 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
         if operation.written.get('multiple') and not operation.loops:
             yield operation.pointer, _(
                 '"multiple" says nothing without a loop')
-        if _repeats(operation) and not any(
+        loop = operation.written.get('loop')
+        # To fail where there are any items is a way to say so.
+        repeats = loop is not None and not getattr(
+            operation.op.plugin, 'FAILS', False) and not (
+                isinstance(loop, list) and len(loop) < 2)
+        if repeats and not any(
                 field.root == interpolation.ITEM for each in operation.all
                 for field in hiding.fields([*each.arguments.values(),
                                             each.written.get('loop')])):
@@ -55,16 +60,6 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
                 '%s says the same') % builtin.place_name(first_at)
 
 
-def _repeats(operation: file_rule.Operation) -> bool:
-    """Return whether a loop does one thing several times."""
-    loop = operation.written.get('loop')
-    if isinstance(loop, list) and len(loop) < 2:
-        return False
-    # To fail where there are any items is a way to say so.
-    return loop is not None and not getattr(operation.op.plugin, 'FAILS',
-                                            False)
-
-
 def check_fields(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find text that was to be a field."""
     for pointer, text, meant in _meant(rule):
@@ -73,12 +68,12 @@ def check_fields(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 
 
 def mendings(rule: checked_rule.CheckedRule
-             ) -> typing.Iterator[change.Change]:
+             ) -> typing.Iterator[file_text.Change]:
     """Yield what puts text into quotes, or makes a field of it."""
     for pointer, raw, value in _surprises(rule):
-        yield change.Replace(pointer, value, raw)
+        yield file_text.Replace(pointer, value, raw)
     for pointer, text, meant in _meant(rule):
-        yield change.Replace(pointer, text, meant)
+        yield file_text.Replace(pointer, text, meant)
 
 
 def _meant(rule: checked_rule.CheckedRule
@@ -198,21 +193,16 @@ def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Found:
             match = isinstance(each.value, str) and (
                 not facts.is_version(each)) and _QUANTITY.fullmatch(
                     each.value)
-            if match:
-                yield condition.pointer, _(
-                    '"%(value)s" compares as text, not as a number; write '
-                    'a number in the unit of the field%(example)s') % {
-                        'value': each.value,
-                        'example': _example(match, each.field)}
-
-
-def _example(match: re.Match[str], field: str) -> str:
-    """Return which number to write, where the units are known."""
-    unit: typing.Any = _KEPT_IN.get(field.rpartition('/')[2])
-    given = _BYTES.get(match[2].lower())
-    if unit is None or given is None:
-        return ''
-    return _(', %(number)d: {%(field)s} is in %(unit)s') % {
-        'number': float(match[1]) * given / unit[1],
-        'field': '.'.join(data_path.parse(field)),
-        'unit': unit[0]}
+            if not match:
+                continue
+            unit: typing.Any = _KEPT_IN.get(each.field.rpartition('/')[2])
+            given = _BYTES.get(match[2].lower())
+            example = '' if unit is None or given is None else _(
+                ', %(number)d: {%(field)s} is in %(unit)s') % {
+                    'number': float(match[1]) * given / unit[1],
+                    'field': '.'.join(data_path.parse(each.field)),
+                    'unit': unit[0]}
+            yield condition.pointer, _(
+                '"%(value)s" compares as text, not as a number; write a '
+                'number in the unit of the field%(example)s') % {
+                    'value': each.value, 'example': example}

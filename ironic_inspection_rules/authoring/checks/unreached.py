@@ -47,7 +47,9 @@ def check_rules(rules: typing.Sequence[checked_rule.CheckedRule]
     for rule in repository.order(each.rule for each in rules):
         current = by_uuid[rule.uuid]
         earlier = next((each for each in failing
-                        if _covers(each, current)), None)
+                        if each.rule.phase == rule.phase
+                        and each.rule.scope in (None, rule.scope)
+                        and _conditions(each) <= _conditions(current)), None)
         if earlier:
             yield current, _(
                 'this rule is never reached: on each machine that meets its '
@@ -59,13 +61,6 @@ def check_rules(rules: typing.Sequence[checked_rule.CheckedRule]
 
 def _fails(action: file_rule.Operation) -> bool:
     return not action.loops and not action.inner and action.op.plugin.FAILS
-
-
-def _covers(earlier: checked_rule.CheckedRule,
-            later: checked_rule.CheckedRule) -> bool:
-    return (earlier.rule.phase == later.rule.phase
-            and earlier.rule.scope in (None, later.rule.scope)
-            and _conditions(earlier) <= _conditions(later))
 
 
 def _conditions(rule: checked_rule.CheckedRule) -> set[typing.Any]:

@@ -9,7 +9,7 @@ import typing
 from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import facts
 from ironic_inspection_rules.authoring.checks import reach
-from ironic_inspection_rules.authoring.mending import change
+from ironic_inspection_rules.authoring.mending import text as file_text
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
@@ -56,18 +56,18 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
         yield pointer, slip.message
 
 
-def mendings(rule: checked_rule.CheckedRule) -> Iterator[change.Change]:
+def mendings(rule: checked_rule.CheckedRule) -> Iterator[file_text.Change]:
     """Yield what puts the meant value in the place of one."""
     for pointer, value, slip in _slips(rule):
         if slip.meant is not None and not isinstance(value, list):
-            yield change.Replace(pointer, value, slip.meant)
+            yield file_text.Replace(pointer, value, slip.meant)
     for condition in rule.all_conditions:
         yield from _version_mendings(rule, condition)
 
 
 def _version_mendings(rule: checked_rule.CheckedRule,
                       condition: file_rule.Operation
-                      ) -> Iterator[change.Change]:
+                      ) -> Iterator[file_text.Change]:
     """Yield what makes a comparison of text one of versions."""
     items = condition.arguments.get('values')
     if condition.arguments_given != ['values'] or not isinstance(
@@ -79,12 +79,12 @@ def _version_mendings(rule: checked_rule.CheckedRule,
             for fact in stated):
         return
     name = condition.op.name
-    yield change.Rewrite(f'{condition.pointer}/op', name,
+    yield file_text.Rewrite(f'{condition.pointer}/op', name,
                          f'{plugin.VERSION}{name}')
     for fact in stated:
         pointer = _place(condition, fact.value)
         if not isinstance(fact.value, str):
-            yield change.Replace(
+            yield file_text.Replace(
                 pointer, fact.value, rule.written.source.plain.get(
                     (rule.written.index, pointer), str(fact.value)))
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Places that actions write, and those that cannot be written."""
+"""Places that actions write, those that cannot be, and secrets there."""
 
 from collections.abc import Iterable
 from collections.abc import Iterator
@@ -8,12 +8,16 @@ import contextlib
 import itertools
 import re
 import typing
+from urllib import parse as urlparse
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import facts
+from ironic_inspection_rules.authoring.checks import reach
 from ironic_inspection_rules.authoring.checks import values
 from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.i18n import _
@@ -110,8 +114,18 @@ def check_traits(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     for action in rule.actions:
         found: dict[tuple[str, str], None] = {}
         for write in writes(action):
-            for argument, problem in _problems(write):
-                found[action.pointer_to(argument), problem] = None
+            names = [write.name] if write.kind == 'trait' else []
+            if write.kind == 'traits':
+                names = write.value if isinstance(write.value, list) else []
+                if isinstance(write.name, str) and (
+                        not _may_begin_filled(write.name)):
+                    found[action.pointer_to('prefix'), _(
+                        'no trait begins with "%s"') % write.name] = None
+            for name in names:
+                problem = impossible(name) if isinstance(name, str) else (
+                    trait_names.problem(name))
+                if problem:
+                    found[action.pointer_to(write.argument), problem] = None
         yield from found
     for condition in rule.all_conditions:
         value = condition.arguments.get('value')
@@ -122,22 +136,6 @@ def check_traits(rule: checked_rule.CheckedRule) -> checked_rule.Found:
             said = impossible(value)
             if said:
                 yield condition.pointer_to('value'), said
-
-
-def _problems(write: plugin.Write) -> Iterator[tuple[str, str]]:
-    names: list[tuple[str, typing.Any]] = []
-    if write.kind == 'trait':
-        names = [(write.argument, write.name)]
-    elif write.kind == 'traits':
-        names = [(write.argument, name) for name in write.value] if (
-            isinstance(write.value, list)) else []
-        if isinstance(write.name, str) and not _may_begin_filled(write.name):
-            yield 'prefix', _('no trait begins with "%s"') % write.name
-    for argument, name in names:
-        problem = impossible(name) if isinstance(name, str) else (
-            trait_names.problem(name))
-        if problem:
-            yield argument, problem
 
 
 def impossible(text: str) -> str | None:
@@ -208,3 +206,76 @@ def check_ports(rule: checked_rule.CheckedRule) -> checked_rule.Found:
                     'only one machine has the port %s, the inspection of all '
                     'others fails: add a condition') % each.owner
                 break
+
+
+_WITH_SECRETS = frozenset((('node',), ('node', 'driver_info')))
+"""Mappings that have secrets on nearly every machine."""
+
+
+def check_secrets(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find secrets in a rule that is not marked sensitive.
+
+    The language of ironic-inspector has no such mark, so its rules cannot be
+    blamed.
+    """
+    if rule.rule.sensitive or rule.written.is_old:
+        return
+    for action in rule.actions:
+        for name in secrets(action.arguments):
+            yield action.pointer_to(name), _(
+                'a secret in a rule that is not marked "sensitive"')
+
+
+def check_masked(rule: checked_rule.CheckedRule) -> checked_rule.Found:
+    """Find secrets that an action would write, which inspection refuses.
+
+    They read as ``******`` to a rule, unless masking is switched off.
+    """
+    hidden: set[str] = set()
+    telling = tuple(f'{action.pointer}/' for action in rule.actions
+                    if action.op.plugin.TELLS)
+    asking = tuple(f'{condition.pointer}/'
+                   for condition in rule.all_conditions)
+    for use in reach.uses(rule):
+        steps = use.from_roots or use.steps
+        place = use.pointer.split('/')
+        if not any(map(masking.is_secret, steps)) and (
+                steps not in _WITH_SECRETS) and not (
+                    steps[0] == model.VARS and steps[1:2]
+                    and steps[1] in hidden):
+            continue
+        if place[1] == model.VARS:
+            hidden.add(place[2])
+        elif not use.pointer.startswith((*telling, *asking)) and (
+                place[3:4] == ['args']):
+            yield use.pointer, _(
+                '{%s} is or has a secret: rules do not see it, and the '
+                'inspection fails where one would write it') % use.text
+
+
+def secrets(given: typing.Mapping[str, typing.Any]) -> Iterator[str]:
+    """Yield the names of arguments of an action that hold a secret."""
+    path = given.get('path')
+    tokens = data_path.parse(path) if isinstance(path, str) and path.strip(
+        './') else ()
+    for name in ('value', 'cleanup'):
+        value = given.get(name)
+        if _written_out(value) and masking.mask_along(
+                tokens, value)[1] != value:
+            yield name
+    url = given.get('url')
+    if isinstance(url, str) and '@' in urlparse.urlsplit(url).netloc:
+        yield 'url'
+    headers = given.get('headers')
+    if isinstance(headers, dict) and any(
+            _written_out(value) and masking.is_secret(header)
+            for header, value in headers.items()):
+        yield 'headers'
+
+
+def _written_out(value: typing.Any) -> bool:
+    """Return whether a value is more than fields of the data."""
+    if isinstance(value, str):
+        return any(isinstance(piece, str)
+                   for piece in interpolation.parse(value))
+    return value is not None

@@ -6,6 +6,8 @@ import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.authoring import lint
+from ironic_inspection_rules.authoring.checks import names
+from ironic_inspection_rules.authoring.conversion import inspector
 from ironic_inspection_rules.authoring.conversion import rule as conversion
 from ironic_inspection_rules.authoring.conversion import stock_rule
 from ironic_inspection_rules.engine import registry
@@ -72,6 +74,12 @@ def convert(path: str, ops: registry.Registry,
             continue
         converted = (next(conversions) if rule.is_old
                      else stock_rule.convert(rule.entry, ops))
+        if not rule.is_old:
+            # To Ironic it is text in literal braces.
+            converted.lost += [exceptions.Problem(
+                pointer, _('"%s" is a template of Ansible, which Ironic takes '
+                           'for text; convert the rendered file') % template)
+                for pointer, template in names.templates(rule.entry)]
         lost += [_lost(rule, problem) for problem in converted.lost]
         pieces.append(_piece(rule, converted))
         if converted.rule is not None:
@@ -112,7 +120,7 @@ def _convert_valid(written: typing.Iterable[file_rule.WrittenRule],
         except exceptions.InvalidRule as exc:
             refused[place] = conversion.Conversion(
                 None, list(exc.problems), [])
-    converted = iter(conversion.convert(valid))
+    converted = iter(inspector.convert(valid))
     return [refused.get(place) or next(converted)
             for place in range(len(old))]
 

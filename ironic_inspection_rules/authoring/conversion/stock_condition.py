@@ -13,7 +13,6 @@ import operator
 import re
 import typing
 
-from ironic_inspection_rules.authoring.conversion import field
 from ironic_inspection_rules.authoring.conversion import rule
 from ironic_inspection_rules.authoring.conversion import stock_text
 from ironic_inspection_rules.engine import interpolation
@@ -24,7 +23,6 @@ Args = typing.Mapping[str, typing.Any]
 Text = stock_text.Text
 
 _EMPTY = ['', 'None', '[]', '{}']
-_FLAGS = re.compile(r'\(\?[aiLmsu]+\)')
 _ROOT = re.compile(
     r'(?<!\\)\{(?=\s*(?:' + '|'.join(
         (*interpolation.ROOTS, interpolation.ITEM)) + r')\b)')
@@ -48,12 +46,17 @@ def convert(op: str, inverted: bool, args: Args,
         Ironic formats.
     :returns: the condition, or what it always is.
     :raises: :class:`Fails` where it fails the inspection of each machine.
-    :raises: :class:`.field.Inconvertible`.
+    :raises: :class:`.rule.Inconvertible`.
     """
-    texts = stock_text.texts(dict(args))
+    texts: list[Text] = []
+    stock_text.write(dict(args), texts.append)
     varying = [text for text in texts if text.fields]
     for text in varying:
-        _warn(text, notes)
+        for remark in text.remarks:
+            notes.hint(remark)
+        for name in text.secrets:
+            notes.hint(_('{%s} reads as ****** here, where secrets are '
+                         'masked') % name)
     _check_kinds(op, args)
     if not varying:
         return _decide(op, args) != inverted
@@ -66,7 +69,14 @@ def convert(op: str, inverted: bool, args: Args,
     if op == 'is-empty':
         return _is_empty(varying[0], inverted, notes)
     if len(varying) > 1:
-        return _of_many(op, inverted, args, varying, notes)
+        for text in varying:
+            if text.uncertain and text.or_else() is None:
+                notes.lose(_('where a field of "%s" is missing, stock Ironic '
+                             'compares that text; here the condition is '
+                             'false') % text.literal)
+        return _inverted(_write(op, args, lambda text: (
+            text.or_else() or text.filled) if text.uncertain
+            else text.filled), inverted)
     try:
         otherwise = _decide(op, args)
     except Fails:
@@ -109,18 +119,6 @@ def _with_missing(op: str, inverted: bool, args: Args, text: Text,
         *({**each, 'op': '!exists'} for each in _exist(text)), written])
 
 
-def _of_many(op: str, inverted: bool, args: Args, varying: list[Text],
-             notes: rule.Notes) -> Operation:
-    for text in varying:
-        if text.uncertain and text.or_else() is None:
-            notes.lose(_('where a field of "%s" is missing, stock Ironic '
-                         'compares that text; here the condition is false')
-                       % text.literal)
-    return _inverted(_write(op, args, lambda text: (
-        text.or_else() or text.filled) if text.uncertain else text.filled),
-        inverted)
-
-
 def _is_empty(text: Text, inverted: bool, notes: rule.Notes) -> Operation:
     filled = text.or_else('None') if text.uncertain else text.filled
     name = text.fields[0]
@@ -133,15 +131,7 @@ def _is_empty(text: Text, inverted: bool, notes: rule.Notes) -> Operation:
                      'stock Ironic takes it for not empty, and here it is '
                      'empty') % name)
     return _named('!one-of' if inverted else 'one-of', {
-        'value': filled or text.filled, 'values': field.escape(_EMPTY)})
-
-
-def _warn(text: Text, notes: rule.Notes) -> None:
-    for remark in text.remarks:
-        notes.hint(remark)
-    for name in text.secrets:
-        notes.hint(_('{%s} reads as ****** here, where secrets are masked')
-                   % name)
+        'value': filled or text.filled, 'values': rule.escape(_EMPTY)})
 
 
 def _check_kinds(op: str, args: Args) -> None:
@@ -160,7 +150,7 @@ def _check_kinds(op: str, args: Args) -> None:
     if op in ('matches', 'contains'):
         regex = args['regex']
         if isinstance(regex, Text) and regex.fields:
-            raise field.Inconvertible(
+            raise rule.Inconvertible(
                 _('a regular expression cannot take data of a machine'))
         _compile(op, _plain(regex))
 
@@ -230,19 +220,11 @@ def _compile(op: str, regex: typing.Any) -> re.Pattern[str]:
     try:
         if op == 'matches':
             re.compile(regex)
-            return re.compile(_anchored(regex))
+            return re.compile(rule.anchored(regex))
         return re.compile(regex)
     except (re.error, TypeError, IndexError) as exc:
         raise Fails(_('"%(regex)s" is no regular expression: %(reason)s') % {
             'regex': regex, 'reason': exc}) from exc
-
-
-def _anchored(regex: str) -> str:
-    """Return what ``matches`` looks for there, for a search."""
-    flags = _FLAGS.match(regex)
-    begin = flags[0] if flags else ''
-    end = '' if regex[-1] == '$' else '$'
-    return rf'{begin}\A(?:{regex[len(begin):]}{end})'
 
 
 def _idiom(op: str, args: Args, text: Text) -> str | None:
@@ -251,7 +233,7 @@ def _idiom(op: str, args: Args, text: Text) -> str | None:
         return None
     regex = _plain(args['regex'])
     own = re.sub(r'\\(.)', r'\1', regex).removeprefix('^').removesuffix('$')
-    if own != text.literal or re.search(_anchored(regex), own) is None:
+    if own != text.literal or re.search(rule.anchored(regex), own) is None:
         return None
     return f'{{{text.fields[0]}}}'
 
@@ -283,7 +265,7 @@ def _write(op: str, args: Args, fill: Callable[[Text], str]) -> Operation:
     if op == 'one-of':
         values = args.get('values')
         if not isinstance(values, list | dict):
-            raise field.Inconvertible(
+            raise rule.Inconvertible(
                 _('"values" of one-of is no list, but text is looked for in '
                   'it'))
         written['values'] = [stock_text.write(value, fill) for value in values
@@ -291,7 +273,7 @@ def _write(op: str, args: Args, fill: Callable[[Text], str]) -> Operation:
     elif op in ('matches', 'contains'):
         regex = _plain(args['regex'])
         if op == 'matches':
-            op, regex = 'contains', _anchored(regex)
+            op, regex = 'contains', rule.anchored(regex)
         # No field is meant, and none is read.
         written['regex'] = _ROOT.sub(r'\\{', regex)
     return _named(op, written)

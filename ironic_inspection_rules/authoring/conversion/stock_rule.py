@@ -11,11 +11,9 @@ import uuid
 from oslo_utils import strutils
 from oslo_utils import uuidutils
 
-from ironic_inspection_rules.authoring.conversion import field
-from ironic_inspection_rules.authoring.conversion import rule as conversion
-from ironic_inspection_rules.authoring.conversion import stock_action
+from ironic_inspection_rules.authoring.conversion import rule
 from ironic_inspection_rules.authoring.conversion import stock_condition
-from ironic_inspection_rules.authoring.conversion import stock_loop
+from ironic_inspection_rules.authoring.conversion import stock_operation
 from ironic_inspection_rules.authoring.conversion import stock_text
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import operation_check
@@ -26,8 +24,6 @@ from ironic_inspection_rules.rule_file import stock_form
 
 Fields = typing.Mapping[str, typing.Any]
 Operation = dict[str, typing.Any]
-
-NAMESPACE = uuid.UUID('0f0e7d39-6a5a-5b0c-9f6e-2f5f0d1c7b52')
 
 NEWEST = 39
 """The release of Ironic whose rules these are, if nobody says otherwise."""
@@ -48,16 +44,16 @@ def uuid_of(name: typing.Any) -> str:
     """Return the UUID of a rule that may have any text for one."""
     if uuidutils.is_uuid_like(name):
         return str(name)
-    return str(uuid.uuid5(NAMESPACE, str(name)))
+    return str(uuid.uuid5(stock_form.NAMESPACE, str(name)))
 
 
-class _Converter(conversion.Notes):
+class _Converter(rule.Notes):
     """Converts one rule."""
 
     def __init__(self, ops: registry.Registry, release: int) -> None:
         super().__init__()
         self._ops = ops
-        self.reasons: list[conversion.Problem] = []
+        self.reasons: list[rule.Problem] = []
         self._release = release
 
     @property
@@ -67,7 +63,7 @@ class _Converter(conversion.Notes):
 
     def never(self, message: str) -> None:
         """Note that the rule never did what it says."""
-        self.reasons.append(conversion.Problem(self.pointer, message))
+        self.reasons.append(rule.Problem(self.pointer, message))
 
     def conditions(self, written: Iterable[typing.Any]
                    ) -> Iterator[Operation]:
@@ -106,10 +102,10 @@ class _Converter(conversion.Notes):
 
         def turn(item: typing.Any) -> Operation | bool:
             return stock_condition.convert(op, inverted, _forced(op, {
-                name: stock_loop.read_turn(value, item)
+                name: stock_text.read_turn(value, item)
                 for name, value in args.items()}, True), self)
 
-        return stock_loop.conditions(
+        return stock_operation.conditions(
             turns, turn, written.get('multiple') == 'all')
 
     def _is_formatted(self, op: str, name: str) -> bool:
@@ -127,7 +123,7 @@ class _Converter(conversion.Notes):
             self.pointer = f'/actions/{index}'
             try:
                 yield from self._action(action, there)
-            except field.Inconvertible as exc:
+            except rule.Inconvertible as exc:
                 self.lose(str(exc))
             except stock_condition.Fails as exc:
                 self.lose(_('stock Ironic fails the inspection here: %s; '
@@ -136,32 +132,32 @@ class _Converter(conversion.Notes):
     def _action(self, written: Operation, there: set[str]
                 ) -> list[Operation]:
         op, loop = written['op'], written.get('loop')
-        given = stock_action.by_name(op, written['args'])
+        given = stock_operation.by_name(op, written['args'])
 
         def checked(args: Operation) -> Operation | None:
-            converted = stock_action.convert(op, args, there, self)
+            converted = stock_operation.convert(op, args, there, self)
             problems = list(operation_check.check_action(
                 converted, self._ops, False)) if converted else []
             if problems:
-                raise field.Inconvertible(problems[0].message)
+                raise rule.Inconvertible(problems[0].message)
             return converted
 
         def turn(item: typing.Any) -> Operation | None:
-            return checked({name: stock_loop.read_turn(value, item)
+            return checked({name: stock_text.read_turn(value, item)
                             for name, value in given.items()})
 
         if loop:
-            return stock_loop.actions(
+            return stock_operation.actions(
                 [loop] if isinstance(loop, dict) else loop, turn)
         converted = checked({
             name: stock_text.read_any(value)
-            if stock_action.is_formatted(op, name) else value
+            if stock_operation.is_formatted(op, name) else value
             for name, value in given.items()})
         return [converted] if converted else []
 
 
 def convert(fields: Fields, ops: registry.Registry,
-            release: int = NEWEST) -> conversion.Conversion:
+            release: int = NEWEST) -> rule.Conversion:
     """Convert a rule.
 
     :param fields: of the rule, as stock Ironic stores or reads it.
@@ -177,17 +173,17 @@ def convert(fields: Fields, ops: registry.Registry,
     try:
         conditions = list(converter.conditions(written['conditions']))
         existing = {each for condition in conditions
-                    for each in stock_loop.needed(condition)}
+                    for each in stock_operation.needed(condition)}
         actions = list(converter.actions(written['actions'],
                                          existing))
-    except field.Inconvertible as exc:
+    except rule.Inconvertible as exc:
         # Without one of its conditions it would meet other machines.
         converter.lose(str(exc))
-        return conversion.Conversion(None, converter.lost, [])
+        return rule.Conversion(None, converter.lost, [])
     except (KeyError, TypeError, AttributeError) as exc:
         converter.pointer = ''
         converter.lose(_('stock Ironic does not take this rule: %r') % exc)
-        return conversion.Conversion(None, converter.lost, [])
+        return rule.Conversion(None, converter.lost, [])
     converter.pointer = ''
     if converter.runs and not actions:
         converter.never(_('nothing of it does anything in stock Ironic, so '
@@ -202,7 +198,7 @@ def convert(fields: Fields, ops: registry.Registry,
     for problem in problems:
         converter.pointer = problem.pointer
         converter.lose(problem.message)
-    return conversion.Conversion(
+    return rule.Conversion(
         None if problems else {name: value for name, value in ours.items()
                                if value}, converter.lost, converter.hints)
 
@@ -261,7 +257,7 @@ def _forced(op: str, args: Operation, always: bool = False) -> Operation:
     if any(isinstance(value, list | dict) and '{' in json.dumps(value[:1]
            if isinstance(value, list) else list(value))
            for value in values):
-        raise field.Inconvertible(
+        raise rule.Inconvertible(
             _('a list or mapping with fields cannot be compared as text'))
     return {**args, 'values': [
         value if isinstance(value, str | stock_text.Text) else str(value)

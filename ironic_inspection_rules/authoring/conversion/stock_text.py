@@ -14,14 +14,13 @@ import string
 import typing
 
 from ironic_inspection_rules.authoring.checks import names
-from ironic_inspection_rules.authoring.conversion import field
+from ironic_inspection_rules.authoring.conversion import rule
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.i18n import _
 
 _NAME = re.compile(r'(?P<root>[^.\[\]]*)'
                    r'(?P<steps>(?:\.[^.\[\]]+|\[[^\]]+\])*)')
-_SPEC = re.compile(r'[^{}]{0,40}')
 _UNKNOWN = _('the format of {%s} is not known here')
 
 _TIMES = frozenset({
@@ -119,23 +118,23 @@ def read(text: str, literal: str | None = None) -> Text:
     """Read text that stock Ironic formats.
 
     :param literal: what it was before a loop filled it in, if it was.
-    :raises: :class:`.field.Inconvertible`.
+    :raises: :class:`.rule.Inconvertible`.
     """
     original = text if literal is None else literal
     filled, fields, formatted, plain = '', [], False, True
     try:
         for before, name, spec, conversion in parse(text):
-            filled += field.escape(before)
+            filled += rule.escape(before)
             if name is not None:
-                steps, ending = _steps(name), suffix(spec, conversion)
+                steps, ending = _steps(name), rule.suffix(spec, conversion)
                 if conversion == 'a':
-                    raise field.Inconvertible(_UNKNOWN % name)
+                    raise rule.Inconvertible(_UNKNOWN % name)
                 formatted |= bool(spec)
                 plain &= not ending
-                fields.append(field.write_field(steps)[1:-1])
-                filled += field.write_field(steps, ending)
+                fields.append(rule.write_field(steps)[1:-1])
+                filled += rule.write_field(steps, ending)
     except StaysText as exc:
-        return Text(field.escape(original), original,
+        return Text(rule.escape(original), original,
                     missing_key=exc.is_missing)
     if not fields:
         return Text(filled, ''.join(
@@ -150,15 +149,8 @@ def read(text: str, literal: str | None = None) -> Text:
     return Text(filled, original, tuple(fields), source, formatted)
 
 
-def texts(value: typing.Any) -> list[Text]:
-    """Return the texts anywhere in a value."""
-    found: list[Text] = []
-    write(value, found.append)
-    return found
-
-
 def write(value: typing.Any, fill: Callable[[Text], typing.Any],
-          literal: Callable[[typing.Any], typing.Any] = field.escape
+          literal: Callable[[typing.Any], typing.Any] = rule.escape
           ) -> typing.Any:
     """Return a value with something in place of each text.
 
@@ -192,9 +184,8 @@ def parse(text: str) -> list[tuple[str, str | None, str, str | None]]:
     :raises: :class:`StaysText` where that is an error.
     """
     try:
-        pieces = [(before, name, spec or '', conversion)
-                  for before, name, spec, conversion
-                  in string.Formatter().parse(text)]
+        pieces = [(before, name, spec or '', conversion) for before, name,
+                  spec, conversion in string.Formatter().parse(text)]
     except ValueError as exc:
         raise StaysText from exc
     for _before, name, spec, conversion in pieces:
@@ -202,8 +193,8 @@ def parse(text: str) -> list[tuple[str, str | None, str, str | None]]:
             split(name)
         if conversion not in (None, 's', 'r', 'a'):
             raise StaysText
-        if not _SPEC.fullmatch(spec):
-            raise field.Inconvertible(_UNKNOWN % name)
+        if not rule.SPEC.fullmatch(spec):
+            raise rule.Inconvertible(_UNKNOWN % name)
     return pieces
 
 
@@ -225,30 +216,85 @@ def _steps(name: str) -> tuple[str | int, ...]:
     root, steps = split(name)
     if root == 'node':
         if not steps or steps[0][1] == 'traits':
-            raise field.Inconvertible(
+            raise rule.Inconvertible(
                 _('{%s} is the text of an object of Ironic') % name)
         if steps[0][1] not in _NODE:
             raise StaysText(not steps[0][0])
         if steps[0][1] in _TIMES:
-            raise field.Inconvertible(
+            raise rule.Inconvertible(
                 _('the time in {%s} is written otherwise here') % name)
-        inner = steps[1:]
-    elif root in ('inventory', 'plugin_data'):
-        inner = steps
-    else:
+    elif root not in ('inventory', 'plugin_data'):
         raise StaysText(True)
-    for dotted, step in inner:
-        if dotted and (step in _METHODS or step.startswith('_')):
-            raise field.Inconvertible(
+    inner = steps[1:] if root == 'node' else steps
+    # No data has attributes.
+    for step in [step for dotted, step in inner if dotted]:
+        if step in _METHODS or step.startswith('_'):
+            raise rule.Inconvertible(
                 _('{%s} is the text of an object of Python') % name)
-        if dotted:
-            # No data has attributes.
-            raise StaysText
+        raise StaysText
     return (root, *(int(step) if step.isdecimal() else step
                     for _dotted, step in steps))
 
 
-def suffix(spec: str, conversion: str | None) -> str:
-    """Return what stands behind the name of a field: ``!r:>5``."""
-    return (f'!{conversion}' if conversion else '') + (
-        f':{spec}' if spec else '')
+def read_turn(value: typing.Any, item: typing.Any,
+              again: bool = True) -> typing.Any:
+    """Read all texts in a value that a loop fills in.
+
+    :param item: of this turn.
+    :param again: whether the result is formatted once more; it is but for
+        what stands in a list.
+    """
+    if isinstance(value, list):
+        return [read_turn(each, item, not isinstance(each, str))
+                for each in value]
+    if isinstance(value, dict):
+        return {read_turn(key, item, False).filled: read_turn(each, item)
+                for key, each in value.items()}
+    if not isinstance(value, str):
+        return value
+    try:
+        filled = _fill(value, item, again)
+        pieces = parse(value)
+        others = any(name and split(name)[0] != interpolation.ITEM
+                     for _before, name, *_format in pieces)
+        if again and others and any(
+                set(before) & set('{}') for before, *_field in pieces):
+            raise rule.Inconvertible(
+                _('"%s" is filled in twice by stock Ironic') % value)
+        return dataclasses.replace(read(
+            filled, value if others and filled != value else None),
+            twice=again)
+    except StaysText as exc:
+        return Text(rule.escape(value), value, missing_key=exc.is_missing)
+
+
+def _fill(text: str, item: typing.Any, again: bool) -> str:
+    """Put the item of a loop into text that stock Ironic formats.
+
+    :param again: whether the result is formatted once more.
+    :raises: :class:`.StaysText` where the item does not have what is asked.
+    """
+    filled = ''
+    for before, name, spec, conversion in parse(text):
+        filled += before if again else rule.escape(before)
+        if name is None:
+            continue
+        ending = rule.suffix(spec, conversion)
+        root, steps = split(name)
+        if root != interpolation.ITEM:
+            filled += f'{{{name}{ending}}}'
+            continue
+        value = item
+        for dotted, step in steps:
+            if dotted:
+                raise StaysText
+            try:
+                value = value[int(step) if step.isdecimal() else step]
+            except (LookupError, TypeError) as exc:
+                raise StaysText(isinstance(exc, KeyError)) from exc
+        try:
+            shown = f'{{0{ending}}}'.format(value)
+        except (TypeError, ValueError) as exc:
+            raise StaysText from exc
+        filled += shown if again else rule.escape(shown)
+    return filled

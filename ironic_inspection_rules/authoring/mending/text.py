@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Changes in the text of a file, of which all else stays as it is.
+"""Changes of what an author wrote, and of the text it is written as.
 
 What a YAML library writes anew loses the form its author gave it: where lines
 end, how lists are indented, the layout of JSON. So only the characters of a
@@ -9,17 +9,108 @@ change are replaced, at the places that the parser tells.
 
 from collections.abc import Iterable
 from collections.abc import Iterator
+import copy
+import dataclasses
 import json
 import typing
 
 import yaml
 
-from ironic_inspection_rules.authoring.mending import change
 from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import yaml_text
 
 _STEP = 2
 """By how much lines are indented that have to be."""
+
+Data = typing.Any
+
+
+@dataclasses.dataclass(frozen=True)
+class _Exchange:
+    pointer: str
+    old: str
+    new: str
+
+    def __str__(self) -> str:
+        return _('"%(old)s" is now "%(new)s"') % dataclasses.asdict(self)
+
+
+class Rename(_Exchange):
+    """A key of the mapping at a pointer gets another name."""
+
+    def apply(self, mapping: Data) -> Data:
+        return {self.new if key == self.old else key: value
+                for key, value in mapping.items()}
+
+
+class Rewrite(_Exchange):
+    """A part of all text at a pointer and below becomes another one."""
+
+    def apply(self, value: Data) -> Data:
+        if isinstance(value, str):
+            return value.replace(self.old, self.new)
+        if isinstance(value, list):
+            return [self.apply(item) for item in value]
+        return {key: self.apply(item) for key, item in value.items()} if (
+            isinstance(value, dict)) else value
+
+
+@dataclasses.dataclass(frozen=True)
+class Name:
+    """The items of a list of arguments get names.
+
+    With ``whole`` the list itself becomes the one argument.
+    """
+
+    pointer: str
+    names: tuple[str, ...]
+    whole: bool = False
+
+    def __str__(self) -> str:
+        return _('arguments have names: %s') % ', '.join(self.names)
+
+    def apply(self, args: Data) -> Data:
+        if self.whole:
+            return {self.names[0]: args}
+        return dict(zip(self.names, args, strict=True))
+
+
+@dataclasses.dataclass(frozen=True)
+class Replace:
+    """The value at a pointer becomes another one."""
+
+    pointer: str
+    old: typing.Any
+    new: typing.Any
+
+    def __str__(self) -> str:
+        return _('%(old)s is now %(new)s') % {
+            'old': json.dumps(self.old), 'new': json.dumps(self.new)}
+
+    def apply(self, value: Data) -> Data:
+        return self.new
+
+
+Change = Rename | Rewrite | Name | Replace
+
+_ORDER = (Rewrite, Replace, Rename, Name)
+
+
+def apply(entry: Data, changes: typing.Iterable[Change]) -> Data:
+    """Return an entry with changes made; the entry itself stays."""
+    entry = copy.deepcopy(entry)
+    # None may move what another one points to.
+    for each in sorted(changes, key=lambda each: (
+            _ORDER.index(type(each)), -each.pointer.count('/'))):
+        tokens = tuple(map(data_path.unescape, each.pointer.split('/')[1:]))
+        if not tokens:
+            entry = each.apply(entry)
+            continue
+        above = data_path.get(entry, tokens[:-1])
+        key = int(tokens[-1]) if isinstance(above, list) else tokens[-1]
+        above[key] = each.apply(above[key])
+    return entry
 
 
 class Edit(typing.NamedTuple):
@@ -45,12 +136,18 @@ class Text:
             places.setdefault(type(token), []).append(token.start_mark.index)
         self._dashes = places.get(yaml.BlockEntryToken, [])
         self._tags = places.get(yaml.TagToken, [])
-        counts: dict[int, int] = {}
-        for entry in self._entries:
-            _count(entry, counts)
-        self._shared = {key for key, count in counts.items() if count > 1}
+        seen, self._shared = set[int](), set[int]()
+        ahead: list[typing.Any] = [*self._entries]
+        while ahead:
+            node = ahead.pop()
+            # Aliases share one.
+            (self._shared if id(node) in seen else seen).add(id(node))
+            if isinstance(node, yaml.CollectionNode) and (
+                    id(node) not in self._shared):
+                for item in node.value:
+                    ahead += item if isinstance(item, tuple) else [item]
 
-    def has_room(self, index: int, each: change.Change) -> bool:
+    def has_room(self, index: int, each: Change) -> bool:
         """Return whether a change has a place of its own in the text.
 
         :param index: the number of the entry.
@@ -60,7 +157,7 @@ class Text:
         except (LookupError, ValueError):
             return False
 
-    def edited(self, changes: Iterable[tuple[int, change.Change]]) -> str:
+    def edited(self, changes: Iterable[tuple[int, Change]]) -> str:
         """Return the text with changes made, as far as they can be.
 
         :param changes: each with the number of its entry.
@@ -75,21 +172,30 @@ class Text:
                 last = edit.start
         return text
 
-    def _edits(self, index: int, each: change.Change) -> Iterator[Edit]:
+    def _edits(self, index: int, each: Change) -> Iterator[Edit]:
         found = self._find(self._entries[index], each.pointer)
         if found is None:
             return
         key, node = found
-        if isinstance(each, change.Rename):
+        if isinstance(each, Rename):
             for name, _value in node.value:
                 if name.value == each.old:
                     yield from self._replace(name, each.old, each.new)
-        elif isinstance(each, change.Rewrite):
+        elif isinstance(each, Rewrite):
             for scalar in self._scalars(node):
                 yield from self._replace(scalar, each.old, each.new)
-        elif isinstance(each, change.Replace):
-            yield from self._write(node, each.new)
-        elif key is None or self._has_tag(key, node):
+        elif isinstance(each, Replace):
+            if isinstance(node, yaml.ScalarNode) and node.style not in (
+                    '|', '>'):
+                text = json.dumps(each.new, ensure_ascii=False)
+                if node.style == "'" and isinstance(each.new, str):
+                    text = "'" + each.new.replace("'", "''") + "'"
+                yield Edit(node.start_mark.index, node.end_mark.index, text)
+        elif key is None or any(
+                key.end_mark.index <= place < min(
+                    item.start_mark.index for item in node.value)
+                for place in self._tags):
+            # A tag says of the list that it is one.
             return
         elif node.flow_style:
             yield from self._name_flow(key, node, each)
@@ -132,21 +238,8 @@ class Text:
         if old in node.value and raw.count(old) == node.value.count(old):
             yield Edit(start, end, raw.replace(old, new))
 
-    def _write(self, node: yaml.Node, value: typing.Any) -> Iterator[Edit]:
-        if not isinstance(node, yaml.ScalarNode) or node.style in ('|', '>'):
-            return
-        text = json.dumps(value, ensure_ascii=False)
-        if node.style == "'" and isinstance(value, str):
-            text = "'" + value.replace("'", "''") + "'"
-        yield Edit(node.start_mark.index, node.end_mark.index, text)
-
-    def _has_tag(self, key: yaml.ScalarNode, node: yaml.SequenceNode) -> bool:
-        """Return whether a tag says of the list that it is one."""
-        end = min(item.start_mark.index for item in node.value)
-        return any(key.end_mark.index <= place < end for place in self._tags)
-
     def _name_flow(self, key: yaml.ScalarNode, node: yaml.SequenceNode,
-                   each: change.Name) -> Iterator[Edit]:
+                   each: Name) -> Iterator[Edit]:
         start, end = node.start_mark.index, node.end_mark.index
         first = self._text.index('[', start)
         if each.whole:
@@ -160,15 +253,29 @@ class Text:
             yield Edit(place, place, f'{_key(name, key)} ')
 
     def _name_block(self, key: yaml.ScalarNode, node: yaml.SequenceNode,
-                    each: change.Name) -> Iterator[Edit]:
+                    each: Name) -> Iterator[Edit]:
         column = node.start_mark.column
         shift = 0 if column > key.start_mark.column else _STEP
         if shift:
-            yield from self._indent(node)
+            start = node.start_mark.index - node.start_mark.column
+            last: yaml.Node = node
+            while isinstance(last, yaml.CollectionNode) and last.value and (
+                    not last.flow_style):
+                # The mark of the node that ends last is exact.
+                item = last.value[-1]
+                last = item[1] if isinstance(item, tuple) else item
+            end = last.end_mark.index - (last.end_mark.column == 0)
+            while start <= end:
+                stop = self._text.find('\n', start)
+                stop = len(self._text) if stop < 0 else stop
+                if self._text[start:stop].strip():
+                    yield Edit(start, start, ' ' * _STEP)
+                start = stop + 1
+        line_end = '\r\n' if '\r\n' in self._text else '\n'
         if each.whole:
             start = node.start_mark.index
             yield Edit(start, start, _key(each.names[0], key)
-                       + self._line_end + ' ' * (column + shift))
+                       + line_end + ' ' * (column + shift))
             return
         for name, item in zip(each.names, node.value, strict=True):
             start = item.start_mark.index
@@ -181,51 +288,12 @@ class Text:
                     not item.flow_style):
                 indent = ' ' * (item.start_mark.column + shift)
                 yield Edit(dash, start,
-                           f'{_key(name, key)}{self._line_end}{indent}')
+                           f'{_key(name, key)}{line_end}{indent}')
             else:
                 yield Edit(dash, start, f'{_key(name, key)} ')
-
-    def _indent(self, node: yaml.Node) -> Iterator[Edit]:
-        """Indent all lines of a block list."""
-        start = node.start_mark.index - node.start_mark.column
-        last = _last(node)
-        end = last.end_mark.index - (last.end_mark.column == 0)
-        while start <= end:
-            stop = self._text.find('\n', start)
-            stop = len(self._text) if stop < 0 else stop
-            if self._text[start:stop].strip():
-                yield Edit(start, start, ' ' * _STEP)
-            start = stop + 1
-
-    @property
-    def _line_end(self) -> str:
-        return '\r\n' if '\r\n' in self._text else '\n'
 
 
 def _key(name: str, like: yaml.ScalarNode) -> str:
     """Return a new key, in quotes where one beside it is."""
     quote = like.style if like.style in ('"', "'") else ''
     return f'{quote}{name}{quote}:'
-
-
-def _count(node: yaml.Node, counts: dict[int, int]) -> None:
-    """Count how often each node is used: aliases share one."""
-    counts[id(node)] = counts.get(id(node), 0) + 1
-    if counts[id(node)] > 1:
-        return
-    if isinstance(node, yaml.SequenceNode):
-        for item in node.value:
-            _count(item, counts)
-    elif isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            _count(key, counts)
-            _count(value, counts)
-
-
-def _last(node: yaml.Node) -> yaml.Node:
-    """Return the node that ends last in a block; its mark is exact."""
-    while isinstance(node, yaml.CollectionNode) and not node.flow_style and (
-            node.value):
-        last = node.value[-1]
-        node = last[1] if isinstance(last, tuple) else last
-    return node

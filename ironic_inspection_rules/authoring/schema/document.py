@@ -6,7 +6,6 @@ It says what validation says, as far as a schema can; ``EXCEPTIONS`` of its
 test are what only validation knows.
 """
 
-from ironic_inspection_rules.authoring.schema import description
 from ironic_inspection_rules.authoring.schema import operation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
@@ -17,6 +16,10 @@ Schema = form.Schema
 
 DRAFT = 'http://json-schema.org/draft-07/schema#'
 """The draft that language servers for YAML know best."""
+
+DESCRIPTIONS = {name: field.metadata['help']
+                for name, field in model.SETTABLE.items()}
+"""What editors show of the fields of a rule."""
 
 _RULE: Schema = {'$ref': '#/definitions/rule'}
 _NAMED: Schema = {'$ref': '#/definitions/named'}
@@ -69,5 +72,5 @@ def _rule(built_in: bool) -> Schema:
                  'actions': {'items': {
                      '$ref': '#/definitions/earlyAction'}}}}}
     return {**found, 'allOf': [early], 'properties': {
-        name: {'description': description.RULE[name], **fields[name]}
+        name: {'description': DESCRIPTIONS[name], **fields[name]}
         for name in model.WRITABLE}}

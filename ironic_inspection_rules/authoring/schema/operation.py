@@ -4,9 +4,9 @@
 
 from collections.abc import Iterable
 from collections.abc import Iterator
+import re
 import typing
 
-from ironic_inspection_rules.authoring.schema import description
 from ironic_inspection_rules.engine import action
 from ironic_inspection_rules.engine import arguments
 from ironic_inspection_rules.engine import interpolation
@@ -19,6 +19,44 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.traits import names as trait_names
 
 Schema = form.Schema
+
+DESCRIPTIONS = {
+    'op': _('What is checked or done.'),
+    'args': _('The arguments of the op by name.'),
+    'loop': _('A list, or a field that is one: once for each {item}.'),
+    'multiple': _('For how many items of the loop it must hold.'),
+    'conditions': _('The conditions that the group is made of.'),
+    'when': _('The action is carried out only where all of these hold; in a '
+              'loop asked for each {item}.'),
+    'revert': _('Whether the action is undone where the rule does not '
+                'match.'),
+}
+
+ARGUMENTS = {
+    'path': _('Where: a pointer such as /extra/rack; /- appends to a list.'),
+    'value': _('The value; text that is exactly one {field} keeps its type.'),
+    'values': _('The values, which may be {fields}.'),
+    'regex': _('A regular expression of Python.'),
+    'address': _('An IP address, mostly a {field}.'),
+    'subnet': _('A subnet, such as 10.0.0.0/8 or fd00::/8.'),
+    'force_strings': _('Whether all values are compared as text.'),
+    'msg': _('The message; may hold {fields}.'),
+    'maintenance': _('Whether the node is also put into maintenance.'),
+    'level': _('debug, info, warning, error or critical.'),
+    'unique': _('Whether a value that is in the list is left out.'),
+    'cleanup': _('What is set where the rule does not match.'),
+    'port_id': _('The MAC address or UUID of a port.'),
+    'name': _('The name of a trait or a capability.'),
+    'names': _('Names of traits.'),
+    'prefix': _('Only traits that begin with it are replaced.'),
+    'url': _('An http or https URL.'),
+    'headers': _('Headers of the request by name.'),
+    'proxies': _('Proxies by scheme.'),
+    'timeout': _('Seconds to wait for an answer.'),
+    'retries': _('How often it is tried again.'),
+    'backoff_factor': _('Seconds between tries, doubled each time.'),
+}
+"""What editors show of them."""
 
 _WRITTEN: Schema = {'$ref': '#/definitions/written'}
 
@@ -52,7 +90,7 @@ def definitions(ops: registry.Registry) -> dict[str, Schema]:
         'earlyAction': _action(early),
     }
     for depth in range(form.DEEPEST_GROUP + 1):
-        found[condition(depth)] = _condition(
+        found[f'condition{depth or ""}'] = _condition(
             ops.conditions, singles, depth)
     return found
 
@@ -75,11 +113,6 @@ def _written(filters: Iterable[str]) -> Schema:
             'items': _WRITTEN, 'additionalProperties': _WRITTEN}
 
 
-def condition(depth: int) -> str:
-    """Return the name of a condition inside so many groups."""
-    return f'condition{depth}' if depth else 'condition'
-
-
 def _if_op(sign: str, name: str, then: Schema) -> Schema:
     return {'if': {'properties': {'op': form.whole(
                 rf'\s*{sign}{form.names([name])}\s*')},
@@ -89,25 +122,30 @@ def _if_op(sign: str, name: str, then: Schema) -> Schema:
 
 def _op(ops: typing.Mapping[str, registry.Op], sign: str) -> Schema:
     """Return what the name of an op may be; editors offer the plain ones."""
-    offered = {name: op for name, op in ops.items()
-               if not name.startswith(_HIDDEN)}
-    return {'description': description.OPERATION['op'], 'anyOf': [
-        *({'const': name, 'description': description.of_plugin(op.plugin)}
-          for name, op in offered.items()),
-        form.whole(rf'\s*{sign}{form.names(ops)}\s*')]}
+    offered = []
+    for name, op in ops.items():
+        if not name.startswith(_HIDDEN):
+            text = (type(op.plugin).__doc__ or '').strip().partition(
+                '\n\n')[0]
+            text = re.sub(r'^``[^`]+``:\s*', '', ' '.join(text.split()))
+            text = text.replace('``', '"')
+            offered.append({'const': name,
+                            'description': text[:1].upper() + text[1:]})
+    return {'description': DESCRIPTIONS['op'], 'anyOf': [
+        *offered, form.whole(rf'\s*{sign}{form.names(ops)}\s*')]}
 
 
 def _described(shape: Schema, **fields: Schema) -> Schema:
     """Return the shape of an operation with what is known of its fields."""
     fields['loop'] = {**shape['properties']['loop'], 'allOf': [_WRITTEN]}
     return {**shape, 'properties': {
-        name: {'description': description.OPERATION[name],
+        name: {'description': DESCRIPTIONS[name],
                **fields.get(name, each)}
         for name, each in shape['properties'].items()}}
 
 
 def _action(ops: typing.Mapping[str, registry.Op]) -> Schema:
-    conditions = {'$ref': f'#/definitions/{condition(0)}'}
+    conditions = {'$ref': '#/definitions/condition'}
     return {
         **_described(form.ACTION, op=_op(ops, ''), when={
             **form.ACTION['properties']['when'], 'items': conditions}),
@@ -126,14 +164,14 @@ def _condition(ops: typing.Mapping[str, registry.Op],
     if groups:
         inner = form.GROUP['properties']['conditions']
         shape['properties']['conditions'] = {
-            'description': description.OPERATION['conditions']}
+            'description': DESCRIPTIONS['conditions']}
         parts.append({
             'if': {'properties': {'op': form.whole(
                 rf'\s*!?\s*{form.names(groups)}\s*')}, 'required': ['op']},
             'then': {'required': form.GROUP['required'], 'properties': {
                 'args': False,
                 'conditions': {**inner, 'items': {
-                    '$ref': f'#/definitions/{condition(depth + 1)}'}}}},
+                    '$ref': f'#/definitions/condition{depth + 1}'}}}},
             'else': {'properties': {'conditions': False}}})
     return {**shape, 'allOf': parts}
 
@@ -224,30 +262,27 @@ def _revert(op: registry.Op) -> Iterator[Schema]:
 
 def _argument(op: registry.Op, argument: arguments.Argument) -> Schema:
     """Return what an argument may be."""
-    schema = _value(op, argument)
-    if argument.name not in op.plugin.LITERAL and (
-            argument.type is not pattern.Pattern):
-        schema = {'allOf': [_WRITTEN], **schema}
+    found = op.plugin.schemas(argument.name)
+    schema: Schema = {}
+    if argument.name not in op.plugin.LITERAL:
+        if found is not None and argument.variadic:
+            schema = form.either(
+                {'type': 'array', 'items': form.either(*found, form.VARIES)},
+                {'type': 'string', 'pattern': form.FIELD})
+        elif found is None and argument.type is pattern.Pattern:
+            schema = {'type': 'string'}
+        else:
+            if found is None and argument.type in arguments.TYPES:
+                found = arguments.TYPES[argument.type].schemas
+            if found is not None:
+                nothing = [] if argument.required or form.NULL in found else [
+                    form.NULL]
+                schema = form.either(*found, *nothing, form.VARIES if (
+                    argument.type in (list, typing.Any))
+                    else form.VARIES_TEXT)
+        if argument.type is not pattern.Pattern:
+            schema = {'allOf': [_WRITTEN], **schema}
     if argument.type is data_path.Path:
         schema['not'] = {'type': 'string', 'pattern': form.NEGATIVE_INDEX}
-    text = description.ARGUMENTS.get(argument.name)
+    text = ARGUMENTS.get(argument.name)
     return {'description': text, **schema} if text else schema
-
-
-def _value(op: registry.Op, argument: arguments.Argument) -> Schema:
-    if argument.name in op.plugin.LITERAL:
-        return {}
-    found = op.plugin.schemas(argument.name)
-    if found is not None and argument.variadic:
-        return form.either({'type': 'array', 'items': form.either(
-            *found, form.VARIES)}, {'type': 'string', 'pattern': form.FIELD})
-    if found is None and argument.type is pattern.Pattern:
-        return {'type': 'string'}
-    if found is None and argument.type in arguments.TYPES:
-        found = arguments.TYPES[argument.type].schemas
-    if found is None:
-        return {}
-    if not argument.required and form.NULL not in found:
-        found = [*found, form.NULL]
-    may_hold = argument.type in (list, typing.Any)
-    return form.either(*found, form.VARIES if may_hold else form.VARIES_TEXT)

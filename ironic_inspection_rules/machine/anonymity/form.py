@@ -38,11 +38,8 @@ _CACHED = 65536
 _LOOKED_BACK = 128
 
 _IPV4 = 32
-_IPV6 = 128
 _RESERVED_IPV4 = 0xf << 28
 _LOCAL_IPV6 = 0xfd << 120
-
-_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class Forms:
@@ -87,36 +84,31 @@ class Forms:
         :param text: at least six pairs of hexadecimal digits, with anything
             between them.
         """
-        digits = bytes.fromhex(re.sub('[^0-9A-Fa-f]', '', text))
-        return _filled_in(text, self._octets(digits).hex())
-
-    def _octets(self, octets: bytes) -> bytes:
+        octets = bytes.fromhex(re.sub('[^0-9A-Fa-f]', '', text))
         if len(set(octets)) == 1 and octets[0] in (0, 0xff):
-            return octets
-        size = len(octets)
-        if size == 6:
-            return self._mac(octets)
-        if size == 7:
-            # A type, as in the BOOTIF that PXELINUX gives.
-            return octets[:1] + self._mac(octets[1:])
-        if size >= 8 and int.from_bytes(octets[-5:-3]) in _GUID_FILLINGS:
-            mac = self._mac(octets[-8:-5] + octets[-3:])
-            return octets[:-8] + mac[:3] + octets[-5:-3] + mac[3:]
-        return octets[:3] + self._opaque(octets[3:])
+            return text
+        # A type may come first, as in the BOOTIF that PXELINUX gives.
+        head, mac, filling = octets[:-6], octets[-6:], b''
+        if len(octets) >= 8:
+            head, mac, filling = (octets[:-8], octets[-8:-5] + octets[-3:],
+                                  octets[-5:-3])
+        if filling and int.from_bytes(filling) not in _GUID_FILLINGS:
+            made = octets[:3] + self.opaque(octets[3:])
+        else:
+            kept = 3
+            if mac[0] & _LOCALLY_ADMINISTERED and (
+                    int.from_bytes(mac[:3]) != _QEMU):
+                kept = 1
+            mac = mac[:kept] + self.opaque(mac[kept:],
+                                           f'mac {mac[:kept].hex()}')
+            made = head + mac[:3] + filling + mac[3:]
+        digits = iter(made.hex())
+        return _cased(text, ''.join(
+            next(digits) if character in string.hexdigits else character
+            for character in text))
 
-    def _mac(self, mac: bytes) -> bytes:
-        vendor = int.from_bytes(mac[:3])
-        kept = 3
-        if mac[0] & _LOCALLY_ADMINISTERED and vendor != _QEMU:
-            kept = 1
-        return mac[:kept] + self._opaque(
-            mac[kept:], f'mac {mac[:kept].hex()}')
-
-    def opaque(self, octets: bytes) -> bytes:
+    def opaque(self, octets: bytes, domain: str = 'octets') -> bytes:
         """Replace octets of which nothing is known."""
-        return self._opaque(octets)
-
-    def _opaque(self, octets: bytes, domain: str = 'octets') -> bytes:
         return bytes(self._digits(octets, (256,) * len(octets), domain))
 
     def wwn(self, text: str) -> str:
@@ -172,30 +164,23 @@ class Forms:
         if _tells_nothing(address):
             return text
         width = address.max_prefixlen
-        value = self._address(address, width)
+        kept = next((network.prefixlen for network in _NOT_PUBLIC
+                     if address.version == network.version
+                     and address in network), 0)
+        # Bit by bit, so that networks stay networks.
+        bits = f'{int(address):0{width}b}'
+        made = self._digits(tuple(map(int, bits[kept:])),
+                            (2,) * (width - kept), f'net {bits[:kept]}', True)
+        value = int(bits[:kept] + ''.join(map(str, made)), 2)
+        if not kept:
+            value = (value & (1 << 28) - 1 | _RESERVED_IPV4
+                     if width == _IPV4
+                     else value & (1 << 120) - 1 | _LOCAL_IPV6)
         if slash and int(length) < width:
             suffix = width - int(length)
             if not int(address) & (1 << suffix) - 1:
                 value = value >> suffix << suffix
-        kind = type(address)
-        return f'{kind(value)}{slash}{length}'
-
-    def _address(self, address: _Address, width: int) -> int:
-        value = int(address)
-        for network in _NOT_PUBLIC:
-            if address.version == network.version and address in network:
-                return self._with_prefix(value, width, network.prefixlen)
-        made = self._with_prefix(value, width, 0)
-        if width == _IPV4:
-            return made & (1 << 28) - 1 | _RESERVED_IPV4
-        return made & (1 << 120) - 1 | _LOCAL_IPV6
-
-    def _with_prefix(self, value: int, width: int, kept: int) -> int:
-        """Replace a number bit by bit, so that networks stay networks."""
-        bits = f'{value:0{width}b}'
-        made = self._digits(tuple(map(int, bits[kept:])),
-                            (2,) * (width - kept), f'net {bits[:kept]}', True)
-        return int(bits[:kept] + ''.join(map(str, made)), 2)
+        return f'{type(address)(value)}{slash}{length}'
 
     def text(self, text: str) -> str:
         """Replace letters by letters and digits by digits.
@@ -206,7 +191,19 @@ class Forms:
         return '.'.join(map(self._word, text.split('.')))
 
     def _word(self, word: str) -> str:
-        shape, alphabets = _shape(word)
+        shape, alphabets = '', []
+        if _HEX_WORD.fullmatch(word):
+            kind = 'h' if word == word.lower() else 'H'
+            shape, alphabets = kind * len(word), [_HEX[kind]] * len(word)
+        else:
+            for character in word:
+                kind, alphabet = next(
+                    ((name, characters) for name, characters in _CLASSES
+                     if character in characters),
+                    ('l', string.ascii_lowercase) if character.isalnum()
+                    else (f'"{character}', ''))
+                shape += kind
+                alphabets.append(alphabet)
         replaced = [(character, alphabet) for character, alphabet
                     in zip(word, alphabets, strict=True) if alphabet]
         made = iter(self._digits(
@@ -232,25 +229,8 @@ def _shift(key: bytes, place: int, digits: Sequence[int],
                              else turn % base)) % base
 
 
-def _shape(word: str) -> tuple[str, list[str]]:
-    """Return what each character may become; nothing where it stays."""
-    if _HEX_WORD.fullmatch(word):
-        kind = 'h' if word == word.lower() else 'H'
-        return kind * len(word), [_HEX[kind]] * len(word)
-    shape, alphabets = '', []
-    for character in word:
-        kind, alphabet = character, ''
-        for name, characters in _CLASSES:
-            if character in characters:
-                kind, alphabet = name, characters
-        if not alphabet and character.isalnum():
-            kind, alphabet = 'l', string.ascii_lowercase
-        shape += kind if alphabet else f'"{character}'
-        alphabets.append(alphabet)
-    return shape, alphabets
-
-
-def _tells_nothing(address: _Address) -> bool:
+def _tells_nothing(address: ipaddress.IPv4Address | ipaddress.IPv6Address
+                   ) -> bool:
     """Return whether many have this address: none, loopback, all, netmasks."""
     if (address.is_unspecified or address.is_loopback
             or address.is_multicast):
@@ -259,14 +239,6 @@ def _tells_nothing(address: _Address) -> bool:
         return False
     rest = ~int(address) & (1 << _IPV4) - 1
     return rest & rest + 1 == 0 and rest.bit_length() <= 24
-
-
-def _filled_in(text: str, digits: str) -> str:
-    """Put digits in the places of those of a text."""
-    left = iter(digits)
-    return _cased(text, ''.join(
-        next(left) if character in string.hexdigits else character
-        for character in text))
 
 
 def _cased(text: str, made: str) -> str:

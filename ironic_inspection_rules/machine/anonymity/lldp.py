@@ -56,36 +56,31 @@ class Frames:
             octets = bytes.fromhex(content)
         except ValueError:
             return self._forms.text(content)
-        return self._octets(kind, octets).hex()
-
-    def _octets(self, kind: int, octets: bytes) -> bytes:
+        made = self._forms.opaque(octets)
         if kind in _AS_THEY_ARE or not octets:
-            return octets
-        if kind in _TEXTS:
-            return _as_text(octets, self._forms.text)
-        if kind == _DESCRIPTION:
-            return _as_text(octets, self._mend)
-        if kind in _MAC:
-            return octets[:1] + self._identifier(kind, octets[0], octets[1:])
-        if kind == _MANAGEMENT_ADDRESS:
-            return self._management_address(octets)
-        if kind == _ORGANIZATION:
-            return octets[:4] + self._organization(octets[:3], octets[3:4],
-                                                   octets[4:])
-        return self._forms.opaque(octets)
-
-    def _identifier(self, kind: int, subtype: int, rest: bytes) -> bytes:
-        if subtype == _MAC[kind] and len(rest) == 6:
-            return bytes.fromhex(self._forms.octets(rest.hex()))
-        if subtype == _NETWORK[kind] and rest[:1]:
-            return rest[:1] + self._address(rest[0], rest[1:])
-        return _as_text(rest, self._forms.text)
-
-    def _management_address(self, octets: bytes) -> bytes:
-        """Replace the address; an interface and an OID come after it."""
-        end = 1 + octets[0]
-        return (octets[:2] + self._address(octets[1] if octets[1:] else 0,
-                                           octets[2:end]) + octets[end:])
+            made = octets
+        elif kind in _TEXTS:
+            made = _as_text(octets, self._forms.text)
+        elif kind == _DESCRIPTION:
+            made = _as_text(octets, self._mend)
+        elif kind in _MAC:
+            rest = octets[1:]
+            if octets[0] == _MAC[kind] and len(rest) == 6:
+                rest = bytes.fromhex(self._forms.octets(rest.hex()))
+            elif octets[0] == _NETWORK[kind] and rest[:1]:
+                rest = rest[:1] + self._address(rest[0], rest[1:])
+            else:
+                rest = _as_text(rest, self._forms.text)
+            made = octets[:1] + rest
+        elif kind == _MANAGEMENT_ADDRESS:
+            # An interface and an OID come after it.
+            end = 1 + octets[0]
+            made = (octets[:2] + self._address(
+                octets[1] if octets[1:] else 0, octets[2:end]) + octets[end:])
+        elif kind == _ORGANIZATION:
+            made = octets[:4] + self._organization(
+                octets[:3], octets[3:4], octets[4:])
+        return made.hex()
 
     def _address(self, family: int, octets: bytes) -> bytes:
         if len(octets) != _FAMILIES.get(family):
@@ -98,13 +93,10 @@ class Frames:
     def _organization(self, who: bytes, subtype: bytes, rest: bytes
                       ) -> bytes:
         number = subtype[0] if subtype else 0
-        if who == _IEEE_802_3:
-            return rest
-        if who == _IEEE_802_1:
-            if number == _VLAN_NAME:
-                return rest[:3] + _as_text(rest[3:], self._forms.text)
-            return rest
-        if who == _MED and number in _MED_HARDWARE:
+        if (who, number) == (_IEEE_802_1, _VLAN_NAME):
+            return rest[:3] + _as_text(rest[3:], self._forms.text)
+        if who in (_IEEE_802_1, _IEEE_802_3) or (
+                who == _MED and number in _MED_HARDWARE):
             return rest
         if who == _MED and number in _MED_TEXTS:
             return _as_text(rest, self._forms.text)

@@ -5,11 +5,12 @@
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
+import enum
+import functools
 import re
 from typing import Any
 
 from ironic_inspection_rules.engine import masking
-from ironic_inspection_rules.machine.anonymity import field
 from ironic_inspection_rules.machine.anonymity import form
 from ironic_inspection_rules.machine.anonymity import lldp
 
@@ -54,8 +55,72 @@ _SHORTEST_KNOWN = 4
 _SHORTEST_SECRET = 5
 _NO_DIGIT = re.compile(r'[^0-9:]*')
 _LLDP = ('lldp', 'lldp_raw')
+_SAYING_NOTHING = re.compile(
+    r'(not (specified|available|applicable|present|provided|set)|none|null'
+    r'|n/?a|unknown|unspecified|empty|default( string)?|invalid|undefined'
+    r'|no (asset tag|asset information|dimm|module installed)|oem'
+    r'|to be filled by o\.?e\.?m\.?|filled by o\.?e\.?m\.?|chassis'
+    r'|(system|chassis|base board|board) (serial number|serial|asset tag'
+    r'|version|product name)|asset[- ]?tag|serial[- ]?number|localhost'
+    r'(\.localdomain)?|[0.x*\s-]*)', re.IGNORECASE)
 _ITEM = 4
 """Parts of what hardware-detect tells: class, device, name, value."""
+
+
+class Kind(enum.Enum):
+    """How the value of a field is treated."""
+
+    NAME = 'all of it tells which machine it is'
+    WWN = 'a number that is worldwide its own'
+    ADDRESS = 'an address or a name in place of one'
+    VERSION = 'of four numbers, and yet no address'
+    OTHER = 'only what has the form of an identifier'
+    DROPPED = 'more than anybody could look through'
+
+
+_KINDS = (
+    (Kind.DROPPED, r'^logs$|^inspectionrules$'),
+    (Kind.WWN, r'wwn|wwid|guid|eui$|eui64'),
+    (Kind.NAME, r'serial|asset(tag|number)|service(tag|code)|^sku$|hostname'
+                r'|fqdn|uuid|(node|domain|user|chassis|system|instance|dns)name'
+                r'|chassisid|portid|portdesc|inventorynumber|licen[sc]e'
+                r'|iqn|nqn|initiator|^location|syslocation|contact|owner'
+                r'|vlans?/name$|tenant|customer|^(server)?rack|^room'
+                r'|^(server)?cluster|^building|^data(center|hall)|^sitename'
+                r'|^site$|^aisle|^row$|^cabinet|^floor|^campus|^department'
+                r'|^costcent'),
+    (Kind.ADDRESS, r'^ip$|^mac$|^macs$|ipaddr|macaddr|ipv[46]addr|bmcaddr'
+                   r'|bmcv6addr|ipmiaddr|mgmtaddr|managementaddr'
+                   r'|ipmiv6addr|gateway|nameserver'),
+    (Kind.VERSION, r'version|firmware|release|revision|build|frequency'
+                   r'|kernel'),
+)
+_MODEL = re.compile(r'(manufacturer|vendor|model|product|part)'
+                    r'(name|number|id)?$')
+
+
+@functools.lru_cache(4096)
+def kind_of(name: str, parent: str = '') -> Kind:
+    """Return the kind of the field of a name.
+
+    :param name: as machines write it: ``serial_number``, ``Serial Number``
+        or ``SerialNumber``.
+    :param parent: the name of what it is part of.
+    """
+    plain, above = (re.sub('[^a-z0-9]', '', each.lower())
+                    for each in (name, parent))
+    if _MODEL.search(plain) and 'serial' not in plain:
+        return Kind.VERSION
+    for found, pattern in _KINDS:
+        if re.search(pattern, plain) or re.search(pattern,
+                                                  f'{above}/{plain}'):
+            return found
+    return Kind.OTHER
+
+
+def says_nothing(text: str) -> bool:
+    """Return whether a text stands for a value that was not filled in."""
+    return _SAYING_NOTHING.fullmatch(text.strip()) is not None
 
 
 class Anonymizer:
@@ -67,18 +132,14 @@ class Anonymizer:
     behind ``token=`` and the like, keys. The logs of the ramdisk go.
 
     :param key: whoever has it gets the same replacements again.
+    :ivar name: replaces a name, of a node or a host.
+    :ivar uuid: replaces a UUID.
     """
 
     def __init__(self, key: bytes) -> None:
         self._forms = form.Forms(key)
-
-    def name(self, text: str) -> str:
-        """Replace a name, of a node or a host."""
-        return self._forms.text(text)
-
-    def uuid(self, text: str) -> str:
-        """Replace a UUID."""
-        return self._forms.uuid(text)
+        self.name = self._forms.text
+        self.uuid = self._forms.uuid
 
     def machine(self, data: Mapping[str, Any], names: Iterable[str] = ()
                 ) -> dict[str, Any]:
@@ -88,7 +149,7 @@ class Anonymizer:
         :param names: by which it is known besides those in the data.
         """
         shown = masking.mask(dict(data))
-        known = {*_identifiers(shown, field.Kind.OTHER), *names}
+        known = {*_identifiers(shown, Kind.OTHER), *names}
         return _Document(self._forms, known).mapping(shown)
 
 
@@ -100,7 +161,19 @@ class _Document:
 
     def __init__(self, forms: form.Forms, known: Iterable[str]) -> None:
         self._forms = forms
-        self._known = _replacements(forms, known)
+        self._known: dict[str, str] = {}
+        for text in known:
+            if re.fullmatch(_PATTERNS['octets'], text):
+                bare = re.sub('[^0-9A-Fa-f]', '', text)
+                for each in (bare.lower(), bare.upper()):
+                    self._known[each] = forms.octets(each)
+            elif len(text) >= _SHORTEST_KNOWN and not says_nothing(text):
+                host, _dot, domain = text.partition('.')
+                self._known[text] = forms.text(text)
+                if '.' in domain and not re.fullmatch(r'[\d.]*', domain):
+                    self._known[domain] = forms.text(domain)
+                if len(host) >= _SHORTEST_KNOWN and not host.isdecimal():
+                    self._known[host] = forms.text(host)
         patterns = dict(_PATTERNS)
         if self._known:
             words = '|'.join(re.escape(word) for word in sorted(
@@ -114,13 +187,13 @@ class _Document:
         self._frames = lldp.Frames(forms, self._mended)
 
     def mapping(self, data: Mapping[str, Any], parent: str = '',
-                inherited: field.Kind = field.Kind.OTHER) -> dict[str, Any]:
+                inherited: Kind = Kind.OTHER) -> dict[str, Any]:
         made = {}
         for name, value in data.items():
-            kind = field.kind(name, parent)
-            if kind is field.Kind.DROPPED:
+            kind = kind_of(name, parent)
+            if kind is Kind.DROPPED:
                 continue
-            if kind is field.Kind.OTHER:
+            if kind is Kind.OTHER:
                 kind = inherited
             if name in _LLDP:
                 made[name] = self._lldp(value)
@@ -128,7 +201,7 @@ class _Document:
                 made[self._mended(name)] = self._value(value, kind, name)
         return made
 
-    def _value(self, value: Any, kind: field.Kind, name: str) -> Any:
+    def _value(self, value: Any, kind: Kind, name: str) -> Any:
         if isinstance(value, str):
             return self._text(value, kind)
         if isinstance(value, dict):
@@ -136,22 +209,22 @@ class _Document:
         if isinstance(value, list):
             if _is_item(value):
                 return [*map(self._mended, value[:3]), self._value(
-                    value[3], field.kind(value[2], value[0]), value[2])]
+                    value[3], kind_of(value[2], value[0]), value[2])]
             return [self._value(item, kind, name) for item in value]
-        if kind in (field.Kind.NAME, field.Kind.WWN) and (
+        if kind in (Kind.NAME, Kind.WWN) and (
                 type(value) is int):
             return int(self._forms.text(str(value)))
         return value
 
-    def _text(self, text: str, kind: field.Kind) -> str:
+    def _text(self, text: str, kind: Kind) -> str:
         text = _without_secrets(text)
-        if kind is field.Kind.VERSION:
+        if kind is Kind.VERSION:
             return self._without_addresses.sub(self._replaced, text)
-        if kind is field.Kind.OTHER or field.says_nothing(text):
+        if kind is Kind.OTHER or says_nothing(text):
             return self._mended(text)
-        if kind is field.Kind.WWN and _BARE_WWN.fullmatch(text):
+        if kind is Kind.WWN and _BARE_WWN.fullmatch(text):
             return self._forms.wwn(text)
-        if kind is field.Kind.ADDRESS:
+        if kind is Kind.ADDRESS:
             if _BARE.fullmatch(text):
                 return self._forms.octets(text)
             if self._pattern.search(text):
@@ -167,20 +240,15 @@ class _Document:
         """Replace all identifiers inside of a text."""
         text = _without_secrets(text)
         if _NO_DIGIT.fullmatch(text) and '@' not in text:
-            return self._words.sub(self._known_word, text)
+            return self._words.sub(lambda word: self._known[word[0]], text)
         return self._pattern.sub(self._replaced, text)
 
     def _replaced(self, match: re.Match[str]) -> str:
-        text = match[0]
-        name = match.lastgroup
+        text, name = match[0], match.lastgroup
         if name == 'known':
             return self._known[text]
-        if name == 'uuid':
-            return self._forms.uuid(text)
-        if name == 'octets':
-            return self._forms.octets(text)
-        if name == 'wwn':
-            return self._forms.wwn(text)
+        if name in ('uuid', 'octets', 'wwn'):
+            return str(getattr(self._forms, name)(text))
         if name in ('email', 'site'):
             return '@'.join(map(self._forms.text, text.split('@')))
         if name == 'qualified':
@@ -188,9 +256,6 @@ class _Document:
             end = head.end() if head else 0
             return text[:end] + self._forms.text(text[end:])
         return self._forms.address(text) or text
-
-    def _known_word(self, match: re.Match[str]) -> str:
-        return self._known[match[0]]
 
     def _lldp(self, value: Any) -> Any:
         if lldp.is_element(value):
@@ -216,59 +281,32 @@ def _combined(patterns: Mapping[str, str]) -> re.Pattern[str]:
                                for name, pattern in patterns.items()))
 
 
-def _replacements(forms: form.Forms, known: Iterable[str]
-                  ) -> dict[str, str]:
-    """Return what stands for each known text, in all ways to write it."""
-    made: dict[str, str] = {}
-    for text in known:
-        if re.fullmatch(_PATTERNS['octets'], text):
-            bare = re.sub('[^0-9A-Fa-f]', '', text)
-            for each in (bare.lower(), bare.upper()):
-                made[each] = forms.octets(each)
-        elif len(text) >= _SHORTEST_KNOWN and not field.says_nothing(text):
-            made[text] = forms.text(text)
-            host, _dot, domain = text.partition('.')
-            if '.' in domain and not re.fullmatch(r'[\d.]*', domain):
-                made[domain] = forms.text(domain)
-            if len(host) >= _SHORTEST_KNOWN and not host.isdecimal():
-                made[host] = forms.text(host)
-    return made
-
-
 _OF_FORM = _combined(_PATTERNS)
 
 
-def _identifiers(value: Any, kind: field.Kind, name: str = ''
+def _identifiers(value: Any, kind: Kind, name: str = ''
                  ) -> Iterator[str]:
     """Find texts that may stand elsewhere too, in another place or form."""
     if isinstance(value, dict):
         for key, item in value.items():
-            found = field.kind(key, name)
+            found = kind_of(key, name)
             yield from _identifiers(
-                item, kind if found is field.Kind.OTHER else found, key)
+                item, kind if found is Kind.OTHER else found, key)
     elif isinstance(value, list):
         if lldp.is_element(value):
             switch = lldp.name(*value)
             if switch:
                 yield switch
         elif _is_item(value):
-            yield from _identifiers(value[3], field.kind(value[2], value[0]))
+            yield from _identifiers(value[3], kind_of(value[2], value[0]))
         else:
             for item in value:
                 yield from _identifiers(item, kind, name)
     elif isinstance(value, str):
-        yield from _in_text(value, kind)
-
-
-def _in_text(text: str, kind: field.Kind) -> Iterator[str]:
-    match = _OF_FORM.search(text)
-    if match is None:
-        if kind in (field.Kind.NAME, field.Kind.ADDRESS):
-            yield text
-    else:
-        for each in _OF_FORM.finditer(text):
-            if each.lastgroup == 'octets':
-                yield each[0]
+        forms = list(_OF_FORM.finditer(value))
+        yield from (each[0] for each in forms if each.lastgroup == 'octets')
+        if not forms and kind in (Kind.NAME, Kind.ADDRESS):
+            yield value
 
 
 def _is_item(value: list[Any]) -> bool:

@@ -19,7 +19,6 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.machine import machine_file
 from ironic_inspection_rules.machine.profile import component
 from ironic_inspection_rules.machine.profile import sort
-from ironic_inspection_rules.machine.profile import tolerance
 
 FAIL = 'fail'
 TRAIT = 'trait'
@@ -58,47 +57,46 @@ class Profile:
 
     name: str
     on_mismatch: str = FAIL
-    tolerated: tolerance.Tolerance = tolerance.Tolerance()
+    tolerated: component.Tolerance = component.Tolerance()
 
     def rules(self, machines: Sequence[machine_file.Machine]) -> list[Written]:
         """Write the rules that accept machines like the given ones."""
-        found = list(_apart(differences(machines, self.tolerated)))
+        found = []
+        count: collections.Counter[str] = collections.Counter()
+        for each in differences(machines, self.tolerated):
+            about = each.about[:_LONGEST]
+            count[about] += 1
+            # Sizes are shown rounded, so two may be described alike.
+            found.append(each._replace(about=about if count[about] == 1
+                                       else f'{about} ({count[about]})'))
         if self.on_mismatch == AUDIT:
             return [self._rule(each.about, PRIORITIES[1], [each.condition],
-                               [_action('fail', msg=each.message)],
+                               _action('fail', msg=each.message),
                                mode=model.AUDIT) for each in found]
-        return [
-            self._rule(_('begin'), PRIORITIES[0], [],
-                       [_action('set-plugin-data', path=self._path,
-                                value=[])]),
-            *(self._rule(each.about, PRIORITIES[1], [each.condition],
-                         [_action('extend-plugin-data', path=self._path,
-                                  value=each.message)])
-              for each in found),
-            *self._verdict()]
-
-    def _verdict(self) -> Iterator[Written]:
+        rules = [self._rule(_('begin'), PRIORITIES[0], [], _action(
+            'set-plugin-data', path=self._path, value=[]))]
+        rules += [self._rule(each.about, PRIORITIES[1], [each.condition],
+                             _action('extend-plugin-data', path=self._path,
+                                     value=each.message)) for each in found]
         differs = {'op': '!is-empty', 'args': {'value': f'{{{self._field}}}'}}
         if self.on_mismatch == FAIL:
-            yield self._rule(
-                _('verdict'), PRIORITIES[2], [differs], [_action(
+            return [*rules, self._rule(
+                _('verdict'), PRIORITIES[2], [differs], _action(
                     'fail', msg=_('not like %(name)s: %(differences)s') % {
                         'name': sort.escape(self.name),
-                        'differences': f"{{{self._field} | join('; ')}}"})])
-            return
+                        'differences': f"{{{self._field} | join('; ')}}"}))]
         trait = f'CUSTOM_{self._slug.upper()}_MISMATCH'
-        yield self._rule(_('it differs'), PRIORITIES[2], [differs],
-                         [_action('add-trait', name=trait)])
-        yield self._rule(_('it does not differ'), PRIORITIES[2],
-                         [{**differs, 'op': 'is-empty'}],
-                         [_action('remove-trait', name=trait)])
+        return [*rules, self._rule(_('it differs'), PRIORITIES[2], [differs],
+                                   _action('add-trait', name=trait)),
+                self._rule(_('it does not differ'), PRIORITIES[2],
+                           [{**differs, 'op': 'is-empty'}],
+                           _action('remove-trait', name=trait))]
 
-    def _rule(self, about: str, priority: int,
-              conditions: list[Written], actions: list[Written],
-              **fields: typing.Any) -> Written:
+    def _rule(self, about: str, priority: int, conditions: list[Written],
+              action: Written, **fields: typing.Any) -> Written:
         return {'description': f'{self.name[:_LONGEST]}: {about}',
                 'priority': priority, **fields,
-                'conditions': conditions, 'actions': actions}
+                'conditions': conditions, 'actions': [action]}
 
     @property
     def _slug(self) -> str:
@@ -115,120 +113,89 @@ class Profile:
 
 
 def differences(machines: Sequence[machine_file.Machine],
-                tolerated: tolerance.Tolerance) -> Iterator[Difference]:
+                tolerated: component.Tolerance) -> Iterator[Difference]:
     """Return all ways in which a machine may differ from the given ones."""
     for value in component.VALUES:
         known = [value.of(each) for each in machines]
-        if None not in known:
-            yield _difference(value, known, tolerated)
+        if None in known:
+            continue
+        field = f'{{{value.path} | {_UNKNOWN}}}'
+        expected = list(dict.fromkeys(known))
+        if not all(map(component.is_number, known)):
+            condition = {'op': '!one-of', 'args': {
+                'value': field, 'values': list(map(sort.escape, expected))}}
+            text = _(' or ').join(map(str, expected))
+        elif value.component in tolerated.observed:
+            condition, text = _among(field, expected)
+        else:
+            widen = tolerated.size if value.sized else tolerated.count
+            low, high = min(known), max(known)
+            if value.name != 'sockets':
+                low, high = widen(value.component, low, high)
+            condition, text = _within(low, field, high)
+        yield Difference(
+            ', '.join(filter(None, (value.component, value.name))),
+            condition,
+            f'{value.component}: ' + _('%(found)s, not %(expected)s') % {
+                'found': ' '.join(filter(None, (value.name, field,
+                                                value.unit))),
+                'expected': sort.escape(' '.join(filter(None, (
+                    text, value.unit))))})
     for parts in component.parts(machines):
         yield from _differences(parts, [parts.of(each) or []
                                         for each in machines], tolerated)
 
 
-def _apart(found: Iterator[Difference]) -> Iterator[Difference]:
-    """Number what would be described alike; sizes are shown rounded."""
-    count: collections.Counter[str] = collections.Counter()
-    for each in found:
-        about = each.about[:_LONGEST]
-        count[about] += 1
-        number = count[about]
-        yield each._replace(
-            about=about if number == 1 else f'{about} ({number})')
-
-
-def _difference(value: component.Value, known: list[typing.Any],
-                tolerated: tolerance.Tolerance) -> Difference:
-    field = f'{{{value.path} | {_UNKNOWN}}}'
-    expected = list(dict.fromkeys(known))
-    if all(map(component.is_number, known)) and (
-            value.component in tolerated.observed):
-        condition = _among(field, expected)
-        text = _(' or ').join(map(str, sorted(expected)))
-    elif all(map(component.is_number, known)):
-        widen = tolerated.size if value.sized else tolerated.count
-        low, high = min(known), max(known)
-        if value.name != 'sockets':
-            low, high = widen(value.component, low, high)
-        condition = _within(low, field, high)
-        text = _numbers(low, high)
-    else:
-        condition = {'op': '!one-of', 'args': {
-            'value': field, 'values': [sort.escape(each)
-                                       for each in expected]}}
-        text = _(' or ').join(map(str, expected))
-    about = _words(value.component, value.name, separator=', ')
-    found = _words(value.name, field, value.unit)
-    return Difference(about, condition, (
-        f'{value.component}: ' + _('%(found)s, not %(expected)s') % {
-            'found': found,
-            'expected': sort.escape(_words(text, value.unit))}))
-
-
 def _differences(parts: component.Parts,
                  listed: Sequence[Sequence[component.Item]],
-                 tolerated: tolerance.Tolerance) -> Iterator[Difference]:
+                 tolerated: component.Tolerance) -> Iterator[Difference]:
+    """Return the ways in which a machine may have other parts."""
+    name, field = parts.component, f'{{{parts.field}}}'
+    length = f'{{{parts.field} | length}}'
     sorts = sort.sorts(parts, listed, tolerated)
     for each in sorts:
         counts = [each.count(items) for items in listed]
-        low, high = tolerated.count(parts.component, min(counts),
-                                    max(counts))
-        field = f'{{{" | ".join([parts.field, *each.filters, "length"])}}}'
-        condition, text = _within(low, field, high), _numbers(low, high)
-        if parts.component in tolerated.observed:
-            condition = _among(field, counts)
-            text = _(' or ').join(map(str, sorted(set(counts))))
+        found = f'{{{" | ".join([parts.field, *each.filters, "length"])}}}'
+        if name in tolerated.observed:
+            condition, text = _among(found, counts)
+        else:
+            low, high = tolerated.count(name, min(counts), max(counts))
+            condition, text = _within(low, found, high)
         yield Difference(
-            f'{parts.component}, {each.label}', condition,
-            f'{parts.component}: ' + _('%(found)s of %(expected)s') % {
-                'found': field, 'expected': sort.escape(
-                    f'{text} × {each.label}')})
-    if all(each.tests for each in sorts):
-        yield _others(parts, sorts)
-
-
-def _others(parts: component.Parts, sorts: Sequence[sort.Sort]
-            ) -> Difference:
-    """Return the difference of machines with parts of no sort."""
-    field = f'{{{parts.field}}}'
-    length = f'{{{parts.field} | length}}'
+            f'{name}, {each.label}', condition,
+            f'{name}: ' + _('%(found)s of %(expected)s') % {
+                'found': found,
+                'expected': sort.escape(f'{text} × {each.label}')})
     if not sorts:
-        return Difference(
-            f'{parts.component}, ' + _('none'), _within(0, length, 0),
-            f'{parts.component}: ' + _('%s, not any') % length)
-    names = [name for name in parts.attributes
-             if any(name in each.tests
-                                             for each in sorts)]
-    shown = _(' and ').join(
-        f"{name} {{{parts.field} | selectattr('{name}', 'ne', null) | "
-        f"map(attribute='{name}') | unique | join(', ') | {_UNKNOWN}}}"
-        for name in names)
-    return Difference(
-        f'{parts.component}, ' + _('others'),
-        {'op': 'none-of', 'loop': field,
-         'conditions': [each.condition for each in sorts]},
-        f'{parts.component}: ' + _('not all are expected, there are %s')
-        % shown)
+        yield Difference(f'{name}, ' + _('none'), _within(0, length, 0)[0],
+                         f'{name}: ' + _('%s, not any') % length)
+    elif all(each.tests for each in sorts):
+        shown = _(' and ').join(
+            f"{attribute} {{{parts.field} | "
+            f"selectattr('{attribute}', 'ne', null) | "
+            f"map(attribute='{attribute}') | unique | join(', ') | "
+            f'{_UNKNOWN}}}' for attribute in parts.attributes
+            if any(attribute in each.tests for each in sorts))
+        yield Difference(
+            f'{name}, ' + _('others'),
+            {'op': 'none-of', 'loop': field,
+             'conditions': [each.condition for each in sorts]},
+            f'{name}: ' + _('not all are expected, there are %s') % shown)
 
 
-def _within(low: int, field: str, high: int) -> Written:
+def _within(low: int, field: str, high: int) -> tuple[Written, str]:
+    """Return the condition that a number is not in a range, and the range."""
     if low == high:
-        return {'op': '!eq', 'args': {'values': [field, low]}}
-    return {'op': '!le', 'args': {'values': [low, field, high]}}
+        return {'op': '!eq', 'args': {'values': [field, low]}}, str(low)
+    return {'op': '!le', 'args': {'values': [low, field, high]}}, (
+        _('%(low)s to %(high)s') % {'low': low, 'high': high})
 
 
-def _among(field: str, numbers: Sequence[typing.Any]) -> Written:
-    return {'op': '!one-of', 'args': {'value': field,
-                                      'values': sorted(set(numbers))}}
-
-
-def _numbers(low: int, high: int) -> str:
-    return str(low) if low == high else _('%(low)s to %(high)s') % {
-        'low': low, 'high': high}
-
-
-def _words(*words: str, separator: str = ' ') -> str:
-    return separator.join(word for word in words if word)
+def _among(field: str, numbers: Sequence[typing.Any]) -> tuple[Written, str]:
+    """Return the condition that a number is none of some, and these."""
+    seen = sorted(set(numbers))
+    return {'op': '!one-of', 'args': {'value': field, 'values': seen}}, (
+        _(' or ').join(map(str, seen)))
 
 
 def _action(op: str, **args: typing.Any) -> Written:

@@ -3,7 +3,6 @@
 """Which disks, interfaces or devices are of one sort, as rules tell it."""
 
 from collections.abc import Hashable
-from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -11,7 +10,6 @@ import typing
 
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.machine.profile import component
-from ironic_inspection_rules.machine.profile import tolerance
 
 _SIZE = 'size'
 _MOST_NAMES = 3
@@ -130,7 +128,7 @@ def literal(value: typing.Any) -> str:
 
 
 def sorts(known: component.Parts, listed: Sequence[Sequence[component.Item]],
-          tolerated: tolerance.Tolerance) -> list[Sort]:
+          tolerated: component.Tolerance) -> list[Sort]:
     """Return the sorts of parts that some machines have.
 
     What all machines have is a sort as it is. Of what only some of them
@@ -141,8 +139,9 @@ def sorts(known: component.Parts, listed: Sequence[Sequence[component.Item]],
     used = [name for name in known.attributes
             if any(item.get(name) not in (None, '')
                    for items in listed for item in items)]
-    keys = [list(dict.fromkeys(_key(item, used) for item in items))
-            for items in listed]
+    keys = [list(dict.fromkeys(tuple(
+        value if isinstance(value := item.get(name), str | int | float)
+        else None for name in used) for item in items)) for items in listed]
     seen = list(dict.fromkeys(key for each in keys for key in each))
     groups = [[key] for key in seen if all(key in each for each in keys)]
     together: dict[Hashable, list[Key]] = {}
@@ -155,21 +154,20 @@ def sorts(known: component.Parts, listed: Sequence[Sequence[component.Item]],
                              tolerated)
 
 
-def _key(item: component.Item, used: Iterable[str]) -> Key:
-    values = (item.get(name) for name in used)
-    return tuple(value if isinstance(value, str | int | float) else None
-                 for value in values)
-
-
 def _without_overlaps(known: component.Parts, used: Sequence[str],
                       groups: Sequence[list[Key]],
-                      tolerated: tolerance.Tolerance) -> list[Sort]:
+                      tolerated: component.Tolerance) -> list[Sort]:
     """Make sorts of groups, one of those that only differ within a range."""
     made: list[tuple[list[Key], Sort]] = []
     for group in groups:
         new = _sort(known, used, group, tolerated)
         for place, (others, other) in enumerate(made):
-            if _overlap(new, other):
+            first, second = new.tests.get(_SIZE), other.tests.get(_SIZE)
+            if (isinstance(first, Between) and isinstance(second, Between)
+                    and first.low <= second.high
+                    and second.low <= first.high
+                    and {**new.tests, _SIZE: None} == {
+                        **other.tests, _SIZE: None}):
                 merged = others + group
                 made[place] = merged, _sort(known, used, merged, tolerated)
                 break
@@ -181,16 +179,8 @@ def _without_overlaps(known: component.Parts, used: Sequence[str],
     return [each for _keys, each in made]
 
 
-def _overlap(one: Sort, other: Sort) -> bool:
-    first, second = one.tests.get(_SIZE), other.tests.get(_SIZE)
-    return (isinstance(first, Between)
-            and isinstance(second, Between)
-            and first.low <= second.high and second.low <= first.high
-            and {**one.tests, _SIZE: None} == {**other.tests, _SIZE: None})
-
-
 def _sort(known: component.Parts, used: Sequence[str],
-          group: Sequence[Key], tolerated: tolerance.Tolerance) -> Sort:
+          group: Sequence[Key], tolerated: component.Tolerance) -> Sort:
     tests: dict[str, OneOf | Between] = {}
     shown: dict[str, typing.Any] = {}
     for place, name in enumerate(used):
@@ -202,17 +192,13 @@ def _sort(known: component.Parts, used: Sequence[str],
         elif name == _SIZE and all(map(component.is_number, values)):
             tests[name] = Between(*tolerated.size(
                 known.component, min(values), max(values)))
-            shown[name] = _range(*(_bytes(each) for each in
-                                   (min(values), max(values))))
+            low, high = _bytes(min(values)), _bytes(max(values))
+            shown[name] = low if low == high else _(
+                '%(low)s to %(high)s') % {'low': low, 'high': high}
         elif len(values) == 1 or None not in values:
             tests[name] = OneOf(values)
             shown[name] = values[0] if len(values) == 1 else _names(values)
     return Sort(tests, known.label(shown))
-
-
-def _range(low: str, high: str) -> str:
-    return low if low == high else _('%(low)s to %(high)s') % {
-        'low': low, 'high': high}
 
 
 def _names(values: Sequence[typing.Any]) -> str:

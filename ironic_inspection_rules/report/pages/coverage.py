@@ -5,7 +5,6 @@
 from collections.abc import Iterator
 from collections.abc import Sequence
 import dataclasses
-import typing
 
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.report.pages import rule_text
@@ -36,37 +35,30 @@ def render(covered: coverage.Coverage, machines: int,
     :param machines: how many there were.
     :param files: those of the rules.
     """
-    made, names = shell.now(), shell.names(files)
-    return shell.render(f'Coverage of {names}, {made}', _ASSETS, {
-        'made': made, 'files': names,
-        'machines': machines, 'percent': covered.percent,
-        'rules': [_rule(covered, rule) for rule in covered.rules]})
-
-
-def _rule(covered: coverage.Coverage,
-          rule: model.Rule) -> dict[str, typing.Any]:
-    part = covered.parts[rule.uuid]
-    reached = list(part.reached)
-    return {'title': machine_test.title(rule), 'uuid': rule.uuid,
+    rules = []
+    for rule in covered.rules:
+        part = covered.parts[rule.uuid]
+        reached = list(part.reached)
+        lines = [_Line(text) for text in rule_text.head(rule)]
+        if rule.conditions:
+            lines.append(_Line('conditions:'))
+        for condition, seen in zip(rule.conditions, part.conditions,
+                                   strict=True):
+            lines += _operation(rule, condition, (seen.true, seen.false),
+                                all(seen.reached))
+        lines.append(_Line('actions:'))
+        for action, ran in zip(rule.actions, part.actions, strict=True):
+            lines += _operation(rule, action, (ran,))
+        rules.append({
+            'title': machine_test.title(rule), 'uuid': rule.uuid,
             'percent': covered.percent_of(rule),
             'parts': len(reached), 'reached': sum(reached),
             'missed': list(part.missed(rule)),
-            'lines': [dataclasses.astuple(line)
-                      for line in _lines(rule, part)]}
-
-
-def _lines(rule: model.Rule, part: coverage.RuleCoverage) -> Iterator[_Line]:
-    for text in rule_text.head(rule):
-        yield _Line(text)
-    if rule.conditions:
-        yield _Line('conditions:')
-    for condition, seen in zip(rule.conditions, part.conditions,
-                               strict=True):
-        yield from _operation(rule, condition, (seen.true, seen.false),
-                              all(seen.reached))
-    yield _Line('actions:')
-    for action, ran in zip(rule.actions, part.actions, strict=True):
-        yield from _operation(rule, action, (ran,))
+            'lines': list(map(dataclasses.astuple, lines))})
+    made, names = shell.now(), shell.names(files)
+    return shell.render(f'Coverage of {names}, {made}', _ASSETS, {
+        'made': made, 'files': names, 'machines': machines,
+        'percent': covered.percent, 'rules': rules})
 
 
 def _operation(rule: model.Rule, written: rule_text.Operation,

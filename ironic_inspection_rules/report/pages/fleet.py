@@ -70,18 +70,34 @@ class _Packed:
         }
 
     def _node(self, node: Plain) -> tuple[typing.Any, ...]:
-        """Return what the script calls a node, in the order it has there."""
-        changes = node.get('changes') or ()
+        """Return what the script calls a node, in the order it has there.
+
+        Its result is ``ok``, ``failed``, ``error`` of a rule apart from
+        ``fail``, or ``untried`` where nothing is known of the machine.
+        """
         in_force = node.get('in_force') or {}
-        differs = node.get('differs', bool(changes))
+        result = str(node['result'])
+        if result == 'error':
+            result = 'untried'
+        elif (node.get('failed_by') or {}).get('kind') == 'error':
+            result = 'error'
+        changes = []
+        for change in node.get('changes') or ():
+            value, before = (
+                _NOTHING if change['op'] == nothing or name not in change
+                else self._texts.of_json(change[name])
+                for name, nothing in (('value', 'remove'), ('before', 'add')))
+            changes.append(self._changes.of((
+                *(self._texts.of(change[name])
+                  for name in ('object', 'op', 'path')), value, before)))
         return (
-            node['uuid'] or '', node.get('name'), _result(node),
+            node['uuid'] or '', node.get('name'), result,
             self._text(node.get('error')),
             self._rule_set(node.get('matched') or ()),
             self._rule_set([each['uuid'] for each in node.get('audit') or ()
                             if each.get('matched', True)]),
-            self._outcomes.of(tuple(map(self._change, changes))),
-            int(bool(differs)),
+            self._outcomes.of(tuple(changes)),
+            int(bool(node.get('differs', changes))),
             int(summary.loses_its_instance(node, self._compared)),
             in_force.get('result'), self._text(in_force.get('error')),
             self._traits.of(tuple(sorted(
@@ -91,27 +107,5 @@ class _Packed:
     def _rule_set(self, uuids: Iterable[str]) -> int:
         return self._matches.of(tuple(sorted(map(self._rules.of, uuids))))
 
-    def _change(self, change: Plain) -> int:
-        value, before = (
-            _NOTHING if change['op'] == nothing or name not in change
-            else self._texts.of_json(change[name])
-            for name, nothing in (('value', 'remove'), ('before', 'add')))
-        return self._changes.of((
-            self._texts.of(change['object']), self._texts.of(change['op']),
-            self._texts.of(change['path']), value, before))
-
     def _text(self, text: str | None) -> int:
         return _NOTHING if text is None else self._texts.of(text)
-
-
-def _result(node: Plain) -> str:
-    """Return the result of a machine, an error of a rule apart from ``fail``.
-
-    :returns: ``ok``, ``failed``, ``error``, or ``untried`` where nothing is
-        known of the machine.
-    """
-    if node['result'] == 'error':
-        return 'untried'
-    if (node.get('failed_by') or {}).get('kind') == 'error':
-        return 'error'
-    return str(node['result'])

@@ -5,13 +5,13 @@
 from collections.abc import Mapping
 import typing
 
-from ironic_inspection_rules.authoring.checks import secrets
+from ironic_inspection_rules.authoring.checks import writes
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.rule_file import yaml_text
 
 _WIDTH = 88
-_HEAD = ('priority', 'phase', 'scope', 'mode', 'sensitive', 'vars')
+_HEAD = ('priority', 'phase', 'scope', 'mode', 'sensitive')
 
 Operation = Mapping[str, typing.Any]
 
@@ -20,11 +20,15 @@ def head(rule: model.Rule) -> list[str]:
     """Return the lines of all but its conditions and actions."""
     name = 'description' if rule.description else 'uuid'
     written = rule.to_mapping()
-    if rule.sensitive and rule.vars:
-        written[model.VARS] = masking.MASK
     return _lines({name: written[name], **{
         each: written[each] for each in _HEAD
-        if written[each] != model.DEFAULTS[each]}})
+        if written[each] != model.DEFAULTS[each]}}) + variables(rule)
+
+
+def variables(rule: model.Rule) -> list[str]:
+    """Return the lines of its variables, none where it has none."""
+    return _lines({model.VARS: masking.MASK if rule.sensitive
+                   else masking.mask(dict(rule.vars))}) if rule.vars else []
 
 
 def operation(rule: model.Rule, written: Operation) -> list[str]:
@@ -45,8 +49,8 @@ def _without_secrets(rule: model.Rule, written: Operation) -> Operation:
     named = given
     if isinstance(given, list):
         named = dict(zip(('value', 'path'), given[::-1], strict=False))
-    if rule.sensitive or isinstance(named, dict) and secrets.is_secret(
-            named):
+    if rule.sensitive or isinstance(named, dict) and any(
+            writes.secrets(named)):
         return {'op': written['op'], 'args': masking.MASK}
     return written
 

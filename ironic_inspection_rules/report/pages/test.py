@@ -3,13 +3,13 @@
 """The page of rules and machines as a matrix, with why and what."""
 
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Sequence
 import functools
 import json
 import os.path
 import typing
 
-from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.report import trial_text
@@ -61,16 +61,15 @@ class Matrix:
     def add(self, column: Column) -> None:
         """Add a machine."""
         path, result, error, diff, cells = column
+        row = []
+        for cell, of_rule in zip(cells, self._cells_of_rule, strict=True):
+            if len(of_rule) < _MOST_CELLS:
+                of_rule.add(cell)
+            row.append(self._cells.of(cell if cell in of_rule
+                                      else _without_reasons(cell)))
         self._machines.append((path, self._outcomes.of((
             result, error, self._diffs.of(tuple(map(self._texts.of, diff))),
-            self._rows.of(tuple(map(self._number, cells,
-                                    self._cells_of_rule)))))))
-
-    def _number(self, cell: str, of_rule: set[str]) -> int:
-        if len(of_rule) < _MOST_CELLS:
-            of_rule.add(cell)
-        return self._cells.of(cell if cell in of_rule
-                              else _without_reasons(cell))
+            self._rows.of(tuple(row))))))
 
     def render(self) -> str:
         """Return the page."""
@@ -110,40 +109,42 @@ def _column(rules: Sequence[model.Rule],
             each: machine_test.MachineTest) -> Column:
     error = each.outcome.error
     traces = {shown.rule.uuid: shown for shown in each.outcome.traces}
+    cells = []
+    for rule in rules:
+        # What became of the rule; the result of the machine if it ended it.
+        ended = each.result if error and error.rule == rule.label else None
+        shown = traces.get(rule.uuid)
+        cells.append(json.dumps({'state': ended or 'skipped'} if shown is None
+                                else {
+            'state': ended or ('matched' if shown.matched else 'unmatched'),
+            'conditions': [[seen.op, seen.result, seen.reason]
+                           for seen in shown.conditions],
+            'actions': [[action.op, action.reverted, list(_lines(action))]
+                        for action in shown.actions]}, ensure_ascii=False))
     return (each.path, each.result, each.error,
-            tuple(trial_text.diff(each.facts, each.outcome.changes)),
-            [json.dumps(_cell(
-                traces.get(rule.uuid),
-                each.result if error and error.rule == rule.label else None),
-                ensure_ascii=False) for rule in rules])
+            tuple(trial_text.diff(each.facts, each.outcome.changes)), cells)
+
+
+def _lines(action: trace.ActionTrace) -> Iterator[str]:
+    """Return how often conditions held, and why not, and what changed."""
+    for when in action.when:
+        told = f'when {when.op}: {when.true}/{when.true + when.false}'
+        yield f'{told}, {when.reason}' if when.reason else told
+    for change in action.changes:
+        value = '' if change.op == 'remove' else (
+            f' = {json.dumps(change.value, ensure_ascii=False)}')
+        yield f'{change.op} {change.object} {change.path}{value}'
+    yield from action.notes
 
 
 def _rule(rule: model.Rule) -> dict[str, typing.Any]:
     return {'title': machine_test.title(rule), 'uuid': rule.uuid,
             'phase': rule.phase, 'priority': rule.priority,
-            'scope': rule.scope, 'mode': rule.mode, **{
+            'scope': rule.scope, 'mode': rule.mode,
+            'vars': '\n'.join(rule_text.variables(rule)), **{
                 name: [rule_text.arguments(rule, each)
                        for each in getattr(rule, name)]
                 for name in model.OPERATIONS}}
-
-
-def _cell(shown: trace.RuleTrace | None,
-          ended: str | None) -> dict[str, typing.Any]:
-    """Return what became of a rule on a machine.
-
-    :param ended: the result of the machine, if this rule ended it.
-    """
-    if shown is None:
-        return {'state': ended or 'skipped'}
-    return {
-        'state': ended or ('matched' if shown.matched else 'unmatched'),
-        'conditions': [[each.op, each.result, each.reason]
-                       for each in shown.conditions],
-        'actions': [[each.op, each.reverted,
-                     [*map(_asked, each.when), *map(_change, each.changes),
-                      *each.notes]]
-                    for each in shown.actions],
-    }
 
 
 def _without_reasons(text: str) -> str:
@@ -153,15 +154,3 @@ def _without_reasons(text: str) -> str:
     for action in cell.get('actions', ()):
         action[2] = action[2] and [_LEFT_OUT]
     return json.dumps(cell, ensure_ascii=False)
-
-
-def _asked(when: trace.AskedTrace) -> str:
-    """Return how often a condition of an action held, and why not."""
-    told = f'when {when.op}: {when.true}/{when.true + when.false}'
-    return f'{told}, {when.reason}' if when.reason else told
-
-
-def _change(change: journal.Change) -> str:
-    value = '' if change.op == 'remove' else (
-        f' = {json.dumps(change.value, ensure_ascii=False)}')
-    return f'{change.op} {change.object} {change.path}{value}'

@@ -6,6 +6,7 @@ from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.report.pages import coverage
 from ironic_inspection_rules.report.pages import diff
 from ironic_inspection_rules.report.pages import fleet
+from ironic_inspection_rules.report.pages import replay
 from ironic_inspection_rules.report.pages import test
 from ironic_inspection_rules.tests import browser
 from ironic_inspection_rules.tests import page_samples
@@ -16,6 +17,7 @@ from ironic_inspection_rules.trial import machine_test
 HOSTILE = page_samples.HOSTILE
 RULES = [
     {'description': 'Much memory', 'priority': 5,
+     'vars': {'limit': 4096, 'password': 'geheim'},
      'conditions': [{'op': 'ge', 'args': [
          '{inventory.memory.physical_mb}', 4096]}],
      'actions': [{'op': 'set-attribute', 'args': ['/extra/a', HOSTILE]}]},
@@ -61,6 +63,8 @@ class PagesTestCase(files.FilesTestCase):
                 rules, nodes, paths, lambda count: None), len(paths),
                 [HOSTILE]),
             'diff': diff.render(page_samples.difference(30, HOSTILE)),
+            'replay': replay.render(HOSTILE, page_samples.replay(30, HOSTILE),
+                                    {'a': HOSTILE}),
             'fleet': fleet.render(page_samples.fleet(300, hostile=HOSTILE))}
 
     def test_pages_open_on_desktop_and_phone(self):
@@ -99,6 +103,8 @@ class PagesTestCase(files.FilesTestCase):
         self.page(self.pages()['test'])
         self.browser.click('td.matched')
         [why] = self.browser.texts('.why')
+        self.assertIn('Variablesvars: {limit: 4096', why)
+        self.assertNotIn('geheim', why)
         self.assertIn("args: ['{inventory.memory.physical_mb}', 4096]", why)
         self.assertIn('values=[4096, 4096]', why)
         self.assertIn(HOSTILE, why)
@@ -118,6 +124,25 @@ class PagesTestCase(files.FilesTestCase):
         self.page(self.pages()['diff'])
         self.browser.click('a[href="#show=worse"]')
         self.assertEqual(['3 machines'], self.browser.texts(COUNT))
+
+    def test_inspections_that_would_end_otherwise_are_found(self):
+        self.page(replay.render('new.yaml', page_samples.replay(30), {}))
+        self.assertEqual(
+            ['29 of 1,004 inspections would have ended otherwise.'],
+            self.browser.texts('h1'))
+        self.browser.click('a[href="#show=worse"]')
+        self.assertEqual(['15 inspections'],
+                         self.browser.texts('#inspections .count'))
+        self.browser.click('#inspections .opener')
+        [detail] = self.browser.texts('#inspections tr.detail')
+        for part in ('too small', '- /extra/cpus: 4', '+ CUSTOM_BIG',
+                     'Matched then, not nowa'):
+            self.assertIn(part, detail)
+        self.browser.click('#differences a')
+        self.assertEqual(['5 inspections'],
+                         self.browser.texts('#inspections .count'))
+        self.assertIn('4: rules are gone', self.browser.texts('#reasons')[0])
+        self.assertEqual([], self.browser.complaints())
 
     def test_the_way_from_a_machine_to_its_rules_and_back(self):
         self.page(fleet.render(page_samples.fleet(300)))

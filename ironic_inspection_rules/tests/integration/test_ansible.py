@@ -117,7 +117,7 @@ class RuleSetTestCase(AnsibleMixin, base.TestCase):
         run = {'src': self.write(TAG), 'message': 'From Ansible'}
         output, _planned = self.rule_sets(dict(run), check=True)
         self.assert_changed(1, output)
-        self.assertIn('+ Tag big machines ((known after apply))', output)
+        self.assertIn('+ Tag big machines (known after apply)', output)
         self.assertIn('+    name: CUSTOM_BIG', output)
         self.assertIn('1 to create, 0 to update', output)
         self.assertEqual([], self.stored())

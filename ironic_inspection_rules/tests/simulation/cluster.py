@@ -7,8 +7,6 @@ the drivers of Ironic, the coordination service, and all clocks.
 """
 
 from collections.abc import Callable
-from collections.abc import Iterator
-import contextlib
 import datetime
 import functools
 import types
@@ -22,12 +20,10 @@ from oslo_utils import timeutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.coordination import election
-from ironic_inspection_rules.coordination import leader_tasks
 from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.inspection import hook
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import maintenance
-from ironic_inspection_rules.queue import processor
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import submission
 from ironic_inspection_rules.queue import worker
@@ -36,6 +32,7 @@ from ironic_inspection_rules.tests.simulation import coordinator
 from ironic_inspection_rules.tests.simulation import database as sim_database
 from ironic_inspection_rules.tests.simulation import invariants
 from ironic_inspection_rules.tests.simulation import scheduler
+from ironic_inspection_rules.tests.simulation import watched
 
 LEASE = 10.0
 INSPECTION_TIMEOUT = 60.0
@@ -85,72 +82,27 @@ DRIVER = types.SimpleNamespace(
     firmware=Anything(), boot=Anything(), management=Anything())
 
 
-class WatchedQueue(database_queue.DatabaseQueue):
-    """The queue, which tells the invariants what it delivers."""
-
-    def __init__(self, watch: invariants.Invariants,
-                 turns: scheduler.Scheduler) -> None:
-        super().__init__(LEASE, node_reservation.stop_clock)
-        self._watch = watch
-        self._turns = turns
-
-    def get(self, worker_name: str) -> queue_request.Request | None:
-        """See :meth:`.DatabaseQueue.get`."""
-        local = self._turns.current.local
-        local['claims'] = True
-        try:
-            request = super().get(worker_name)
-        finally:
-            local['claims'] = False
-        if request is not None:
-            self._watch.delivered(request)
-        return request
-
-
-class WatchedProcessor(processor.RequestProcessor):
-    """The processor, which tells the invariants who is inside a node."""
-
-    def __init__(self, requests: queue_request.Queue,
-                 watch: invariants.Invariants,
-                 turns: scheduler.Scheduler) -> None:
-        super().__init__(requests, INSPECTION_TIMEOUT)
-        self._watch = watch
-        self._turns = turns
-
-    @contextlib.contextmanager
-    def lock(self, request: queue_request.Request) -> Iterator[Any]:
-        """See :meth:`.RequestProcessor.lock`."""
-        local = self._turns.current.local
-        with super().lock(request) as task:
-            self._turns.note(f'locked by {request.delivery}')
-            local['request'] = request
-            self._watch.inside.append(request)
-            self._watch.process_of[request.delivery] = (
-                self._turns.current.process)
-            try:
-                yield task
-            finally:
-                local.pop('request')
-                self._watch.inside.remove(request)
-
-
 class WorkerProcess(scheduler.Process):
     """A process with a worker and a candidate for the leader's tasks."""
 
     def __init__(self, name: str, cluster: 'Cluster') -> None:
         super().__init__(name)
-        requests = WatchedQueue(cluster.watch, cluster.turns)
-        inspector = WatchedProcessor(requests, cluster.watch, cluster.turns)
+        requests = watched.WatchedQueue(LEASE, cluster.watch, cluster.turns,
+                                        cluster.candidates)
+        inspector = watched.WatchedProcessor(
+            requests, INSPECTION_TIMEOUT, cluster.watch, cluster.turns)
         self.worker = worker.Worker(worker.make_name(name), requests,
                                     inspector, SETTINGS)
         tasks = maintenance.QueueMaintenance(
             requests, INSPECTION_TIMEOUT, 86400.0, self.worker.wake,
             inspector.settle).tasks
-        self.leader_tasks = leader_tasks.LeaderTasks(
+        self.leader_tasks = maintenance.LeaderTasks(
             functools.partial(
                 election.Election, 'upkeep', 'sim://', self.worker.name,
                 connection_retries=3, lease=6.0, heartbeat=2.0),
-            (*tasks, cluster.note_leader_round), LEADER_PERIOD, TIME_LIMIT)
+            (*(cluster.candidates.looked_for_by(task)
+               for task in tasks),
+             cluster.note_leader_round), LEADER_PERIOD, TIME_LIMIT)
         self.idle_since = cluster.turns.now
         cluster.turns.spawn('worker', self, self.worker.run)
         cluster.turns.spawn('leader', self, lambda: self.leader_tasks.run(
@@ -171,6 +123,7 @@ class Cluster:
         self.database = database
         self.never = never
         self.watch = invariants.Invariants(database)
+        self.candidates = watched.Candidates(database, self.watch.deleted)
         self.watch.lease, self.watch.time_limit = 2 * LEASE, TIME_LIMIT
         self.watch.disturbed_until = self._disturbed_until
         self.coordinator = coordinator.Coordinator(turns)
@@ -239,6 +192,10 @@ class Cluster:
 
     def _post(self, node_uuid: str, mark: str) -> None:
         self.turns.note(f'node {node_uuid} posts {mark}')
+        with self.watch.posting(node_uuid):
+            self._post_until_answered(node_uuid, mark)
+
+    def _post_until_answered(self, node_uuid: str, mark: str) -> None:
         for _try in range(_POSTS):
             self.watch.posts(node_uuid, mark)
             try:

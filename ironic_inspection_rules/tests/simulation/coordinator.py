@@ -5,7 +5,7 @@
 import types
 from typing import Any
 
-from ironic_inspection_rules.coordination import leased_lock
+from ironic_inspection_rules.coordination import coordinator
 from ironic_inspection_rules.tests.simulation import scheduler
 
 
@@ -52,10 +52,10 @@ class Coordinator:
         self._holders.clear()
 
 
-def make_leased_lock(service: Coordinator) -> types.SimpleNamespace:
-    """Make what a module finds in the place of ``leased_lock``."""
+def make_module(service: Coordinator) -> types.SimpleNamespace:
+    """Make what a module finds in the place of ``coordinator``."""
     class LeasedLock:
-        """See :class:`.leased_lock.LeasedLock`."""
+        """See :class:`.coordinator.LeasedLock`."""
 
         def __init__(self, url: str, member: str, name: str,
                      lease: float) -> None:
@@ -75,14 +75,14 @@ def make_leased_lock(service: Coordinator) -> types.SimpleNamespace:
             service.free(self._name, self)
 
         def hold(self) -> bool:
-            """See :meth:`.leased_lock.LeasedLock.hold`."""
+            """See :meth:`.coordinator.LeasedLock.hold`."""
             service.ask()
             if self._held and not service.has(self._name, self):
                 self._held = False
-                raise leased_lock.LockLost('the lock was taken away')
+                raise coordinator.LockLost('the lock was taken away')
             self._held = service.hold(self._name, self, self._lease)
             # The answer takes its time as well.
             service.ask()
             return self._held
     return types.SimpleNamespace(LeasedLock=LeasedLock,
-                                 LockLost=leased_lock.LockLost)
+                                 LockLost=coordinator.LockLost)

@@ -14,12 +14,13 @@ from typing import Any
 from oslo_db import exception as db_exc
 from oslo_db.sqlalchemy import engines
 import sqlalchemy as sa
-from sqlalchemy import orm
 
 from ironic_inspection_rules.db import clock
-from ironic_inspection_rules.db import models
 from ironic_inspection_rules.tests.simulation import scheduler
 from ironic_inspection_rules.tests.simulation import waiting
+
+_TABLES = ('ir_requests', 'ir_unprocessed', 'ir_archived', 'node_history',
+           'node_traits', 'node_inventory', 'ports', 'nodes')
 
 _OF_NODES = ('uuid, reservation, provision_state, last_error, extra, '
              'properties, maintenance, updated_at, inspection_started_at')
@@ -48,9 +49,18 @@ class Database:
         self._clock_sql = str(sa.select(clock.now()).compile(
             dialect=engine.dialect)).partition('SELECT ')[2].rpartition(
                 ' AS ')[0]
+        # Beside the pool: nobody is to notice what the invariants read.
+        self._watcher = sa.create_engine(
+            engine.url, isolation_level='AUTOCOMMIT', pool_size=1,
+            connect_args={'check_same_thread': False}
+            if engine.dialect.name == 'sqlite' else {})
+        self._reading: Any = self._watcher.raw_connection()
         dialect: Any = engine.dialect
         self.waits = waiting.make(engine)
         self._idle_since: dict[Any, float] = {}
+        self._writing: set[Any] = set()
+        self._writes = 0
+        self._rows: tuple[int, Any] = (-1, None)
         self._do_begin, self._do_commit = dialect.do_begin, dialect.do_commit
         self._do_rollback = dialect.do_rollback
         self._do_execute = dialect.do_execute
@@ -70,11 +80,21 @@ class Database:
         sa.event.listen(engine, 'before_cursor_execute', self._tell_time,
                         retval=True)
 
+    def close(self) -> None:
+        """Release what the invariants read by."""
+        self._reading.close()
+        self._watcher.dispose()
+
     def start(self, turns: scheduler.Scheduler) -> None:
-        """Begin a schedule."""
+        """Begin a schedule, without nodes and requests."""
+        cursor = self._reading.cursor()
+        for table in _TABLES:
+            cursor.execute(f'DELETE FROM {table}')
         self.turns = turns
         self.waits.start(turns)
         self._idle_since.clear()
+        self._writing.clear()
+        self._writes += 1
         self.pauses = turns.random.choice((0.0, 0.05, 0.3))
         self.clock_offset = self.away_until = 0.0
         self.calm_down()
@@ -89,6 +109,21 @@ class Database:
         """What the clock of the database shows."""
         return 1_000_000.0 + self.turns.now + self.clock_offset
 
+    def touch(self) -> None:
+        """Pause, and fail, as a transaction does that reads."""
+        self.turns.pause()
+        self._require()
+        if self.turns.random.random() < self.pauses:
+            self.turns.pause()
+        self._require()
+        self._swallow()
+
+    def committed(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """Return all nodes and requests, read anew only after a change."""
+        if self._rows[0] != self._writes:
+            self._rows = self._writes, (self.nodes(), self.requests())
+        return self._rows[1]
+
     def is_away(self) -> bool:
         """Whether it is out of reach now."""
         return self.turns.now < self.away_until
@@ -102,18 +137,12 @@ class Database:
         return self._read('SELECT * FROM ir_requests ORDER BY id')
 
     def _read(self, query: str) -> list[dict[str, Any]]:
-        """Read what is committed, unseen by the schedule.
-
-        Straight from the driver: it is done after every step.
-        """
-        connection = self.engine.raw_connection()
-        try:
-            cursor = connection.cursor()
-            cursor.execute(query)
-            names = [column[0] for column in cursor.description]
-            return [dict(zip(names, row, strict=True)) for row in cursor]
-        finally:
-            connection.close()
+        """Read what is committed, straight from the driver."""
+        cursor = self._reading.cursor()
+        cursor.execute(query)
+        names = [column[0] for column in cursor.description]
+        return [dict(zip(names, row, strict=True))
+                for row in cursor.fetchall()]
 
     def _begin(self, dbapi_connection: Any) -> None:
         self.turns.pause()
@@ -124,6 +153,9 @@ class Database:
                  context: Any = None) -> None:
         """Carry out a statement, perhaps after a pause."""
         actor = self.turns.current
+        is_change = statement.startswith(('UPDATE', 'INSERT', 'DELETE'))
+        if is_change:
+            self._writing.add(cursor.connection)
         if actor is None:
             self._do_execute(cursor, statement, parameters, context)
             return
@@ -139,7 +171,7 @@ class Database:
                 cursor, statement, parameters, context))
         finally:
             self._idle_since[connection] = self.turns.now
-        if statement.startswith(('UPDATE', 'INSERT', 'DELETE')):
+        if is_change:
             seconds, self.stall_inside = self.stall_inside, 0.0
             self._stall(actor, seconds)
 
@@ -171,13 +203,16 @@ class Database:
     def _end_of(self, dbapi_connection: Any) -> None:
         self.waits.ends += 1
         self._idle_since.pop(_of_driver(dbapi_connection), None)
+        self._writing.discard(_of_driver(dbapi_connection))
 
     def _commit(self, dbapi_connection: Any) -> None:
         if self.is_away() and self.turns.current is not None:
             # A server forgets what it was told by who is gone.
             dbapi_connection.rollback()
         self._require()
-        self.changed = self.was_written = True
+        if _of_driver(dbapi_connection) in self._writing:
+            self.changed = self.was_written = True
+            self._writes += 1
         self._end_of(dbapi_connection)
         if self.turns.current is None:
             self._do_commit(dbapi_connection)
@@ -223,14 +258,3 @@ def _prepare_sqlite(connection: Any, record: Any) -> None:
     # lock is to give the baton back.
     connection.execute('PRAGMA synchronous=OFF')
     connection.execute('PRAGMA busy_timeout=0')
-
-
-def clear(engine: sa.Engine) -> None:
-    """Remove all nodes and requests."""
-    tables = [models.Request.__table__, models.InspectionData.__table__]
-    tables += [sa.table(name) for name in (
-        'node_history', 'node_traits', 'node_inventory', 'ports', 'nodes')]
-    with orm.Session(engine) as session:
-        for table in tables:
-            session.execute(sa.delete(table))
-        session.commit()

@@ -22,11 +22,11 @@ from ironic_inspection_rules.db import request as db_request
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.pxe_filter import nftables
 from ironic_inspection_rules.queue import delivery
-from ironic_inspection_rules.queue import node_lock
+from ironic_inspection_rules.queue import node as queue_node
 from ironic_inspection_rules.queue import worker
 
 
-class _LockInTheNameOfTheWorker(node_lock.DeliveryTask):
+class _LockInTheNameOfTheWorker(queue_node.DeliveryTask):
 
     def __init__(self, context: Any, request: Any) -> None:
         self.run = None
@@ -57,9 +57,9 @@ def _unlock_by_worker(context: Any, requests: Any, request: Any) -> bool:
 @contextlib.contextmanager
 def node_lock_of_worker() -> Iterator[None]:
     """A worker takes its own lock for that of a dead worker."""
-    with mock.patch.object(node_lock, 'DeliveryTask',
+    with mock.patch.object(queue_node, 'DeliveryTask',
                            _LockInTheNameOfTheWorker), mock.patch.object(
-            node_lock, '_unlock_for_the_dead', _unlock_by_worker
+            queue_node, '_unlock_for_the_dead', _unlock_by_worker
     ), mock.patch.object(fence, 'while_locked',
                          lambda *args: contextlib.nullcontext()):
         yield
@@ -138,7 +138,7 @@ def _end_apart(self: Any, consume: Any, *others: Any) -> Any:
 @contextlib.contextmanager
 def end_apart() -> Iterator[None]:
     """A node is unlocked in one transaction, its request ends in another."""
-    with mock.patch.object(node_lock.DeliveryTask, '_end', _end_apart):
+    with mock.patch.object(queue_node.DeliveryTask, '_end', _end_apart):
         yield
 
 

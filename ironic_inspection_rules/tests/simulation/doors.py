@@ -234,7 +234,7 @@ class Doors:
                     (service, 'futures', standins.make_futures(self.turns)),
                     (watcher, 'queue', types.SimpleNamespace(
                         SimpleQueue=make_queue, Empty=standins.Empty)),
-                    (election, 'leased_lock',
-                     coordinator.make_leased_lock(self._coordinator))):
+                    (election, 'coordinator',
+                     coordinator.make_module(self._coordinator))):
                 stack.enter_context(mock.patch.object(module, name, value))
             yield

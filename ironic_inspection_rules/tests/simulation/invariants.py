@@ -4,6 +4,8 @@
 
 import collections
 from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
 import json
 import math
 from typing import Any
@@ -31,6 +33,9 @@ class Invariants:
         self._database = database
         self._delivered: set[tuple[str, int]] = set()
         self._delivered_at: dict[str, float] = {}
+        self._posting: collections.Counter[str] = collections.Counter()
+        self._posted_in: dict[str, int] = {}
+        self._delivered_in: dict[str, int] = {}
         self.time_limit = self.lease = 0.0
         self.disturbed_until: Callable[[], float] = lambda: math.inf
         self.inside: list[queue_request.Request] = []
@@ -65,12 +70,17 @@ class Invariants:
         """Check that nobody loses a request who is alive and vouches for it.
 
         Where anything disturbed the cluster not long ago, its heartbeats may
-        have come too late.
+        have come too late. A machine that posts again makes it due at once.
         """
         now = self._database.turns.now
         self._delivered_at[request.delivery] = now
+        self._delivered_in[request.delivery] = self._database.turns.steps
         for other in self.inside:
-            if (other.uuid == request.uuid
+            node_uuid = other.node_uuid
+            is_posted = self._posting[node_uuid] or (
+                self._posted_in.get(node_uuid, -1)
+                > self._delivered_in[other.delivery])
+            if (other.uuid == request.uuid and not is_posted
                     and now - self._delivered_at[other.delivery]
                     <= self.time_limit
                     and now - self.disturbed_until() > self.lease):
@@ -86,6 +96,16 @@ class Invariants:
         now = self._inspections[node_uuid]
         first = self._posted[mark][1] if mark in self._posted else now
         self._posted[mark] = node_uuid, first, now
+
+    @contextlib.contextmanager
+    def posting(self, node_uuid: str) -> Iterator[None]:
+        """Note that a machine posts in this context."""
+        self._posting[node_uuid] += 1
+        try:
+            yield
+        finally:
+            self._posting[node_uuid] -= 1
+            self._posted_in[node_uuid] = self._database.turns.steps
 
     def accepted(self, node_uuid: str, mark: str, uuid: str) -> None:
         """Note that a machine was answered with 202."""

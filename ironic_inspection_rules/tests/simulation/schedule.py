@@ -7,13 +7,15 @@ from collections.abc import Iterator
 import contextlib
 from unittest import mock
 
+from ironic.db.sqlalchemy import api as db_api
 from oslo_db import api as oslo_db_api
 import tenacity
 
 from ironic_inspection_rules.coordination import election
-from ironic_inspection_rules.coordination import leader_tasks
 from ironic_inspection_rules.coordination import watchdog
+from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.inspection import keeping
+from ironic_inspection_rules.queue import maintenance
 from ironic_inspection_rules.queue import worker
 from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.tests.simulation import cluster as sim_cluster
@@ -62,7 +64,6 @@ class Schedule:
 
         :raises: AssertionError if a promise is broken.
         """
-        sim_database.clear(self._database.engine)
         threading = standins.Threading(self.turns)
         self._cluster = sim_cluster.Cluster(self.turns, self._database,
                                             threading.Event())
@@ -89,22 +90,26 @@ class Schedule:
     @contextlib.contextmanager
     def _stand_ins(self, threading: standins.Threading) -> Iterator[None]:
         time = standins.make_time(self.turns)
+        contexts = [standins.Local(lambda: self.turns.current)
+                    for _owner in range(2)]
         with contextlib.ExitStack() as stack:
             for module, name, value in (
+                    (transaction, '_CONTEXT', contexts[0]),
+                    (db_api, '_CONTEXT', contexts[1]),
                     (worker, 'threading', threading),
                     (worker, 'time', time),
                     (watchdog, 'threading', threading),
                     (watchdog, 'time', time),
                     (history, 'time', time),
                     (keeping, '_CLEANER', history.Cleaner()),
-                    (leader_tasks, 'threading', threading),
+                    (maintenance, 'threading', threading),
                     (election, 'threading', threading),
                     (election, 'time', time),
                     (oslo_db_api, 'time', time),
                     (oslo_db_api, 'random', self._random),
                     (tenacity.nap, 'time', time),
                     (tenacity.wait, 'random', self._random),
-                    (election, 'leased_lock', coordinator.make_leased_lock(
+                    (election, 'coordinator', coordinator.make_module(
                         self._cluster.coordinator))):
                 stack.enter_context(mock.patch.object(module, name, value))
             yield

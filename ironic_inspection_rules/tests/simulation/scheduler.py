@@ -2,22 +2,18 @@
 
 """Threads that take turns, in an order that a random seed decides.
 
-Every thread of the simulated processes is real, but only one runs at a time:
-the one that holds the baton. It gives it back wherever it touches what it
-shares with other processes, or waits. So a schedule is a sequence of choices,
-and the same seed makes the same choices again.
+The threads of the simulated processes are greenlets, which keep their stacks
+and cost no switch of the system's: the one that runs goes on until it pauses.
+It does so wherever it touches what it shares with other processes, or waits.
+So a schedule is a sequence of choices, and the same seed makes the same
+choices again.
 """
 
 from collections.abc import Callable
 import random
-import threading
 from typing import Any
 
-_PATIENCE = 600
-"""Seconds of real time in which a thread must give the baton back.
-
-Only one that hangs takes so long, however busy the machine is.
-"""
+import greenlet
 
 
 class Killed(BaseException):
@@ -33,19 +29,6 @@ class Process:
         self.stalled_until = self.hangs_until = 0.0
 
 
-class Baton:
-    """What a thread waits for; a bare lock is handed over fastest."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._lock.acquire()
-        self.release = self._lock.release
-
-    def acquire(self, timeout: float = -1) -> bool:
-        """Wait until it is given, as :meth:`threading.Lock.acquire` does."""
-        return self._lock.acquire(timeout=timeout)
-
-
 class Actor:
     """A thread of a process.
 
@@ -53,7 +36,7 @@ class Actor:
     """
 
     def __init__(self, name: str, process: Process,
-                 target: Callable[[], Any]) -> None:
+                 target: Callable[[], Any], test: Any) -> None:
         self.name = name
         self.process = process
         self.target = target
@@ -61,8 +44,19 @@ class Actor:
         self.deadline: float | None = None
         self.done = False
         self.error: BaseException | None = None
-        self.baton = Baton()
-        self.local: dict[str, Any] = {}
+        self.turn: Any = greenlet.greenlet(self._live, test)
+        self.local: dict[Any, Any] = {}
+
+    def _live(self) -> None:
+        try:
+            if not self.process.killed:
+                self.target()
+        except Killed:
+            pass
+        except BaseException as exc:
+            self.error = exc
+        finally:
+            self.done = True
 
 
 class Scheduler:
@@ -80,35 +74,20 @@ class Scheduler:
         self.last: Process | None = None
         self.trace: list[str] = []
         self.refused_threads = 0
+        self._test = greenlet.getcurrent()
         self.disturbed_at = -1e9
         self.before_time_passes: Callable[[], None] = lambda: None
-        self._returned = Baton()
 
     def spawn(self, name: str, process: Process,
               target: Callable[[], Any]) -> Actor:
         """Start a thread; it first runs when it is chosen."""
-        actor = Actor(name, process, target)
+        actor = Actor(name, process, target, self._test)
         self.actors.append(actor)
-        threading.Thread(target=self._live, args=(actor,),
-                         name=f'{process.name}/{name}', daemon=True).start()
         return actor
-
-    def _live(self, actor: Actor) -> None:
-        actor.baton.acquire()
-        try:
-            if not actor.process.killed:
-                actor.target()
-        except Killed:
-            pass
-        except BaseException as exc:
-            actor.error = exc
-        finally:
-            actor.done = True
-            self._returned.release()
 
     def pause(self, ready: Callable[[], bool] | None = None,
               timeout: float | None = None) -> bool:
-        """Give the baton back until this thread is chosen again.
+        """Let others go on until this thread is chosen again.
 
         :param ready: what has to be true before; None to be chosen any time.
         :param timeout: seconds after which it is chosen anyway.
@@ -122,8 +101,7 @@ class Scheduler:
             raise Killed()
         actor.ready = ready
         actor.deadline = None if timeout is None else self.now + timeout
-        self._returned.release()
-        actor.baton.acquire()
+        self._test.switch()
         if actor.process.killed:
             raise Killed()
         return ready is None or ready()
@@ -173,9 +151,7 @@ class Scheduler:
         """Let one thread run to its next pause."""
         self.current = actor
         self.last = actor.process
-        actor.baton.release()
-        if not self._returned.acquire(timeout=_PATIENCE):
-            raise AssertionError(f'{actor.name} does not give the baton back')
+        actor.turn.switch()
         self.current = None
         if actor.done:
             self.actors.remove(actor)
@@ -191,8 +167,7 @@ class Scheduler:
         for actor in [one for one in self.actors if one.process is process]:
             while not actor.done:
                 self.current = actor
-                actor.baton.release()
-                self._returned.acquire(timeout=_PATIENCE)
+                actor.turn.switch()
             self.actors.remove(actor)
         self.current = None
 

@@ -15,6 +15,34 @@ from ironic_inspection_rules.tests.simulation import scheduler
 Empty = real_queue.Empty
 
 
+class Local:
+    """See :class:`threading.local`.
+
+    :param current: returns the thread that runs, None for the test's own.
+    """
+
+    def __init__(self, current: Callable[[], scheduler.Actor | None]) -> None:
+        self.__dict__['_current'] = current
+        self.__dict__['_own'] = {}
+
+    def _space(self) -> dict[Any, Any]:
+        actor = self._current()
+        return (self._own if actor is None
+                else actor.local.setdefault(self, {}))
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self._space()[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._space()[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        del self._space()[name]
+
+
 class Threading:
     """The parts of ``threading`` that our modules use, by turns.
 

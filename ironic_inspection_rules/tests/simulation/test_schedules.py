@@ -5,6 +5,7 @@
 ``make simulate`` tries more of them.
 """
 
+import gc
 import inspect
 import logging
 import os
@@ -76,6 +77,11 @@ class SimulationTestCase(base.IronicTestCase):
         logging.disable(logging.CRITICAL)
         self.addCleanup(logging.disable, logging.NOTSET)
         self.database = sim_database.Database(tables.engine)
+        self.addCleanup(self.database.close)
+        # What was loaded stays, and takes long to walk through.
+        gc.collect()
+        gc.freeze()
+        self.addCleanup(gc.unfreeze)
 
     def try_schedule(self, seed):
         one = schedule.Schedule(seed, self.database)

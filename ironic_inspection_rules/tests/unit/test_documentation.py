@@ -16,7 +16,6 @@ import yaml
 import ironic_inspection_rules
 from ironic_inspection_rules import conf
 from ironic_inspection_rules.authoring import lint
-from ironic_inspection_rules.conf import validation
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.tests import guide
 from ironic_inspection_rules.tests.unit import base
@@ -100,7 +99,7 @@ class BlocksTestCase(base.IronicTestCase):
             path.write_text(block.text)
             CONF([], project='ironic', default_config_files=[str(path)],
                  default_config_dirs=[])
-            validation.check(CONF)
+            conf.check(CONF)
             group = 'DEFAULT'
             for line in block.text.splitlines():
                 head = re.fullmatch(r'\[(\w+)\]', line)

@@ -95,13 +95,20 @@ class Capacity:
     def as_list(self) -> list[dict[str, Any]]:
         """Return the numbers of each flavor as plain JSON data.
 
+        ``loss`` is how many percent of its nodes it loses, 0 if none.
         ``rules`` of a node that is lost or gained are the UUIDs of the rules
         that did it; there are none where a node is so without them.
         """
-        return [{'name': wanted.name, 'problem': wanted.problem,
-                 'ignored': list(wanted.ignored),
-                 **dataclasses.asdict(numbers), 'loss': _loss(numbers)}
-                for wanted, numbers in self._found]
+        found = []
+        for wanted, numbers in self._found:
+            before = sum(numbers.before.values())
+            lost = max(before - sum(numbers.after.values()), 0)
+            found.append({
+                'name': wanted.name, 'problem': wanted.problem,
+                'ignored': list(wanted.ignored),
+                **dataclasses.asdict(numbers),
+                'loss': 100 * lost / before if before else 0.0})
+        return found
 
 
 def _offer(node: Plain) -> _Offer:
@@ -163,10 +170,3 @@ def _reasons(wanted: flavor.Flavor, without: _Offer,
     changed += sorted(wanted.required - without.traits)
     changed += sorted(wanted.forbidden & without.traits)
     return list(dict.fromkeys(by[name] for name in changed if by.get(name)))
-
-
-def _loss(numbers: _Numbers) -> float:
-    """Return how many percent of its nodes a flavor loses, 0 if none."""
-    before, after = (sum(each.values())
-                     for each in (numbers.before, numbers.after))
-    return 100 * max(before - after, 0) / before if before else 0.0

@@ -5,10 +5,9 @@
 import collections
 from collections.abc import Iterable
 from collections.abc import Mapping
+import dataclasses
 import json
 from typing import Any
-
-from ironic_inspection_rules.trial.fleet import change
 
 OK = 'ok'
 FAILED = 'failed'
@@ -16,6 +15,17 @@ NOT_TRIED = 'error'
 """Results of a machine; of the last one nothing is known."""
 
 _BY_RULE = 'fail'
+
+TRAIT = 'traits'
+RESOURCE_CLASS = 'resource_classes'
+CAPABILITY = 'capabilities'
+KINDS = (TRAIT, RESOURCE_CLASS, CAPABILITY)
+"""Names that a machine has, and rules give and take."""
+
+_REMOVED = 'remove'
+_NODE = 'node'
+_PATHS = {RESOURCE_CLASS: '/resource_class',
+          CAPABILITY: '/properties/capabilities'}
 
 Plain = Mapping[str, Any]
 
@@ -40,10 +50,9 @@ class Summary:
         self.results: collections.Counter[str] = collections.Counter()
         self.differ = 0
         self.rules = {rule['uuid']: _rule(rule) for rule in rules}
-        self.gained = {kind: collections.Counter[str]()
-                       for kind in change.KINDS}
-        self.lost = {kind: collections.Counter[str]()
-                     for kind in change.KINDS}
+        self.gained, self.lost = (
+            {kind: collections.Counter[str]() for kind in KINDS}
+            for _side in range(2))
         self.invalid: list[dict[str, Any]] = []
         self.unmatched: list[dict[str, Any]] = []
         self.not_tried: list[dict[str, Any]] = []
@@ -56,20 +65,30 @@ class Summary:
         :param node: as it is: ``traits``, ``resource_class``,
             ``properties``.
         """
+        named = {'uuid': entry['uuid'], 'name': entry['name']}
         self.results[entry['result']] += 1
         if entry['result'] == NOT_TRIED:
-            self.not_tried.append({**_named(entry), 'error': entry['error']})
+            self.not_tried.append({**named, 'error': entry['error']})
             return
-        self._count_rules(entry)
+        for uuid in entry.get('matched') or ():
+            self._of(uuid)['matched'] += 1
+        for audited in entry.get('audit') or ():
+            self._of(audited['uuid'])['audited'] += 1
+        failed = entry.get('failed_by')
+        if failed:
+            self._of(failed['rule'])[
+                'failed' if failed['kind'] == _BY_RULE else 'errors'] += 1
+        elif entry['result'] == FAILED:
+            self._of(None)['errors'] += 1
         changes = entry.get('changes') or ()
-        for kind, difference in change.differences(
+        for kind, difference in differences(
                 changes, node, self.compared).items():
             self.gained[kind].update(difference.gained)
             self.lost[kind].update(difference.lost)
         if loses_its_instance(entry, self.compared):
-            self.invalid.append(_named(entry))
+            self.invalid.append(named)
         if not entry.get('matched'):
-            self.unmatched.append(_named(entry))
+            self.unmatched.append(named)
         differs = self.compared and bool(entry.get('differs'))
         self.differ += differs
         if differs or not self.compared and (
@@ -100,26 +119,16 @@ class Summary:
             'failed': self.results[FAILED],
             'differ': self.differ if self.compared else None,
             'rules': list(self.rules.values()),
-            **{kind: {'gained': _counted(self.gained[kind]),
-                      'lost': _counted(self.lost[kind])}
-               for kind in change.KINDS},
+            **{kind: {side: dict(sorted(
+                counts[kind].items(), key=lambda item: (-item[1], item[0])))
+                for side, counts in (('gained', self.gained),
+                                     ('lost', self.lost))}
+               for kind in KINDS},
             'invalid_instances': self.invalid,
             'unmatched': self.unmatched,
             'not_tried': self.not_tried,
             'groups': self.groups.as_list(),
         }
-
-    def _count_rules(self, entry: Plain) -> None:
-        for uuid in entry.get('matched') or ():
-            self._of(uuid)['matched'] += 1
-        for audited in entry.get('audit') or ():
-            self._of(audited['uuid'])['audited'] += 1
-        failed = entry.get('failed_by')
-        if failed:
-            self._of(failed['rule'])[
-                'failed' if failed['kind'] == _BY_RULE else 'errors'] += 1
-        elif entry['result'] == FAILED:
-            self._of(None)['errors'] += 1
 
     def _of(self, uuid: str | None) -> dict[str, Any]:
         """Return the counts of a rule, also of one that was not named."""
@@ -146,12 +155,72 @@ def loses_its_instance(entry: Plain, compared: bool) -> bool:
     return entry.get('validates') is False and before is not False
 
 
-def _named(entry: Plain) -> dict[str, Any]:
-    return {'uuid': entry['uuid'], 'name': entry['name']}
+@dataclasses.dataclass(frozen=True)
+class Difference:
+    """The names that a machine has before and afterwards."""
+
+    before: frozenset[str]
+    after: frozenset[str]
+
+    @property
+    def gained(self) -> frozenset[str]:
+        """Return the names that it has only afterwards."""
+        return self.after - self.before
+
+    @property
+    def lost(self) -> frozenset[str]:
+        """Return the names that it had only before."""
+        return self.before - self.after
 
 
-def _counted(counter: collections.Counter[str]) -> dict[str, int]:
-    return dict(sorted(counter.items(), key=lambda item: (-item[1], item[0])))
+def differences(changes: Iterable[Plain], node: Mapping[str, Any],
+                compared: bool) -> dict[str, Difference]:
+    """Sum up changes, by kind.
+
+    :param changes: in the order in which they are made.
+    :param node: ``traits``, ``resource_class`` and ``properties`` as they
+        are, each of which may be missing.
+    :param compared: whether changes have what was there before them, which
+        is not what the node has; then there is one for each place.
+    """
+    before: dict[str, set[str]] = {kind: set() for kind in KINDS}
+    if not compared:
+        before[TRAIT].update(node.get('traits') or ())
+        for kind, path in _PATHS.items():
+            before[kind] = _names(kind, node, path)
+    after = {kind: set(names) for kind, names in before.items()}
+    for change in changes:
+        removed = change['op'] == _REMOVED
+        if change['object'] == TRAIT:
+            name = change['path'][1:]
+            (after[TRAIT].discard if removed else after[TRAIT].add)(name)
+            if removed and compared:
+                before[TRAIT].add(name)
+        elif change['object'] == _NODE:
+            for kind, path in _PATHS.items():
+                if not f'{path}/'.startswith(f'{change["path"]}/'):
+                    continue
+                inner = path.removeprefix(change['path'])
+                if compared:
+                    before[kind] = _names(kind, change.get('before'), inner)
+                after[kind] = set() if removed else _names(
+                    kind, change['value'], inner)
+    return {kind: Difference(frozenset(before[kind]), frozenset(after[kind]))
+            for kind in KINDS}
+
+
+def _names(kind: str, value: Any, path: str) -> set[str]:
+    """Return the names that are counted of a value.
+
+    :param path: to the value, inside the one that is given.
+    """
+    for name in path.split('/')[1:]:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    if value in (None, ''):
+        return set()
+    if kind == CAPABILITY:
+        return set(filter(None, map(str.strip, str(value).split(','))))
+    return {str(value)}
 
 
 class Groups:
@@ -170,13 +239,19 @@ class Groups:
 
     def add(self, entry: Plain) -> None:
         """Take a machine in."""
-        values = tuple(sorted(map(_value, entry.get('changes') or ())))
-        for place, value in values:
+        found = []
+        for change in entry.get('changes') or ():
+            where = change['object']
+            if where.startswith(f'{_PORT} '):
+                where = _PORT
+            place = (where, change['op'], change['path'])
+            value = json.dumps(change.get('value'), sort_keys=True)
+            found.append((place, value))
             self._values[place].add(value)
             self._counts[place] += 1
         failed = entry.get('failed_by')
         reason = json.dumps(failed) if failed else entry.get('error') or ''
-        self._machines.append((entry['result'], reason, values))
+        self._machines.append((entry['result'], reason, tuple(sorted(found))))
         self._entries.append(entry)
 
     def as_list(self) -> list[dict[str, Any]]:
@@ -199,24 +274,13 @@ class Groups:
                 group = groups[key] = {
                     'count': 0, 'result': result, 'error': entry['error'],
                     'failed_by': entry.get('failed_by'),
-                    'changes': [_change(place, value, place in varying)
-                                for place, value in values],
+                    'changes': [{
+                        **dict(zip(('object', 'op', 'path'), place,
+                                   strict=True)),
+                        **({'varies': True} if place in varying
+                           else {'value': json.loads(value)})}
+                        for place, value in values],
                     'nodes': []}
             group['count'] += 1
             group['nodes'].append(entry['uuid'])
         return sorted(groups.values(), key=lambda group: -group['count'])
-
-
-def _value(change: Plain) -> tuple[_Place, str]:
-    where = change['object']
-    return ((_PORT if where.startswith(f'{_PORT} ') else where,
-             change['op'], change['path']),
-            json.dumps(change.get('value'), sort_keys=True))
-
-
-def _change(place: _Place, value: str, varies: bool) -> dict[str, Any]:
-    shown: dict[str, Any] = dict(
-        zip(('object', 'op', 'path'), place, strict=True))
-    if varies:
-        return {**shown, 'varies': True}
-    return {**shown, 'value': json.loads(value)}

@@ -106,8 +106,8 @@ if not cloud.MISSING:
     from ironic_inspection_rules.client import rule_set
     from ironic_inspection_rules.engine import registry
     from ironic_inspection_rules.rule_file import document
-    from ironic_inspection_rules.rule_file import origin
-    from ironic_inspection_rules.rule_set import rule_change
+    from ironic_inspection_rules.rule_file import file_rule
+    from ironic_inspection_rules.rule_set import replacement
 
 _SHOWN = ('uuid', 'description', 'outcome', 'fields')
 
@@ -115,8 +115,8 @@ _SHOWN = ('uuid', 'description', 'outcome', 'fields')
 def _read(module):
     """Return the rules that are given, with their places."""
     if module.params['rules'] is None:
-        return origin.load(module.params['src'])
-    return origin.RuleFiles((
+        return file_rule.load_all(module.params['src'])
+    return file_rule.RuleFiles((
         document.parse('rules', json.dumps(module.params['rules'])),))
 
 
@@ -132,7 +132,7 @@ def _diff(plan):
     """Return a plan in the form that Ansible shows with --diff."""
     if not plan.changes:
         return {}
-    lines = rule_change.plan_lines(plan.steps)
+    lines = replacement.plan_lines(plan.steps)
     return {'prepared': ''.join(f'{line}\n' for line in lines)}
 
 

@@ -82,6 +82,7 @@ function why(machine, rule) {
         `${rule.priority} · `, link('matches', rule.uuid, `matches ` +
         many(rule.matches, 'machine', 'machines'))),
       make('p', {}, box(cell.state), words[cell.state])));
+    if (rule.vars) { parts.push(block('Variables', written(rule.vars))); }
     if (cell.conditions) {
       parts.push(block('Conditions', list(cell.conditions.map(
         (each, at) => condition(each, rule.conditions[at])))),

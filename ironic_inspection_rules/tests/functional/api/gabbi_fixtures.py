@@ -12,7 +12,9 @@ from gabbi import fixture
 from ironic import objects
 from ironic.common import context
 from oslo_serialization import jsonutils
+from oslo_utils import timeutils
 
+from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.db import rule_statistics
 from ironic_inspection_rules.db import run
 from ironic_inspection_rules.queue import database_queue
@@ -118,6 +120,8 @@ class NodesToInspect(fixture.GabbiFixture):
                 admin, uuid=f'{number}{NODE[1:]}', name=name,
                 driver='fake-hardware', inspect_interface='fake',
                 provision_state=state,
+                inspection_started_at=timeutils.utcnow() if (
+                    state == 'inspect wait') else None,
                 owner=application.OWNER, lessee=application.LESSEE,
                 driver_internal_info={'agent_secret_token': 's3cret'},
                 reservation='host' if name == 'locked' else None)
@@ -130,6 +134,56 @@ class NodesToInspect(fixture.GabbiFixture):
                     'interfaces': [{'mac_address': '52:54:00:00:00:09'}]},
                     {'sent': True, 'logs': 'H4sI'})
                 requests.consume(requests.get('w1'))
+
+
+class NodesInInspection(fixture.GabbiFixture):
+    """Nodes at each moment of an inspection, by its name; after an API."""
+
+    def start_fixture(self) -> None:
+        admin = context.get_admin_context()
+        now = timeutils.utcnow()
+        before, after = (
+            (now + datetime.timedelta(seconds=more)).isoformat()
+            for more in (-60, 0.2))
+        for number, (name, state, interface, began, heartbeat) in enumerate((
+                ('begun', 'inspecting', 'agent', now, None),
+                ('begun-again', 'inspecting', 'agent', now, before),
+                ('to-power-on', 'inspecting', 'agent', None, before),
+                ('booted', 'inspect wait', 'agent', now, before),
+                ('in-queue', 'inspect wait', 'agent', None, before),
+                ('posted', 'inspecting', 'agent', now, after),
+                ('out-of-band', 'inspecting', 'redfish', now, before))):
+            objects.Node(
+                admin, uuid=f'{number}{NODE[1:]}', name=name,
+                driver='fake-hardware', inspect_interface=interface,
+                provision_state=state, inspection_started_at=began,
+                driver_internal_info={'agent_last_heartbeat': heartbeat},
+            ).create()
+
+
+class NodesToPowerOn(fixture.GabbiFixture):
+    """Nodes whose machines wait for their turn; after an API.
+
+    ``first`` has its turn just now, ``second`` waits.
+    """
+
+    def start_fixture(self) -> None:
+        admin = context.get_admin_context()
+        requests = database_queue.DatabaseQueue(
+            60, node_reservation.stop_clock)
+        for number, name in enumerate(('first', 'second')):
+            node = objects.Node(
+                admin, uuid=f'{number}{NODE[1:]}', name=name,
+                driver='fake-hardware', inspect_interface='fake',
+                provision_state='inspecting',
+                inspection_started_at=timeutils.utcnow())
+            node.create()
+            requests.put(node.uuid, queue_request.POWER_ON)
+            node.refresh()
+            node.provision_state = 'inspect wait'
+            node.save()
+            if name == 'first':
+                requests.get_starting('w1')
 
 
 class InspectedNode(fixture.GabbiFixture):

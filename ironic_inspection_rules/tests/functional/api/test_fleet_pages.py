@@ -12,9 +12,9 @@ from oslo_db.sqlalchemy import enginefacade
 from oslo_policy import policy as oslo_policy
 import sqlalchemy as sa
 
+from ironic_inspection_rules import policies
 from ironic_inspection_rules.api import inspection_data
 from ironic_inspection_rules.db import run
-from ironic_inspection_rules.policies import inspection_rule as policies
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.functional.api import test_fleet
 
@@ -110,8 +110,8 @@ class PageTestCase(test_fleet.FleetTestCase):
     def test_data_are_read_in_portions_of_some_size(self):
         self.large(1, 9000)
         self.large(2, 9000)
-        self.patch('machines._DATA', 10000)
-        self.patch('answer._PART', 1)
+        self.patch('fleet.machines._DATA', 10000)
+        self.patch('stream._PART', 1)
         read = self.spy_on_data()
         names = ['n0', 'nobody', 'n1', 'n2', 'n3', 'n4', 'nobody']
         parts = iter(self.send({'nodes': names}).app_iter)
@@ -128,7 +128,7 @@ class PageTestCase(test_fleet.FleetTestCase):
             'uuid': test_fleet.UNKNOWN, 'node_uuid': uuid_of(3),
             'event': 'inspection', 'result': 'failed', 'phases': {},
             'inventory': {'x': 'x' * 9000}, 'plugin_data': {}}, keep=5)
-        self.patch('machines._DATA', 5000)
+        self.patch('fleet.machines._DATA', 5000)
         read = self.spy_on_data()
         self.page([f'n{number}' for number in range(6)])
         self.assertEqual([['n0'], ['n1'], ['n2'], ['n3'], ['n4', 'n5']], read)
@@ -148,7 +148,7 @@ class PageTestCase(test_fleet.FleetTestCase):
         self.assertLess(few, many)
 
     def test_answers_are_sent_in_parts(self):
-        self.patch('answer._PART', 1000)
+        self.patch('stream._PART', 1000)
         parts = list(self.send({'nodes': ['n1'] * 20}).app_iter)
         self.assertGreater(len(parts), 2)
         self.assertEqual(20, len(json.loads(b''.join(parts))['nodes']))
@@ -161,7 +161,7 @@ class PageTestCase(test_fleet.FleetTestCase):
 
     def patch(self, name, value):
         self.useFixture(fixtures.MonkeyPatch(
-            f'ironic_inspection_rules.api.fleet.{name}', value))
+            f'ironic_inspection_rules.api.{name}', value))
 
     def spy_on_data(self):
         """Note the names of the nodes whose data are read together."""

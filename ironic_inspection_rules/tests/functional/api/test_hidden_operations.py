@@ -5,7 +5,7 @@
 from ironic.common import policy
 from oslo_policy import policy as oslo_policy
 
-from ironic_inspection_rules.policies import inspection_rule as policies
+from ironic_inspection_rules import policies
 from ironic_inspection_rules.tests.functional.api import test_fleet
 
 SECRET = test_fleet.SECRET

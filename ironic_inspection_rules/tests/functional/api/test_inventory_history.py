@@ -5,6 +5,7 @@
 import json
 import re
 import types
+from urllib import parse
 
 from ironic import objects
 from ironic.common import context
@@ -32,7 +33,7 @@ def shape(answer):
     text = json.dumps({name: value for name, value in answer.items()
                        if name != 'next'})
     return json.loads(re.sub(
-        r'"[0-9a-f-]{36}"|"[-0-9]{10}T[0-9:.]+"', '"x"', text))
+        r'"[0-9a-f-]{36}"|"[-0-9]{10}T[0-9:.+]+"', '"x"', text))
 
 
 class HistoryTestCase(base.TestCase):
@@ -87,6 +88,18 @@ class InventoryHistoryTestCase(HistoryTestCase):
         self.assertEqual(
             {'uuid', 'created_at', 'interface', 'run', 'changed'},
             set(answer['inventories'][0]))
+
+    def test_times_say_that_they_are_utc(self):
+        self.keep(found(['S1']))
+        self.keep(found(['S2']))
+        first = self.get(self.path)['inventories'][-1]['created_at']
+        self.assertTrue(first.endswith('+00:00'), first)
+        part, = self.get('/v1/inspection_parts?id=S1')['parts']
+        self.assertEqual([first, True], [part['from'],
+                                         part['to'].endswith('+00:00')])
+        page = self.get(f'{self.path}?limit=1&since={parse.quote(first)}')
+        self.assertEqual(first, self.get(page['next'].partition(
+            'localhost')[2])['inventories'][0]['created_at'])
 
     def test_they_come_page_by_page(self):
         uuids = [self.keep(found(['S1'])) for _ in range(3)][::-1]

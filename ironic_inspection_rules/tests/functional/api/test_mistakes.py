@@ -13,12 +13,12 @@ from ironic.conf import CONF
 import webob
 import yaml
 
+from ironic_inspection_rules import conf
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.authoring import lint
-from ironic_inspection_rules.conf import validation
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.rule_file import builtin
-from ironic_inspection_rules.rule_file import origin
+from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.unit import base
 
@@ -47,7 +47,7 @@ class MistakesTestCase(base.IronicTestCase):
         tried = self._message(
             api, {'method': 'POST', 'path': '/v1/inspection_rules/evaluate',
                   'body': {'inventory': {}, 'rules': [case['rule']]}})
-        imported = origin.load([path]).explain(tried)
+        imported = file_rule.load_all([path]).explain(tried)
         self.assertIn(f'{path}:', imported)
         return [str(built_in), posted, imported, *self._lint(path)]
 
@@ -70,12 +70,12 @@ class MistakesTestCase(base.IronicTestCase):
             f'[{group}]\n{name} = {value}'
             for group, options in case['option'].items()
             for name, value in options.items()))
-        return [str(self.assertRaises(exceptions.Invalid, validation.check,
+        return [str(self.assertRaises(exceptions.Invalid, conf.check,
                                       CONF))]
 
     def check_config(self, case: dict[str, Any]) -> list[str]:
         self._configure(case['config'])
-        return list(validation.unknown(CONF))
+        return list(conf.unknown(CONF))
 
     def _configure(self, text: str) -> None:
         path = self._write('ironic.conf', text)

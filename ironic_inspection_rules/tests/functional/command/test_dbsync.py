@@ -42,6 +42,11 @@ class CommandTestCase(base.TestCase):
 
 class DBSyncTestCase(CommandTestCase):
 
+    def test_a_wrong_call_is_an_error_and_no_difference(self):
+        code, told, errors = self.dbsync('adopt', '--nothing')
+        self.assertEqual((1, ''), (code, told))
+        self.assertIn('usage: ', errors)
+
     def test_tables_are_made_once_and_may_be_asked_for_again(self):
         code, told, errors = self.dbsync('version')
         self.assertEqual((1, ''), (code, told))
@@ -57,6 +62,16 @@ class DBSyncTestCase(CommandTestCase):
         self.assertEqual((0, told, ''), self.dbsync('create_schema'))
         self.assertEqual((0, told, ''), self.dbsync('upgrade'))
         self.assertEqual((0, version, ''), self.dbsync('version'))
+
+    def test_only_warnings_are_printed_unless_all_is_asked_for(self):
+        self.config_file.write_text(
+            self.config_file.read_text()
+            .replace('use_stderr = False', 'use_stderr = True')
+            .replace(f'log_file = {self.directory}/log', ''))
+        code, _told, errors = self.dbsync('create_schema')
+        self.assertEqual((0, ''), (code, errors))
+        self.assertEqual('', self.dbsync('version')[2])
+        self.assertIn('alembic', self.dbsync('--debug', 'version')[2])
 
     def test_stamp_takes_a_revision(self):
         self.assertEqual((0, '', ''), self.dbsync('stamp'))
@@ -83,7 +98,7 @@ class DBSyncTestCase(CommandTestCase):
         self.assertIn('absent.conf', refused('version'))
 
     def test_a_wrong_call_is_code_2(self):
-        self.assertEqual(2, self.dbsync('nonsense')[0])
+        self.assertEqual(1, self.dbsync('nonsense')[0])
 
 
 class AdoptTestCase(CommandTestCase):
@@ -122,6 +137,11 @@ class AdoptTestCase(CommandTestCase):
         code, _output, errors = self.dbsync('adopt')
         self.assertEqual(1, code)
         self.assertIn('ironic-inspection-rules-dbsync upgrade', errors)
+
+    def test_without_rules_it_says_so(self):
+        self.dbsync('create_schema')
+        self.assertEqual((0, 'There are no rules to adopt.', ''),
+                         self.dbsync('adopt'))
 
     def test_rules_move_when_all_are_good(self):
         self.dbsync('create_schema')
@@ -243,6 +263,9 @@ class AdoptTestCase(CommandTestCase):
         with self.engine.begin() as connection:
             connection.execute(sa.text('DROP TABLE inspection_rules'))
         self.assertEqual((0, ''), self.dbsync('drop', '--yes')[::2])
+        for arguments in (('drop', '--yes'), ('drop',)):
+            self.assertEqual((0, 'There are no tables to remove.', ''),
+                             self.dbsync(*arguments))
 
     def rows(self):
         with self.engine.connect() as connection:

@@ -21,6 +21,7 @@ from ironic_inspection_rules.tests.unit.db import test_history
 from ironic_inspection_rules.tests.unit.db import test_migration
 from ironic_inspection_rules.tests.unit.db import test_rule_statistics
 from ironic_inspection_rules.tests.unit.db import test_run
+from ironic_inspection_rules.tests.unit.db import test_unprocessed
 
 
 class ServerTestCase(base.TestCase):
@@ -113,6 +114,16 @@ class MySQLContentTestCase(test_content.ContentMixin, ServerTestCase):
 
 
 class PostgreSQLContentTestCase(test_content.ContentMixin, ServerTestCase):
+    kind = 'postgresql'
+
+
+class MySQLUnprocessedTestCase(test_unprocessed.UnprocessedMixin,
+                               ServerTestCase):
+    kind = 'mysql'
+
+
+class PostgreSQLUnprocessedTestCase(test_unprocessed.UnprocessedMixin,
+                                    ServerTestCase):
     kind = 'postgresql'
 
 

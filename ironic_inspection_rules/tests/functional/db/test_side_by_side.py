@@ -17,6 +17,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import clock
 from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.db import unprocessed
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
@@ -118,6 +119,18 @@ class SideBySideMixin:
         self.assertEqual({lost.delivery}, queue.heartbeat([lost]))
         self.assertRaises(exceptions.LeaseLost, queue.consume, lost)
         self.assertTrue(self.change(claimed, state=state.FINISHED))
+
+    def test_the_old_api_takes_no_data_for_none(self) -> None:
+        queue = self.upgrade()
+        self.put()
+        queue.consume(queue.begin(queue.get('new'), state.PROCESSING))
+        self.assertEqual(1, unprocessed.archive(9))
+        rows = self.old.tables['ir_unprocessed']
+        self.assertEqual(0, self.execute(sa.delete(rows)).rowcount)
+        self.put()
+        self.assertEqual({'cpu': 1}, queue.get('new').inventory)
+        self.assertEqual({'inventory': {'cpu': 1}, 'plugin_data': {}},
+                         unprocessed.get_unprocessed(self.node_uuid))
 
     def test_columns_that_were_added_need_no_value(self) -> None:
         self.upgrade()

@@ -225,6 +225,9 @@ def _cases() -> Iterator[st.SearchStrategy[Case]]:
 
 CASES = st.one_of(
     *_cases(),
+    VALID_RULES.map(lambda rule: Case(
+        'POST', '/v1/inspection_rules', 'application/json',
+        json.dumps(rule).encode())),
     *map(_reads, ('/v1/nodes', '/v1/nodes/detail')),
     MANY.map(lambda query: Case(
         'POST', f'/v1/continue_inspection?{query}', '', b'{}')),

@@ -18,7 +18,6 @@ import yaml
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.osc import inspection_rule
-from ironic_inspection_rules.osc import rule_edit
 from ironic_inspection_rules.osc import rule_set
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.unit.rule_file import files
@@ -103,6 +102,7 @@ class RuleSetCommandsTestCase(CommandsTestCase):
         code, printed = self.plan(RULES)
 
         self.assertEqual(2, code)
+        self.assertIn('+ one (known after apply)\n', printed)
         self.assertIn('+description: one', printed)
         self.assertIn('+    msg: one', printed)
         self.assertIn('2 to create', printed)
@@ -251,7 +251,7 @@ class RuleSetCommandsTestCase(CommandsTestCase):
                              'be\n'), self.plan(exported, '--prune'))
 
     def edit(self, *arguments):
-        columns, row = self.run_command(rule_edit.EditInspectionRule,
+        columns, row = self.run_command(inspection_rule.EditInspectionRule,
                                         *arguments)[0]
         return dict(zip(columns, row, strict=True))
 

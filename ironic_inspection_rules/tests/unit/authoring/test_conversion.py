@@ -2,12 +2,14 @@
 
 """Old rules are converted to readable rules that do the same."""
 
+import json
+
 import yaml
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.authoring import lint
 from ironic_inspection_rules.authoring.conversion import file as converted_file
-from ironic_inspection_rules.authoring.conversion import rule as conversion
+from ironic_inspection_rules.authoring.conversion import inspector
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.tests import shared_data
@@ -24,8 +26,8 @@ def convert(*entries):
 
     :returns: the conversions.
     """
-    return conversion.convert([inspection.parse(entry, number)
-                               for number, entry in enumerate(entries)])
+    return inspector.convert([inspection.parse(entry, number)
+                              for number, entry in enumerate(entries)])
 
 
 class ConditionTestCase(base.TestCase):
@@ -304,6 +306,39 @@ class FileTestCase(files.FilesTestCase):
         bad, = lost
         self.assertEqual('#2 (bad)', bad.rule)
         self.assertIn('"cuont"', bad.message)
+
+    def test_templates_of_ansible_are_no_rules_yet(self):
+        text = json.dumps([{'description': str(number), 'actions': [
+            {'op': 'set-attribute', 'args': {'path': '/extra/a',
+                                             'value': value}}]}
+            for number, value in enumerate((
+                '{{ ipmi_username }}', '{{ names[0] | default("x") }}',
+                "{{ lookup('env', 'USER') }}-1", '{% raw %}a',
+                '{{"a": 1}}', '{{a}}', '{{ }}', '{{ "a": {node.name} }}',
+                '{inventory[cpu][count]}'))])
+        path = self.write('rules.yaml', text)
+        made = converted_file.convert(path, registry.installed(), stock=True)
+        self.assertEqual(['#1 (0)', '#2 (1)', '#3 (2)', '#4 (3)'],
+                         [each.rule for each in made.lost])
+        for each in made.lost:
+            self.assertIn('is a template of Ansible', each.message)
+            self.assertIn('convert the rendered file', each.message)
+            self.assertIn('/extra/a', made.text)
+        self.assertEqual(4, made.text.count('is a template of Ansible'))
+        self.assertIn('{{"a": 1}}', made.text)
+
+    def test_each_condition_that_fails_in_ironic_is_told(self):
+        path = self.write('rules.yaml', json.dumps([{
+            'conditions': [{'op': 'matches', 'args': {
+                'value': '{node.name}', 'regex': regex}}
+                for regex in ('(', 'good', '[')],
+            'actions': [{'op': 'set-attribute', 'args': {
+                'path': '/extra/a', 'value': 1}}]}]))
+        made = converted_file.convert(path, registry.installed(), stock=True)
+        for number, regex in ((1, '('), (3, '[')):
+            self.assertIn(f'# condition {number}: stock Ironic fails each '
+                          f'inspection here: "{regex}" is', made.text)
+        self.assertNotIn('condition 2', made.text)
 
     def test_public_rules_lint_clean(self):
         for path in sorted(shared_data.directory().glob(

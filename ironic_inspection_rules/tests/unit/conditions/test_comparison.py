@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Conditions that compare values; the corpus has what they mean."""
+"""Conditions that compare values; the corpus has what they mean.
+
+Versions compare as rpm compares them, which is asked itself.
+"""
+
+import ctypes
+import functools
+import random
 
 import hypothesis
 from hypothesis import strategies as st
@@ -9,6 +16,42 @@ from ironic_inspection_rules.conditions import comparison
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import fuzz
+
+_LIBRARIES = ('librpm.so.9', 'librpm.so.10', 'librpm.so.8')
+_PARTS = ('0', '1', '2', '9', '10', '03', '00', 'a', 'b', 'A', 'rc', 'el8',
+          '~', '^', '.', '-', '_', '+', '..', 'ä', '٣', ' ', '1' * 20)
+
+# The vectors of rpm's own tests/rpmvercmp.at.
+_KNOWN = """
+1.0 1.0 0, 1.0 2.0 -1, 2.0 1.0 1, 2.0.1 2.0.1 0, 2.0 2.0.1 -1, 2.0.1 2.0 1,
+2.0.1a 2.0.1a 0, 2.0.1a 2.0.1 1, 2.0.1 2.0.1a -1, 5.5p1 5.5p1 0,
+5.5p1 5.5p2 -1, 5.5p2 5.5p1 1, 5.5p10 5.5p10 0, 5.5p1 5.5p10 -1,
+5.5p10 5.5p1 1, 10xyz 10.1xyz -1, 10.1xyz 10xyz 1, xyz10 xyz10 0,
+xyz10 xyz10.1 -1, xyz10.1 xyz10 1, xyz.4 xyz.4 0, xyz.4 8 -1, 8 xyz.4 1,
+xyz.4 2 -1, 2 xyz.4 1, 5.5p2 5.6p1 -1, 5.6p1 5.5p2 1, 5.6p1 6.5p1 -1,
+6.5p1 5.6p1 1, 6.0.rc1 6.0 1, 6.0 6.0.rc1 -1, 10b2 10a1 1, 10a2 10b2 -1,
+1.0aa 1.0aa 0, 1.0a 1.0aa -1, 1.0aa 1.0a 1, 10.0001 10.0001 0,
+10.0001 10.1 0, 10.1 10.0001 0, 10.0001 10.0039 -1, 10.0039 10.0001 1,
+4.999.9 5.0 -1, 5.0 4.999.9 1, 20101121 20101121 0, 20101121 20101122 -1,
+20101122 20101121 1, 2_0 2_0 0, 2.0 2_0 0, 2_0 2.0 0, a a 0, a+ a+ 0,
+a+ a_ 0, a_ a+ 0, +a +a 0, +a _a 0, _a +a 0, +_ +_ 0, _+ +_ 0, _+ _+ 0,
++ _ 0, _ + 0, 1.0~rc1 1.0~rc1 0, 1.0~rc1 1.0 -1, 1.0 1.0~rc1 1,
+1.0~rc1 1.0~rc2 -1, 1.0~rc2 1.0~rc1 1, 1.0~rc1~git123 1.0~rc1~git123 0,
+1.0~rc1~git123 1.0~rc1 -1, 1.0~rc1 1.0~rc1~git123 1, 1.0^ 1.0^ 0,
+1.0^ 1.0 1, 1.0 1.0^ -1, 1.0^git1 1.0^git1 0, 1.0^git1 1.0 1,
+1.0 1.0^git1 -1, 1.0^git1 1.0^git2 -1, 1.0^git2 1.0^git1 1,
+1.0^git1 1.01 -1, 1.01 1.0^git1 1, 1.0^20160101 1.0^20160101 0,
+1.0^20160101 1.0.1 -1, 1.0.1 1.0^20160101 1,
+1.0^20160101^git1 1.0^20160101^git1 0, 1.0^20160102 1.0^20160101^git1 1,
+1.0^20160101^git1 1.0^20160102 -1, 1.0~rc1^git1 1.0~rc1^git1 0,
+1.0~rc1^git1 1.0~rc1 1, 1.0~rc1 1.0~rc1^git1 -1, 1.0^git1~pre 1.0^git1~pre 0,
+1.0^git1 1.0^git1~pre 1, 1.0^git1~pre 1.0^git1 -1
+"""
+
+
+def _compare(one, other):
+    first, second = comparison.version_key(one), comparison.version_key(other)
+    return (first > second) - (first < second)
 
 
 class AsNumberTestCase(base.TestCase):
@@ -49,6 +92,22 @@ class ComparisonTestCase(base.TestCase):
                 self.assertFalse(comparison.OneOf()(
                     budget.UNLIMITED, number, [other]))
 
+    def test_one_list_is_as_good_as_its_items(self):
+        for condition, holds in (
+                (comparison.Less(), True), (comparison.Greater(), False),
+                (functools.partial(comparison.VersionLess(),
+                                   budget.UNLIMITED), True),
+                (functools.partial(comparison.VersionGreater(),
+                                   budget.UNLIMITED), False)):
+            for values in (['1', '2'], ['1', '2', '3']):
+                self.assertIs(holds, condition(values))
+                self.assertIs(holds, condition(*values))
+            self.assertFalse(condition(['1'], '2'))
+            self.assertFalse(condition('1', ['2']))
+            self.assertFalse(condition(['1'], ['2'], '3'))
+            for nothing in ([], ['1']):
+                self.assertTrue(condition(nothing))
+
     @fuzz.settings
     @hypothesis.given(st.integers(), st.integers())
     def test_digits_compare_as_their_number(self, one, other):
@@ -68,3 +127,46 @@ class OneOfTestCase(base.TestCase):
         hypothesis.assume('nan' not in repr(value))
         self.assertTrue(comparison.OneOf()(
             budget.UNLIMITED, value, [*values, value]))
+
+
+class VersionTestCase(base.TestCase):
+
+    def test_the_vectors_of_rpm(self):
+        for line in _KNOWN.replace('\n', ' ').split(','):
+            one, other, expected = line.split()
+            self.assertEqual(int(expected), _compare(one, other), line)
+
+    def test_rpm_itself_compares_so(self):
+        for name in _LIBRARIES:
+            try:
+                rpmvercmp = ctypes.CDLL(name).rpmvercmp
+                break
+            except OSError:
+                continue
+        else:
+            self.skipTest('librpm is not installed')
+        chance = random.Random(7)
+        seen = set()
+        for _each in range(10_000):
+            one, other = (
+                ''.join(chance.choices(_PARTS, k=chance.randint(0, 6)))
+                for _side in range(2))
+            if chance.random() < 0.5:
+                other = one[:chance.randint(0, len(one))] + other
+            expected = rpmvercmp(one.encode(), other.encode())
+            seen.add(expected)
+            self.assertEqual(expected, _compare(one, other), (one, other))
+        self.assertEqual({-1, 0, 1}, seen)
+
+    def test_each_op_is_what_the_order_says(self):
+        for one, other in (('2.9', '2.10'), ('2.10', '2.9'), ('1', '01')):
+            order = _compare(one, other)
+            for op, holds in (
+                    (comparison.VersionEqual, order == 0),
+                    (comparison.VersionLess, order < 0),
+                    (comparison.VersionNotEqual, order != 0),
+                    (comparison.VersionLessOrEqual, order <= 0),
+                    (comparison.VersionGreater, order > 0),
+                    (comparison.VersionGreaterOrEqual, order >= 0)):
+                self.assertIs(holds, op()(budget.UNLIMITED, one, other),
+                              (one, op))

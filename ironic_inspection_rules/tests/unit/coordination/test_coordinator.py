@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 
+from collections.abc import Callable
 import pathlib
 import stat
 import sys
 import threading
+import typing
 from unittest import mock
 
 import fixtures
 from ironic.conf import CONF
+import tooz
 
 from ironic_inspection_rules import conf
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.coordination import coordinator
+from ironic_inspection_rules.coordination import election
 from ironic_inspection_rules.tests.unit import base
 
 
@@ -102,7 +106,8 @@ class PermissionsTestCase(base.IronicTestCase):
                 for path in (self.directory, self.directory / 'lock')}
 
     def hold(self):
-        with coordinator.make_lock(CONF, 'lock', 'member') as lock:
+        with coordinator.LeasedLock(
+                CONF.coordination.backend_url, 'member', 'lock', 3) as lock:
             self.assertTrue(lock.hold())
 
     def test_nobody_else_can_open_a_lock(self):
@@ -119,7 +124,94 @@ class PermissionsTestCase(base.IronicTestCase):
     def test_an_election_keeps_to_it(self):
         stop = threading.Event()
         stop.set()
-        coordinator.make_election(
+        election.make(
             CONF, 'lock', 'member', on_gained=stop.set,
             on_lost=stop.set).run(stop)
         self.assertEqual(0o700, stat.S_IMODE(self.directory.stat().st_mode))
+
+
+class LeasedLockTestCase(base.TestCase):
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.directory = self.useFixture(fixtures.TempDir()).path
+
+    def lock(self, member: str) -> coordinator.LeasedLock:
+        return coordinator.LeasedLock(
+            f'file://{self.directory}', member, 'lock', 1.0)
+
+    def test_one_holds_and_another_does_not(self) -> None:
+        with self.lock('first') as first, self.lock('second') as second:
+            self.assertTrue(first.hold())
+            self.assertFalse(second.hold())
+            self.assertTrue(first.hold())
+
+    def test_exit_frees_the_lock(self) -> None:
+        with self.lock('second') as second:
+            with self.lock('first') as first:
+                first.hold()
+            self.assertTrue(second.hold())
+
+    def test_another_file_of_the_name_is_not_ours(self) -> None:
+        with self.lock('first') as first:
+            first.hold()
+            path = pathlib.Path(self.directory, 'lock')
+            path.rename(path.with_suffix('.old'))
+            path.touch()
+            self.assertRaises(coordinator.LockLost, first.hold)
+
+    def test_exit_leaves_although_the_lock_cannot_be_freed(self) -> None:
+        service = FakeCoordinator()
+        self.useFixture(fixtures.MonkeyPatch(
+            'tooz.coordination.get_coordinator',
+            lambda *args, **kwargs: service))
+        with self.lock('first') as first:
+            first.hold()
+        self.assertEqual(['start', 'heartbeat', 'acquire', 'release', 'stop'],
+                         service.calls)
+
+
+class FakeCoordinator:
+    """A coordinator, and its lock, that is lost when it is to be freed."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def __getattr__(self, name: str) -> Callable[..., bool]:
+        return lambda **options: not self.calls.append(name)
+
+    def get_lock(self, name: bytes) -> typing.Self:
+        return self
+
+    def release(self) -> None:
+        self.calls.append('release')
+        raise ConnectionError('the coordinator is away')
+
+
+class EtcdLockTestCase(base.TestCase):
+    """The driver for etcd cannot say whether a lock is still ours."""
+
+    def setUp(self):
+        super().setUp()
+        self.service = mock.Mock(**{
+            'get_lock.return_value.acquire.return_value': True,
+            'get_lock.return_value.is_still_owner.side_effect':
+                tooz.NotImplemented,
+            'get_lock.return_value._uuid': 'b3Vycw==',
+            'client.get.return_value': [b'ours']})
+        self.useFixture(fixtures.MonkeyPatch(
+            'tooz.coordination.get_coordinator',
+            lambda *args, **kwargs: self.service))
+
+    def test_it_is_while_the_key_has_what_we_wrote(self):
+        with coordinator.LeasedLock('etcd3+http://etcd:2379', 'member',
+                                    'lock', 3) as lock:
+            self.assertEqual([True, True], [lock.hold(), lock.hold()])
+
+    def test_it_is_lost_with_the_key_or_to_another(self):
+        for found in ([], [b'theirs']):
+            self.service.client.get.return_value = found
+            with coordinator.LeasedLock('etcd3+http://etcd:2379', 'member',
+                                        'lock', 3) as lock:
+                self.assertTrue(lock.hold())
+                self.assertRaises(coordinator.LockLost, lock.hold)

@@ -11,7 +11,7 @@ import typing
 import fixtures
 
 from ironic_inspection_rules.coordination import election
-from ironic_inspection_rules.coordination import outage
+from ironic_inspection_rules.coordination import watchdog
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.coordination import fake_election
 
@@ -274,7 +274,7 @@ class CandidacyTestCase(base.TestCase):
                 monotonic=lambda: next(clock))))
         lock: typing.Any = types.SimpleNamespace(hold=lambda: True)
         part = election.Candidacy(lambda: lock, 3.0, 0.5, 1.0,
-                                   outage.Outage('It', 10))
+                                   watchdog.Outage('It', 10))
         part._ask(lock)
         self.assertEqual(election.Leadership(since=15.0, until=13.0),
                          part.leadership)

@@ -18,6 +18,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import content
 from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import run
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.tests import database
@@ -117,6 +118,21 @@ class HistoryMixin:
         self.assertLess(len(row.patch), 200)
         self.assertEqual(found, self.read(machine, uuid))
 
+    def test_a_machine_that_is_another_altogether_is_stored_whole(self):
+        machine = node()
+        first = self.keep(machine, document())
+        found = document()
+        found['plugin_data']['pci_devices'] = [
+            {'vendor_id': f'{each * 7919 % 65521:04x}', 'product_id':
+             f'{each * each % 65521:04x}'} for each in range(1000)]
+        uuid = self.keep(machine, found)
+
+        rows = [db_history.get_inventory(machine.uuid, each)
+                for each in (first, uuid)]
+        self.assertEqual([None, None], [row.patch for row in rows])
+        self.assertNotEqual(rows[0].content, rows[1].content)
+        self.assertEqual(found, self.read(machine, uuid))
+
     def test_machines_share_what_is_the_same(self):
         self.keep(node(), document(1))
         before = self.stored()
@@ -185,10 +201,10 @@ class HistoryMixin:
         uuid = self.keep(there, document(2))
 
         self.assertEqual(sorted([gone.uuid, there.uuid]),
-                         db_history.list_nodes('', 9))
+                         run.list_nodes('', 9))
         db_history.destroy([gone.uuid])
 
-        self.assertEqual([there.uuid], db_history.list_nodes('', 9))
+        self.assertEqual([there.uuid], run.list_nodes('', 9))
         self.assertEqual([], self.stays('s1-0'))
         self.assertEqual(document(2), self.read(there, uuid))
 
@@ -200,7 +216,7 @@ class HistoryMixin:
         while self.expire() + content.sweep(grace=-1):
             pass
 
-        self.assertEqual([young.uuid], db_history.list_nodes('', 9))
+        self.assertEqual([young.uuid], run.list_nodes('', 9))
         self.assertEqual([], self.stays('s1-0'))
         self.assertEqual(document(2), self.read(young, uuid))
         self.assertEqual(2, self.rows(models.Content))

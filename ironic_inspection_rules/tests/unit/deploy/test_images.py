@@ -15,7 +15,6 @@ import jinja2
 import yaml
 
 from ironic_inspection_rules import conf
-from ironic_inspection_rules.conf import validation
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.rule_file import builtin
 from ironic_inspection_rules.tests import guide
@@ -66,7 +65,7 @@ class ImageMixin:
         conf.register_opts(CONF)
         CONF([], project='ironic', default_config_dirs=[],
              default_config_files=[str(file) for file in files])
-        validation.check(CONF)
+        conf.check(CONF)
 
 
 class KollaTestCase(ImageMixin, base.IronicTestCase):

@@ -72,7 +72,8 @@ class NamesTestCase(SourceTestCase, base.IronicTestCase):
             metrics.send_phase(phase, True, 1)
             metrics.send_phase(phase, False, 1)
         metrics.send_rules([{'rule_uuid': RULE, 'label': f'{RULE} (Tag it)',
-                             'matched': 1, 'failed': 1}])
+                             'matched': 1, 'failed': 1,
+                             'would_fail': 0}])
         for outcome in delivery.Outcome:
             service.count_delivery(outcome)
         service.report_backlog()

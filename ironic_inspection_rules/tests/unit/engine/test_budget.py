@@ -12,6 +12,14 @@ from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.tests.unit import base
 
 
+def nested(depth):
+    """Make lists in lists."""
+    value = []
+    for _each in range(depth - 1):
+        value = [value]
+    return value
+
+
 class BudgetTestCase(base.TestCase):
 
     def refused(self, reason, call, *args):
@@ -45,6 +53,44 @@ class BudgetTestCase(base.TestCase):
         self.refused('larger than 20', allowance.make_value, ['x' * 17])
         allowance.make_value([[]])
         self.refused('deeper than 2', allowance.make_value, [[[]]])
+
+    def test_each_phase_has_the_limits_that_are_documented(self):
+        for phase, operations, seconds in (
+                ('early', 100_000, 2), ('preprocess', 1_000_000, 10),
+                ('main', 1_000_000, 10)):
+            limits = budget.BY_PHASE[phase]
+            self.assertEqual(seconds, limits.time)
+            allowance = budget.Budget(limits)
+            allowance.spend(operations)
+            self.refused(f'more than {operations} operations',
+                         allowance.spend)
+            allowance = budget.Budget(limits)
+            allowance.enter_loop(100_000)
+            self.refused('100001 items', allowance.enter_loop, 100_001)
+            allowance.make_value(nested(25))
+            self.refused('deeper than 25', allowance.make_value, nested(26))
+            allowance.make_text(16 << 20)
+            self.refused('longer than', allowance.make_text, (16 << 20) + 1)
+
+    def test_a_value_is_about_as_large_as_its_json(self):
+        for value in ([1000] * 100, [[None] * 99], {'a' * 398: 1000},
+                      [{'a' * 394: True}], ['x' * 398], [['x' * 396]],
+                      {'a' * 200: ['x' * 193]}):
+            size = len(json.dumps(value))
+            budget.Budget(budget.Limits(size=size + 5)).make_value(value)
+            self.refused('larger than', budget.Budget(
+                budget.Limits(size=size - 8)).make_value, value)
+
+    def test_text_costs_an_operation_for_every_256_characters(self):
+        allowance = budget.Budget(budget.Limits(operations=4))
+        for length in (255, 256, 511, 512):
+            allowance.make_text(length)
+        self.refused('more than 4 operations', allowance.make_text, 256)
+
+    def test_values_cost_an_operation_for_every_four_items(self):
+        allowance = budget.Budget(budget.Limits(operations=5))
+        allowance.make_value([0] * 16)
+        self.refused('more than 5 operations', allowance.make_value, [])
 
     def test_what_is_written_over_gives_its_room_back(self):
         allowance = budget.Budget(budget.Limits(size=20))

@@ -3,12 +3,14 @@
 """The items that a condition or an action runs for."""
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import loop
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.tests.unit import base
 
-ROOTS = {'node': {'list': [1, 2], 'mapping': {'a': 1}, 'text': 'abc',
-                  'null': None, 'number': 5}}
+ROOTS = budget.View({'node': {
+    'list': [1, 2], 'mapping': {'a': 1}, 'text': 'abc', 'null': None,
+    'number': 5}})
 
 
 class CompileItemsTestCase(base.TestCase):

@@ -9,8 +9,8 @@ import hypothesis
 from hypothesis import strategies as st
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import argument_template
 from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import call
 from ironic_inspection_rules.engine import pattern as engine_pattern
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import fuzz
@@ -84,7 +84,7 @@ class FieldsTestCase(base.TestCase):
         self.useFixture(fixtures.MonkeyPatch(
             'ironic_inspection_rules.engine.interpolation.field_at',
             lambda text, position: looked.append(position)))
-        self.assertIsNone(argument_template.problem('a|{b|c}|{item|', None))
+        self.assertIsNone(call.problem('a|{b|c}|{item|', None))
         self.assertEqual([2], looked)
 
 

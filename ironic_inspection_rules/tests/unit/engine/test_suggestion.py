@@ -35,6 +35,19 @@ class UnknownTestCase(base.TestCase):
         self.assertEqual('unknown trait "xyz"', suggestion.unknown(
             'trait', 'xyz', [f'HW_{number}' for number in range(400)]))
 
+    def test_forty_are_listed_and_no_more(self):
+        known = [f'HW_{number:02}' for number in range(40)]
+        self.assertEqual(f'unknown trait "x"; known: {", ".join(known)}',
+                         suggestion.unknown('trait', 'x', known))
+        self.assertEqual('unknown trait "x"', suggestion.unknown(
+            'trait', 'x', [*known, 'HW_40']))
+
+    def test_eighty_letters_are_shown(self):
+        self.assertEqual('unknown op "' + 'x' * 80 + '"',
+                         suggestion.unknown('op', 'x' * 80, []))
+        self.assertEqual('unknown op "' + 'x' * 80 + '…"',
+                         suggestion.unknown('op', 'x' * 81, []))
+
     def test_a_long_name_is_cut(self):
         self.assertLess(len(suggestion.unknown('op', 'x' * 10000, [])), 120)
 
@@ -63,7 +76,9 @@ class NotOneOfTestCase(base.TestCase):
     def test_the_value_is_told(self):
         self.assertEqual('must be one of a, b, not 5',
                          suggestion.not_one_of(5, ['a', 'b']))
-        self.assertEqual('must be one of a, b, not null',
-                         suggestion.not_one_of(None, ['a', 'b']))
+        for value, shown in ((None, 'null'), (True, 'true'), (0.5, '0.5'),
+                             ('x', '"x"')):
+            self.assertEqual(f'must be one of a, b, not {shown}',
+                             suggestion.not_one_of(value, ['a', 'b']))
         self.assertEqual('must be one of a, b, not a value of type dict',
                          suggestion.not_one_of({}, ['a', 'b']))

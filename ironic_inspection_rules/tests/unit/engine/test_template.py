@@ -129,6 +129,85 @@ class CompileValueTestCase(base.TestCase):
             f'{{{field.text}}}', roots)))
 
 
+class FilteredTestCase(base.TestCase):
+
+    ROOTS = {'plugin_data': {'n': 7, 's': 'ab', 'l': [{'a.b': 1}, {}],
+                             'key': 'a.b', 're': r'\\1', 'big': 10 ** 300,
+                             'long': 'x' * 6400}}
+
+    def render(self, field, **options):
+        return template.compile_value(f'{{plugin_data.{field}}}').render(
+            budget.View(self.ROOTS, **options))
+
+    def refused(self, field):
+        return str(self.assertRaises(exceptions.OperationError, self.render,
+                                     field))
+
+    def test_filters_are_applied_from_left_to_right(self):
+        self.assertEqual('AXB', self.render(
+            "s | upper | replace('', 'x', 2) | replace('xA', 'A') | upper"))
+        self.assertEqual(-7.0, self.render('n | subtract(14) | float'))
+
+    def test_what_is_missing_passes_all_but_default(self):
+        self.assertEqual(Missing('plugin_data.gone | upper | int'),
+                         self.render('gone | upper | int'))
+        self.assertEqual('X', self.render("gone | lower | default('x') | "
+                                          'upper'))
+        self.assertEqual(
+            Missing('plugin_data.gone'),
+            self.render("s | replace('a', plugin_data.gone)"))
+
+    def test_what_is_wrong_with_a_filter_is_known_when_it_is_compiled(self):
+        for field, problem in (
+                ('n | uper', 'did you mean "upper"'),
+                ("s | replace('a')", 'argument "new" is missing'),
+                ("s | replace('a', 'b', old='c')",
+                 'argument "old" is given twice'),
+                ("s | replace(old='a', old='b', new='c')",
+                 'an argument is given twice'),
+                ('s | upper(1)', 'too many arguments; expected: no'),
+                ('s | regex_search(plugin_data.s)',
+                 'regex must be written out'),
+                ("l | map('uper')", 'an attribute is given as attribute='),
+                ('n | divide(0)', 'must not be zero')):
+            with self.subTest(field):
+                error = self.assertRaises(
+                    exceptions.OperationError, template.compile_value,
+                    f'{{plugin_data.{field}}}')
+                self.assertIn(problem, str(error))
+
+    def test_what_a_machine_sends_is_one_step_and_no_pattern(self):
+        self.assertEqual(1, self.render('l | first | get(plugin_data.key)'))
+        self.assertEqual(Missing("plugin_data.l | first | get('a.b')"),
+                         self.render("l | first | get('a.b')"))
+        self.assertEqual(r'\\1b', self.render(
+            "s | regex_replace('(a)', plugin_data.re)"))
+
+    def test_numbers_have_an_end(self):
+        self.assertIn('not finite', self.refused(
+            'big | float | multiply(1.0e10)'))
+        self.assertIn('too many digits', self.refused(
+            'big' + ' | multiply(plugin_data.big)' * 14))
+
+    def test_each_filter_is_paid_for_and_long_values_more(self):
+        for field, operations in (('n | abs | abs', 2),
+                                  ('long | trim', 1 + (6400 >> 6) + (
+                                      6400 >> 8))):
+            for given in (operations - 1, operations):
+                allowance = budget.Budget(budget.Limits(operations=given))
+                if given == operations:
+                    self.render(field, budget=allowance)
+                else:
+                    self.assertRaises(exceptions.BudgetExceeded, self.render,
+                                      field, budget=allowance)
+
+    def test_a_filter_is_applied_to_each_item(self):
+        roots = budget.View({'plugin_data': {'l': ['a', 'b'], 'x': '!'}})
+        self.assertEqual(['!', 'b'], template.compile_value(
+            "{plugin_data.l | map('replace', 'a', plugin_data.x)}").render(
+                roots))
+
+
 class FindPortTestCase(base.TestCase):
 
     def setUp(self):

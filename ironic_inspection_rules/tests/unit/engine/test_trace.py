@@ -42,3 +42,22 @@ class RuleTraceTestCase(base.TestCase):
         self.assertNotIn('when', first)
         self.assertEqual((False, 2), (third['ran'],
                                       third['when'][0]['false']))
+
+
+class ShowTestCase(base.TestCase):
+
+    def test_values_are_written_as_they_are_kept(self):
+        for value in (None, True, 1.5, 'a', "it's", [], {}, [1, ['a', {}]],
+                      {'a': {'b': [None]}, '1': 'x'}):
+            self.assertEqual(repr(value), trace.show(value))
+
+    def test_large_values_are_cut(self):
+        deep = 'x'
+        for _level in range(25):
+            deep = {'k': [deep] * 100}
+        for value in ('x' * 10 ** 7, ['x' * 300], [1] * 10 ** 6, deep,
+                      {str(number): number for number in range(10 ** 5)},
+                      10 ** 300):
+            shown = trace.show(value)
+            self.assertEqual(201, len(shown))
+            self.assertEqual('…', shown[-1])

@@ -9,7 +9,7 @@ from oslo_versionedobjects import fixture as object_fixture
 
 from ironic_inspection_rules.db import run
 from ironic_inspection_rules.objects import machine
-from ironic_inspection_rules.objects import remote
+from ironic_inspection_rules.objects import tables
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.objects import test_rule
@@ -125,4 +125,4 @@ class RemoteInspectedMachineTestCase(InspectedMachineTestCase):
         return found
 
     def test_a_conductor_has_the_object(self):
-        self.assertIn(machine.InspectedMachine, remote.CLASSES)
+        self.assertIn(machine.InspectedMachine, tables.CLASSES)

@@ -4,6 +4,8 @@
 
 import itertools
 
+import fixtures
+
 from ironic_inspection_rules.osc import inspection_rule
 from ironic_inspection_rules.osc import inspection_run
 from ironic_inspection_rules.osc import rule_set
@@ -28,6 +30,30 @@ class AnyOrderTestCase(base.TestCase):
         self.check(inspection_rule.ImportInspectionRules, 'a', 'b',
                    '--replace')
         self.check(inspection_run.ShowInspectionRun, 'a', 'b', '-f json')
+
+
+class WrongCallTestCase(base.TestCase):
+
+    def check(self, kind, *words):
+        errors = self.useFixture(fixtures.StringStream('stderr')).stream
+        self.useFixture(fixtures.MonkeyPatch('sys.stderr', errors))
+        parser = kind(fakes.App(), None).get_parser('openstack plan')
+        stopped = self.assertRaises(SystemExit, parser.parse_args, words)
+        self.assertEqual(1, stopped.code)
+        errors.seek(0)
+        return errors.read()
+
+    def test_it_is_an_error_and_no_answer(self):
+        """Plan ends with 2 where there is something to do."""
+        self.assertIn('usage: openstack plan', self.check(
+            rule_set.PlanInspectionRules))
+        for kind, *words in (
+                (rule_set.PlanInspectionRules, 'a', '--prun', '-x'),
+                (rule_set.ApplyInspectionRules, 'a',
+                 '--max-capacity-loss', '200'),
+                (inspection_rule.EvaluateInspectionRules, '--node')):
+            self.assertIn('openstack plan: error: ',
+                          self.check(kind, *words))
 
 
 class BaremetalTestCase(base.TestCase):

@@ -168,9 +168,8 @@ class EvaluateNodesTestCase(base.TestCase):
                  for asked in self.ironic.asked(*EVALUATE)]
         self.assertEqual(2, len(pages))
         self.assertEqual(pages[0], pages[1])
-        # Two of the file have the description of the stored one.
-        self.assertNotIn(IN_FORCE['uuid'], pages[0])
-        self.assertEqual('mine', pages[0][2])
+        # "apply" would have the first one take the place of the stored one.
+        self.assertEqual([IN_FORCE['uuid'], 'mine'], pages[0][::2])
 
     def test_a_rule_goes_by_the_one_that_it_would_replace(self):
         self.evaluate('--nodes', '--rules', self.rules(RULE), '-f', 'json')

@@ -8,16 +8,15 @@ from osc_lib import exceptions as osc_exceptions
 import yaml
 
 from ironic_inspection_rules.osc import inspection_run
-from ironic_inspection_rules.osc import story
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.osc import fakes
-from ironic_inspection_rules.tests.unit.osc import test_story
+from ironic_inspection_rules.tests.unit.osc import test_inspection_run_lines
 
 RUN = {'uuid': 'r', 'node_uuid': 'n', 'event': 'inspection',
        'inspect_interface': 'agent', 'result': 'failed',
        'error': 'too small', 'revision': 3, 'created_at': 'today',
        'started_at': None, 'links': []}
-WHOLE = {**RUN, 'phases': {'main': test_story.phase(
+WHOLE = {**RUN, 'phases': {'main': test_inspection_run_lines.phase(
     rules=[{'uuid': 'a', 'description': 'big', 'changes': []}])}}
 STATISTICS = {
     'uuid': 'a', 'description': 'big', 'phase': 'main', 'mode': 'enforce',
@@ -51,10 +50,22 @@ class RunTestCase(CommandTestCase):
         self.answer({'inspection_runs': [RUN]})
         columns, (row,) = self.run_command(
             inspection_run.ListInspectionRuns, 'one')
+        *others, error = row
         self.assertEqual(
             {'uuid': 'r', 'created_at': 'today', 'event': 'inspection',
              'result': 'failed', 'revision': 3, 'error': 'too small'},
-            dict(zip(columns, row, strict=True)))
+            dict(zip(columns, (*others, error.machine_readable()),
+                     strict=True)))
+
+    def test_a_list_has_the_reason_once_and_not_all_of_a_long_one(self):
+        said = 'Failed. Reason: hooks: Failed. Reason: ' + 'no disk ' * 40
+        self.answer({'inspection_runs': [{**RUN, 'error': said}]})
+        _columns, (row,) = self.run_command(
+            inspection_run.ListInspectionRuns, 'one')
+        shown = row[-1].human_readable()
+        self.assertTrue(shown.startswith('no disk'))
+        self.assertLess(len(shown), 70)
+        self.assertEqual(said, row[-1].machine_readable())
 
     def test_no_more_are_listed_than_asked_for(self):
         self.answer({'inspection_runs': [RUN], 'next': 'http://x/?marker=r'},
@@ -89,13 +100,13 @@ class RunTestCase(CommandTestCase):
 
     def test_a_phase_in_which_nothing_happened_says_so(self):
         self.assertEqual('nothing', inspection_run.Phase(
-            test_story.phase()).human_readable())
+            test_inspection_run_lines.phase()).human_readable())
 
 
 class ExplainTestCase(CommandTestCase):
 
     def explain(self, *arguments):
-        self.answer(test_story.ANSWER)
+        self.answer(test_inspection_run_lines.ANSWER)
         self.run_command(inspection_run.ExplainInspection, 'one', *arguments)
         return self.app.stdout.getvalue()
 
@@ -107,26 +118,27 @@ class ExplainTestCase(CommandTestCase):
               {'params': {'path': '/extra/rack'}})], self.baremetal.calls)
 
     def test_programs_get_the_answer(self):
-        self.assertEqual(test_story.ANSWER, json.loads(
+        self.assertEqual(test_inspection_run_lines.ANSWER, json.loads(
             self.explain('--trait', 'CUSTOM_A', '-f', 'json')))
 
     def test_or_the_same_in_yaml(self):
-        self.assertEqual(test_story.ANSWER, yaml.safe_load(
+        self.assertEqual(test_inspection_run_lines.ANSWER, yaml.safe_load(
             self.explain('--trait', 'CUSTOM_A', '-f', 'yaml')))
 
     def test_the_last_run_is_told_where_nothing_is_asked(self):
         self.answer({'inspection_runs': [RUN]}, WHOLE)
         self.run_command(inspection_run.ExplainInspection, 'one')
-        self.assertEqual(list(story.of_run(WHOLE)),
+        self.assertEqual(list(inspection_run.run_lines(WHOLE)),
                          self.app.stdout.getvalue().splitlines())
         self.assertEqual('/nodes/one/inspection_runs/r', self.paths()[-1])
 
     def test_a_rule_is_told_of_by_its_description(self):
         self.answer(
             {'inspection_rules': [{'uuid': 'a', 'description': 'big'}]},
-            {'rule': {'uuid': 'a'}, 'run': test_story.RUN, 'mode': 'enforce',
-             'matched': False, 'conditions': [], 'changes': [],
-             'error': None, 'decided_again': False, 'reason': None})
+            {'rule': {'uuid': 'a'}, 'run': test_inspection_run_lines.RUN,
+             'mode': 'enforce', 'matched': False, 'conditions': [],
+             'changes': [], 'error': None, 'decided_again': False,
+             'reason': None})
         self.run_command(inspection_run.ExplainInspection, 'one', '--rule',
                          'big')
         self.assertEqual('rule a did not match',

@@ -5,6 +5,7 @@
 import json
 
 import fixtures
+from osc_lib import exceptions as osc_exceptions
 
 from ironic_inspection_rules.osc import replay
 from ironic_inspection_rules.tests.unit.osc import test_inspection_run
@@ -50,6 +51,13 @@ class ReplayTestCase(test_inspection_run.CommandTestCase):
                          {each['since'] for each in self.bodies()})
         self.assertNotIn('rules', self.bodies()[0])
 
+    def test_where_nothing_is_kept_the_option_is_named(self):
+        self.answer(NODES, page(), page())
+        status, text = self.replay()
+        self.assertEqual(0, status)
+        self.assertIn('nothing to decide again', text)
+        self.assertIn('keep_history', text)
+
     def test_what_ends_otherwise_is_told_with_what(self):
         path = self.useFixture(fixtures.TempDir()).join('rules.json')
         rule = {'uuid': 'x', 'actions': []}
@@ -83,3 +91,24 @@ class ReplayTestCase(test_inspection_run.CommandTestCase):
         self.assertEqual(replay.EXIT_ERROR, self.replay()[0])
         self.answer(NODES, page(), page())
         self.assertEqual(0, self.replay()[0])
+
+    def test_a_page_shows_what_ends_otherwise(self):
+        path = self.useFixture(fixtures.TempDir()).join('page.html')
+        self.answer({'inspection_rules': [
+            {'uuid': 'b', 'description': 'Note the rack', 'built_in': False}]},
+            NODES, page({**DIFFERENT, 'then': {**OK, 'matched': ['b']}}),
+            page(GONE))
+        status, text = self.replay('--report', path)
+        self.assertEqual(replay.EXIT_DIFFERENT, status)
+        self.assertIn(f'The whole of it: {path}', text)
+        with open(path, encoding='utf-8') as stream:
+            written = stream.read()
+        for part in ('The rules of their time on kept inspections', 'n0',
+                     '+ /extra/a: 1', 'Note the rack', 'rules are gone'):
+            self.assertIn(part, written)
+
+    def test_a_page_needs_a_folder_before_anything_is_asked(self):
+        self.assertRaisesRegex(
+            osc_exceptions.CommandError, 'no directory', self.replay,
+            '--report', '/nowhere/at/all/page.html')
+        self.assertEqual([], self.baremetal.calls)

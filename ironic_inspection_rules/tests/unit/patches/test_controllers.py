@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import types
+
 import fixtures
 from ironic.api.controllers import v1
 from ironic.api.controllers.v1 import chassis
 from ironic.api.controllers.v1 import node
+from ironic.api.controllers.v1 import ramdisk
+from ironic.common import exception
+from ironic.db.sqlalchemy import api as db_api
+from ironic.db.sqlalchemy import models
+import sqlalchemy as sa
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.patches import controllers
 from ironic_inspection_rules.tests.unit import base
 
@@ -65,3 +73,106 @@ class UndecoratedTestCase(base.IronicTestCase):
 
     def test_what_is_not_decorated_stays(self):
         self.assertIs(len, controllers.undecorated(len))
+
+
+class ContinueInspectionTestCase(base.IronicTestCase):
+
+    def test_the_method_of_ironic_calls_the_conductor_of_the_request(self):
+        called = ramdisk.ContinueInspectionController.post
+        names = {name for code in self.codes(called)
+                 for name in code.co_names}
+        self.assertLessEqual({'rpcapi', 'continue_inspection'}, names)
+
+    def codes(self, function):
+        """Code of a function and of all that it decorates."""
+        while function is not None:
+            yield function.__code__
+            function = getattr(function, '__wrapped__', None)
+
+    def test_data_are_checked_as_ironic_does(self):
+        data = {'inventory': {
+            'interfaces': [{'mac_address': '52:54:00:00:00:01'}]}}
+        self.assertEqual(data, controllers.validated_inspection_data(data))
+        self.assertRaises(exception.InvalidParameterValue,
+                          controllers.validated_inspection_data,
+                          {'inventory': 1})
+
+    def test_the_request_calls_something_else_than_a_conductor(self):
+        request = types.SimpleNamespace(rpcapi='conductor')
+        self.useFixture(fixtures.MonkeyPatch('ironic.api.request', request))
+        controllers.hand_over_by(lambda rpcapi: ['queue', rpcapi])
+        self.assertEqual(['queue', 'conductor'], request.rpcapi)
+
+    def test_ironic_answers_what_it_raises(self):
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.api.controllers.v1.utils.allow_continue_inspection_'
+            'endpoint', lambda: False))
+        self.assertRaises(
+            exception.NotFound, controllers.post_inspection_data,
+            ramdisk.ContinueInspectionController(), {'inventory': {}}, None)
+
+
+class NodeQueryTestCase(base.IronicTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.db.sqlalchemy.api.Connection._add_nodes_filters',
+            db_api.Connection._add_nodes_filters))
+        controllers.install_narrowing()
+
+    def where(self):
+        """How Ironic would list nodes in maintenance."""
+        query = db_api.Connection()._add_nodes_filters(
+            sa.select(models.Node.id), {'maintenance': True})
+        return str(query.whereclause)
+
+    def test_conditions_join_those_of_ironic(self):
+        stock = self.where()
+        with controllers.narrowed([models.Node.name == 'a',
+                                  models.Node.owner == 'b']):
+            narrowed = self.where()
+        self.assertIn('nodes.maintenance', stock)
+        self.assertEqual(
+            f'{stock} AND nodes.name = :name_1 AND nodes.owner = :owner_1',
+            narrowed)
+
+    def test_conditions_end_with_the_block(self):
+        stock = self.where()
+        self.assertRaises(ZeroDivisionError, self.fail_narrowed)
+        self.assertEqual(stock, self.where())
+
+    def fail_narrowed(self):
+        with controllers.narrowed([models.Node.name == 'a']):
+            raise ZeroDivisionError
+
+    def test_it_is_refused_where_another_process_makes_the_query(self):
+        self.config(use_rpc_for_database=True)
+
+        self.assertRaises(exceptions.Invalid, self.fail_narrowed)
+
+    def test_it_is_refused_where_ironic_makes_its_query_otherwise(self):
+        def _add_nodes_filters(self, query):
+            return query
+
+        db_api.Connection._add_nodes_filters = _add_nodes_filters
+        controllers.install_narrowing()
+
+        self.assertIs(_add_nodes_filters,
+                      db_api.Connection._add_nodes_filters)
+        self.assertRaises(exceptions.Invalid, self.fail_narrowed)
+
+    def test_installed_twice_it_narrows_once(self):
+        controllers.install_narrowing()
+        with controllers.narrowed([models.Node.name == 'a']):
+            self.assertEqual(1, self.where().count('nodes.name'))
+
+    def test_lists_of_ironic_use_the_seam(self):
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.db.sqlalchemy.api._paginate_query', lambda *args: args))
+        connection = db_api.Connection()
+        with controllers.narrowed([models.Node.name == 'a']):
+            for fields in (None, ['uuid'], ['uuid', 'traits']):
+                query = connection.get_node_list(fields=fields)[-1]
+                self.assertIn('nodes.name', str(query.whereclause), fields)
+                self.assertEqual(1, len(query.get_final_froms()), fields)

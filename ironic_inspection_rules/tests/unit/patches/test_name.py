@@ -1,13 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 
+"""Names of Ironic; each that is used here, on the Ironic that is installed.
+
+Run on another one by "tox -e patches -- --ironic 40.0.0".
+"""
+
+import importlib
 import logging
+import pkgutil
 import sys
 import types
 
 import fixtures
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules import patches
+from ironic_inspection_rules.api import install
+from ironic_inspection_rules.inspection import hook
 from ironic_inspection_rules.patches import name
+from ironic_inspection_rules.patches import stock_engine
 from ironic_inspection_rules.tests.unit import base
 
 
@@ -137,3 +148,23 @@ class NameTestCase(base.TestCase):
         self.assertEqual(
             'Ironic 34.0.0 cannot be extended: it is older than 35, the '
             'oldest that is supported', str(error))
+
+
+ALL = {*install.NAMES, *hook.NAMES, *stock_engine.NAMES}
+
+
+class NamesTestCase(base.IronicTestCase):
+
+    def test_this_ironic_has_every_name_as_needed(self):
+        problems = [f'{problem}: {each.without}' for each in ALL
+                    if (problem := each.problem())]
+        self.assertEqual([], sorted(problems), name.release())
+
+    def test_every_patch_says_what_it_needs(self):
+        for module in pkgutil.iter_modules(patches.__path__):
+            if module.name == 'name':
+                continue
+            declared = importlib.import_module(
+                f'{patches.__name__}.{module.name}').NAMES
+            self.assertIsInstance(declared, tuple, module.name)
+            self.assertLessEqual(set(declared), ALL, module.name)

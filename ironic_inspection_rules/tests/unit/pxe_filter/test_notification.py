@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import threading
+
 import fixtures
+from ironic.conf import CONF
 import oslo_messaging
 import stevedore
 
@@ -99,3 +102,32 @@ class PxeFilterDriverTestCase(base.TestCase):
         found = stevedore.DriverManager(
             'oslo.messaging.notify.drivers', 'inspection-pxe-filter')
         self.assertIs(notification.PxeFilterDriver, found.driver)
+
+
+PATIENCE = 20
+
+
+class MessagesTestCase(base.IronicTestCase):
+
+    def test_every_listener_gets_it(self):
+        # The first use registers the option.
+        oslo_messaging.get_rpc_transport(CONF)
+        self.config(transport_url='fake://')
+        change = notification.Change(
+            notification.ALLOWLIST, notification.ADD, 'uuid',
+            '52:54:00:00:00:01')
+        received = []
+        both = threading.Barrier(3, timeout=PATIENCE)
+
+        def handle(what):
+            received.append(what)
+            both.wait()
+
+        for host in ('one', 'two'):
+            server = notification.listen(CONF, host, handle)
+            self.addCleanup(server.wait)
+            self.addCleanup(server.stop)
+        notification.Sender(CONF).send(change)
+        both.wait()
+
+        self.assertEqual([change, change], received)

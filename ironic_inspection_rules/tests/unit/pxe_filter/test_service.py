@@ -7,10 +7,10 @@ import time
 import fixtures
 
 from ironic_inspection_rules.coordination import election
-from ironic_inspection_rules.coordination import outage
+from ironic_inspection_rules.coordination import watchdog
 from ironic_inspection_rules.pxe_filter import firewall
-from ironic_inspection_rules.pxe_filter import messages
 from ironic_inspection_rules.pxe_filter import nftables
+from ironic_inspection_rules.pxe_filter import notification
 from ironic_inspection_rules.pxe_filter import service
 from ironic_inspection_rules.pxe_filter import watcher
 from ironic_inspection_rules.tests.unit import base
@@ -53,7 +53,7 @@ class PxeFilterTestCase(base.TestCase):
         self.thread = None
         self.useFixture(fixtures.MonkeyPatch(
             'socket.if_nametoindex', lambda name: 1))
-        for module in (service, outage):
+        for module in (service, watchdog):
             handler = logging.Handler()
             handler.emit = lambda record: self.diary.append(
                 record.getMessage())
@@ -151,8 +151,8 @@ class PxeFilterTestCase(base.TestCase):
 
     def test_messages_are_heeded(self):
         self.start_leader()
-        self.filter.handle(messages.Change(
-            messages.DENYLIST, messages.ADD, 'uuid',
+        self.filter.handle(notification.Change(
+            notification.DENYLIST, notification.ADD, 'uuid',
             '52:54:00:00:00:03'))
         self.wait_for(
             lambda: '52:54:00:00:00:03' in self.sets()['blacklist'])

@@ -4,10 +4,14 @@ import threading
 import time
 
 import fixtures
+from ironic.db.sqlalchemy import models
+from oslo_utils import uuidutils
+import sqlalchemy as sa
 
 from ironic_inspection_rules.pxe_filter import admission
-from ironic_inspection_rules.pxe_filter import messages
+from ironic_inspection_rules.pxe_filter import notification
 from ironic_inspection_rules.pxe_filter import watcher
+from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.pxe_filter import fake_source
 
@@ -98,8 +102,8 @@ class WatcherTestCase(base.TestCase):
 
     def test_a_new_port_is_known_at_once(self):
         watching = self.watch()
-        watching.handle(messages.Change(
-            messages.DENYLIST, messages.ADD, 'uuid',
+        watching.handle(notification.Change(
+            notification.DENYLIST, notification.ADD, 'uuid',
             '52:54:00:00:00:0A'))
         self.wait_for(lambda: '52:54:00:00:00:0a'
                       in watching.machines().known)
@@ -108,14 +112,14 @@ class WatcherTestCase(base.TestCase):
     def test_a_port_that_is_gone_is_known_no_longer(self):
         watching = self.watch()
         self.source.known = [SECOND]
-        watching.handle(messages.Change(
-            messages.DENYLIST, messages.REMOVE, 'uuid', FIRST))
+        watching.handle(notification.Change(
+            notification.DENYLIST, notification.REMOVE, 'uuid', FIRST))
         self.wait_for(lambda: FIRST not in watching.machines().known)
 
     def test_an_address_that_another_port_shares_stays_known(self):
         watching = self.watch()
-        watching.handle(messages.Change(
-            messages.DENYLIST, messages.REMOVE, 'uuid', FIRST))
+        watching.handle(notification.Change(
+            notification.DENYLIST, notification.REMOVE, 'uuid', FIRST))
         self.wait_for(lambda: self.source.reads['known'] == 2)
         self.assertIn(FIRST, watching.machines().known)
 
@@ -123,10 +127,10 @@ class WatcherTestCase(base.TestCase):
         source = self.source = fake_source.FakeSource([FIRST])
         watching = watcher.Watcher(source, 0, 0, threading.Event())
         for _message in range(100):
-            watching.handle(messages.Change(
-                messages.DENYLIST, messages.REMOVE, 'uuid', FIRST))
-            watching.handle(messages.Change(
-                messages.ALLOWLIST, messages.ADD, None, None))
+            watching.handle(notification.Change(
+                notification.DENYLIST, notification.REMOVE, 'uuid', FIRST))
+            watching.handle(notification.Change(
+                notification.ALLOWLIST, notification.ADD, None, None))
         stop = threading.Event()
         thread = threading.Thread(target=watching.run, args=(stop,))
         thread.start()
@@ -138,16 +142,16 @@ class WatcherTestCase(base.TestCase):
     def test_a_message_about_an_inspection_is_worth_a_read(self):
         watching = self.watch()
         self.source.inspected = []
-        watching.handle(messages.Change(
-            messages.ALLOWLIST, messages.REMOVE, 'uuid', SECOND))
+        watching.handle(notification.Change(
+            notification.ALLOWLIST, notification.REMOVE, 'uuid', SECOND))
         self.wait_for(lambda: not watching.machines().inspecting)
 
     def test_a_bad_message_changes_nothing(self):
         watching = self.watch()
         before = watching.machines()
         for mac in ('bad', None):
-            watching.handle(messages.Change(
-                messages.DENYLIST, messages.ADD, 'uuid', mac))
+            watching.handle(notification.Change(
+                notification.DENYLIST, notification.ADD, 'uuid', mac))
         time.sleep(5 * BEAT)
         self.assertEqual(before, watching.machines())
 
@@ -175,3 +179,77 @@ class WatcherTestCase(base.TestCase):
         watching = watcher.Watcher(self.source, 0, 0, threading.Event())
         time.sleep(0.2)
         self.assertRaises(watcher.SourceLost, watching.machines)
+
+
+class PortSourceTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.database = self.useFixture(database.Database(ready=False))
+        models.Base.metadata.create_all(self.database.engine)
+        self.source = watcher.PortSource(['agent', 'inspector'])
+        self.ports = {}
+
+    def insert(self, model, **values):
+        uuid = uuidutils.generate_uuid()
+        with self.database.engine.begin() as connection:
+            result = connection.execute(
+                sa.insert(model).values(uuid=uuid, **values))
+        return uuid, result.inserted_primary_key[0]
+
+    def node(self, state, *macs, interface='agent', kind=models.Port):
+        uuid, number = self.insert(models.Node, provision_state=state,
+                                   inspect_interface=interface)
+        for mac in macs:
+            self.ports[mac] = self.insert(kind, address=mac,
+                                          node_id=number)[0]
+        return uuid
+
+    def inspected(self):
+        return {row for row in self.source.inspected_ports() if row}
+
+    def rows(self, *macs):
+        return {(self.ports[mac], mac) for mac in macs}
+
+    def test_it_answers(self):
+        self.source.ping()
+
+    def test_all_ports_are_known(self):
+        self.node('available', 'a', 'b')
+        self.node('inspecting', 'c')
+        self.ports['d'] = self.insert(models.Port, address='d')[0]
+        self.insert(models.Port)
+        self.assertEqual(self.rows('a', 'b', 'c', 'd'),
+                         set(self.source.ports()))
+
+    def test_nodes_in_inspection(self):
+        self.node('inspecting', 'a', 'b')
+        self.node('inspect wait', 'c')
+        for state in ('inspect failed', 'manageable', 'enroll', None):
+            self.node(state, f'not {state}')
+        self.assertEqual(self.rows('a', 'b', 'c'), self.inspected())
+
+    def test_only_those_of_the_supported_interfaces(self):
+        self.node('inspecting', 'a', interface='inspector')
+        self.node('inspecting', 'b', interface='redfish')
+        self.assertEqual(self.rows('a'), self.inspected())
+
+    def test_a_node_in_inspection_without_ports(self):
+        self.node('inspecting')
+        self.assertEqual({None}, set(self.source.inspected_ports()))
+
+    def test_nothing_in_inspection(self):
+        self.node('available', 'a')
+        self.assertEqual([], list(self.source.inspected_ports()))
+
+    def test_port_groups_count_as_ports(self):
+        self.node('available', 'a', kind=models.Portgroup)
+        self.node('inspecting', 'b', kind=models.Portgroup)
+        self.assertEqual(self.rows('a', 'b'), set(self.source.ports()))
+        self.assertEqual(self.rows('b'), self.inspected())
+
+    def test_what_is_read_later_is_what_is_there_then(self):
+        self.node('inspecting', 'a')
+        list(self.source.inspected_ports())
+        self.node('inspecting', 'b')
+        self.assertEqual(self.rows('a', 'b'), self.inspected())

@@ -3,6 +3,11 @@
 """The tasks of the leader, on nodes in a real database."""
 
 import datetime
+import functools
+import pathlib
+import shutil
+import threading
+import time
 
 import fixtures
 from ironic import objects
@@ -13,6 +18,7 @@ from oslo_utils import uuidutils
 import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.coordination import election
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import run
 from ironic_inspection_rules.db import unprocessed
@@ -22,13 +28,15 @@ from ironic_inspection_rules.queue import processor
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import worker
-from ironic_inspection_rules.tests.unit.inspection import base
+from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.coordination import fake_election
+from ironic_inspection_rules.tests.unit.inspection import base as glue
 
 LEASE = 60
 NAME = worker.make_name('here')
 
 
-class QueueMaintenanceTestCase(base.GlueTestCase):
+class QueueMaintenanceTestCase(glue.GlueTestCase):
 
     def setUp(self):
         super().setUp()
@@ -123,6 +131,21 @@ class QueueMaintenanceTestCase(base.GlueTestCase):
         self.assertEqual(queue_request.CONTINUE,
                          self.queue.find_open(self.node.uuid).event)
 
+    def test_a_node_that_cannot_be_settled_keeps_no_other_from_it(self):
+        seen = []
+
+        def settle(request):
+            seen.append(request.node_uuid)
+            raise exceptions.NodeBusy('locked') if len(seen) == 1 else (
+                ValueError('surprise'))
+        for node_uuid in ('node-1', 'node-2', 'node-3'):
+            self.queue.put(node_uuid, queue_request.CONTINUE, {})
+            self.queue.consume(self.queue.get(NAME), 'no way')
+        self.pass_lease()
+        maintenance.QueueMaintenance(
+            self.queue, 900, 3600, self.wake, settle).settle_nodes()
+        self.assertEqual(['node-1', 'node-2', 'node-3'], sorted(seen))
+
     def test_old_requests_are_forgotten_and_their_data_are_not(self):
         done = self.take()
         self.queue.consume(done)
@@ -176,6 +199,13 @@ class QueueMaintenanceTestCase(base.GlueTestCase):
             left.append(len(unprocessed.list_nodes('', 9)))
         self.assertEqual([3, 1, 0, 0], left)
 
+    def test_data_of_ended_requests_are_archived(self):
+        self.queue.consume(self.take())
+        self.maintenance.archive_data()
+        self.assertEqual(0, unprocessed.archive(9))
+        self.assertEqual({'inventory': {}, 'plugin_data': {}},
+                         unprocessed.get_unprocessed(self.node.uuid))
+
     def test_a_child_node_is_a_node(self):
         self.set_node(parent_node=uuidutils.generate_uuid())
         self.queue.put(self.node.uuid, queue_request.CONTINUE, {})
@@ -185,4 +215,141 @@ class QueueMaintenanceTestCase(base.GlueTestCase):
     def test_everything_is_a_task(self):
         for task in self.maintenance.tasks:
             task()
-        self.assertEqual(6, len(self.maintenance.tasks))
+        self.assertEqual(7, len(self.maintenance.tasks))
+
+
+PATIENCE = 10
+
+
+class LeaderTasksTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.rounds = threading.Semaphore(0)
+        self.stop = threading.Event()
+
+    def run_tasks(self, *tasks, period=0.01, limit=600.0):
+        def make_election(**callbacks):
+            self.election = fake_election.FakeElection(**callbacks)
+            return self.election
+        tasks = maintenance.LeaderTasks(make_election, tasks, period,
+                                         limit)
+        thread = threading.Thread(target=tasks.run, args=(self.stop,))
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(self.stop.set)
+
+    def wait(self, semaphore):
+        self.assertTrue(semaphore.acquire(timeout=PATIENCE))
+
+    def test_the_leader_works_in_rounds(self):
+        self.run_tasks(self.rounds.release)
+        self.election.win()
+        for _round in range(3):
+            self.wait(self.rounds)
+
+    def test_who_does_not_lead_does_nothing(self):
+        self.run_tasks(self.rounds.release)
+        self.assertFalse(self.rounds.acquire(timeout=0.05))
+
+    def test_no_task_is_begun_after_the_loss(self):
+        done = []
+        begun, lost = threading.Event(), threading.Event()
+
+        def first():
+            begun.set()
+            lost.wait(PATIENCE)
+
+        self.run_tasks(first, lambda: done.append('second'))
+        self.election.win()
+        self.assertTrue(begun.wait(PATIENCE))
+        [worker] = [thread for thread in threading.enumerate()
+                    if thread.name == 'leader tasks']
+        self.stop.set()
+        while self.election.is_leader:
+            self.stop.wait(0)
+        lost.set()
+        worker.join(PATIENCE)
+        self.assertEqual([], done)
+
+    def test_tasks_go_on_after_leadership_is_regained(self):
+        self.run_tasks(self.rounds.release)
+        for _term in range(2):
+            self.election.win()
+            self.wait(self.rounds)
+            self.election.lose()
+
+    def test_a_failing_task_does_not_keep_the_others_from_their_turn(self):
+        def fail():
+            raise ValueError('broken')
+        self.run_tasks(fail, self.rounds.release)
+        self.election.win()
+        for _round in range(2):
+            self.wait(self.rounds)
+
+    def test_a_round_that_hangs_is_left_to_itself(self):
+        log = self.useFixture(fixtures.FakeLogger())
+        go_on, calls = threading.Event(), []
+        self.addCleanup(go_on.set)
+
+        def hang_once():
+            calls.append(self)
+            if len(calls) == 1:
+                go_on.wait(60)
+        self.run_tasks(hang_once, self.rounds.release, limit=0.2)
+        self.election.win()
+        self.wait(self.rounds)
+        self.assertIn('The leader tasks of this process hangs', log.output)
+        self.assertIn('hang_once', log.output)
+
+    def test_failures_in_a_row_are_logged_once(self):
+        log = self.useFixture(fixtures.FakeLogger())
+        failing = True
+
+        def fail():
+            self.rounds.release()
+            if failing:
+                raise ValueError('broken')
+        self.run_tasks(fail, fail)
+        self.election.win()
+        for _round in range(6):
+            self.wait(self.rounds)
+        failing = False
+        while 'works again' not in log.output:
+            self.wait(self.rounds)
+        self.assertEqual(1, log.output.count('Traceback'))
+        self.assertEqual(1, log.output.count('is tried again: broken'))
+
+
+class OutageTestCase(base.TestCase):
+    """Tasks of a leader in a real election, whose coordinator goes away."""
+
+    def test_tasks_run_again_after_any_outage(self):
+        directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path,
+                                 'coordination')
+        rounds = threading.Semaphore(0)
+        stop = threading.Event()
+        tasks = maintenance.LeaderTasks(
+            functools.partial(
+                election.Election, 'election', f'file://{directory}', 'name',
+                connection_retries=1, connection_retry_interval=0.01,
+                lease=0.2, heartbeat=0.02),
+            [rounds.release], period=0.01)
+        thread = threading.Thread(target=tasks.run, args=(stop,))
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(stop.set)
+        log = self.useFixture(fixtures.FakeLogger())
+        for _outage in range(2):
+            self.assertTrue(rounds.acquire(timeout=PATIENCE))
+            shutil.rmtree(directory)
+            directory.write_text('in the way')
+            deadline = time.monotonic() + PATIENCE
+            while ('after 1 retries' not in log.output
+                   and time.monotonic() < deadline):
+                time.sleep(0.01)
+            self.assertIn('after 1 retries', log.output)
+            while rounds.acquire(blocking=False):
+                pass
+            directory.unlink()
+        self.assertTrue(rounds.acquire(timeout=PATIENCE))

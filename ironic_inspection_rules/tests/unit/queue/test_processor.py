@@ -21,10 +21,10 @@ from oslo_utils import timeutils
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.db import transaction
-from ironic_inspection_rules.queue import absence
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import delivery
-from ironic_inspection_rules.queue import node_state
+from ironic_inspection_rules.queue import maintenance
+from ironic_inspection_rules.queue import node as queue_node
 from ironic_inspection_rules.queue import processor
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
@@ -240,7 +240,7 @@ class TimeoutTestCase(InspectorTestCase):
 
     def test_a_node_that_waits_too_long_fails(self):
         self.start_inspection(901)
-        overdue = node_state.list_overdue(self.context, 900)
+        overdue = queue_node.list_overdue(self.context, 900)
         reason = self.run_request()
         self.assertEqual([self.node.uuid], overdue)
         node = self.stored_node()
@@ -250,7 +250,7 @@ class TimeoutTestCase(InspectorTestCase):
 
     def test_a_node_that_was_inspected_anew_goes_on_waiting(self):
         self.start_inspection(1)
-        self.assertEqual([], node_state.list_overdue(self.context, 900))
+        self.assertEqual([], queue_node.list_overdue(self.context, 900))
         self.assertIsNone(self.run_request())
         self.assertEqual(states.INSPECTWAIT,
                          self.stored_node().provision_state)
@@ -276,11 +276,11 @@ class BoundTestCase(InspectorTestCase):
         return self.queue.put(self.node.uuid, queue_request.CONTINUE, data)
 
     def check(self, request):
-        return node_state.check(self.stored_node(), request)
+        return queue_node.check(self.stored_node(), request)
 
     def is_overdue(self):
         """Whether Ironic's conductor or our leader would fail the node."""
-        overdue = node_state.list_overdue(self.context, 900)
+        overdue = queue_node.list_overdue(self.context, 900)
         return [node.uuid for node in objects.Node.list(
             self.context, filters={
                 'provision_state': states.INSPECTWAIT,
@@ -466,7 +466,7 @@ class BindingTestCase(BindingMixin, BoundTestCase):
         self.inspect(LONG_AGO)
         self.post(cpu=1)
         log = self.useFixture(fixtures.FakeLogger())
-        mine, others = (absence.UnservedRequests(
+        mine, others = (maintenance.UnservedRequests(
             node_reservation.served_by(drivers, []), 30) for drivers in
             ([self.stored_node().driver], ['other']))
         others.check()
@@ -510,7 +510,7 @@ class CheckTestCase(base.base.TestCase):
     def go_ons(self, event, request_state):
         request = queue_request.Request('uuid', 'node', event,
                                         state=request_state)
-        found = {present: node_state.check(
+        found = {present: queue_node.check(
                      types.SimpleNamespace(
                          provision_state=present, last_error=None,
                          inspection_started_at=None), request)

@@ -163,6 +163,30 @@ class RepositoryTestCase(base.TestCase):
         self.assertIn('rule c', lines[1])
         self.assertNotIn('size', lines[1])
 
+    def test_an_early_rule_that_reads_a_node_is_named_once(self):
+        log = self.useFixture(fixtures.FakeLogger(level=logging.WARNING))
+        action = {'op': 'set-plugin-data', 'args': ['/a', '{node.uuid}']}
+        rules = self.repository(
+            {'uuid': 'a', 'actions': [action], 'phase': 'early',
+             'conditions': [{'op': 'eq', 'args': ['{node.name}', 1]}],
+             'vars': {'x': '{previous.inventory}'}},
+            {'uuid': 'b', 'actions': [action], 'phase': 'early',
+             'sensitive': True},
+            {'uuid': 'c', 'actions': [action]},
+            {'uuid': 'd', 'actions': [action], 'phase': 'early',
+             'mode': 'off'},
+            {'uuid': 'e', 'actions': ACTIONS, 'phase': 'early'})
+
+        self.assertEqual(['a', 'b', 'e'], [
+            rule.uuid for rule in self.in_force(rules, 'early')])
+
+        first, second = log.output.splitlines()
+        self.assertIn('rule a is of the early phase', first)
+        self.assertIn('(/conditions/0/args/0, /actions/0/args/1, /vars/x)',
+                      first)
+        self.assertIn('rule b is of the early phase', second)
+        self.assertNotIn('args', second)
+
     def test_rules_of_before_stay_until_all_compile_again(self):
         rules = self.repository({'uuid': 'a', 'actions': ACTIONS})
         rules.refresh(None)

@@ -199,6 +199,24 @@ class StillHoldsTestCase(base.TestCase):
         made = change('/extra', {}, {'size': 2})
         self.assertTrue(explain.still_holds(made, SIZE, 2))
 
+    def test_any_text_is_compared(self):
+        for text in ('', '!', 'big', 'x:1', '~', '*****'):
+            made = change('/extra/size', 1, text)
+            self.assertTrue(explain.still_holds(made, SIZE, text), text)
+            self.assertFalse(explain.still_holds(made, SIZE, 'other'), text)
+
+    def test_text_has_no_parts_except_of_capabilities(self):
+        made = change('/extra', None, 'size:1')
+        self.assertFalse(explain.still_holds(made, SIZE, '1'))
+        self.assertTrue(explain.still_holds(made, SIZE, data_path.ABSENT))
+        made = change('/properties/capabilities', None, 'size: 1 , b:2')
+        for path, present in ((('size',), '1'), (('b',), '2'),
+                              (('c',), data_path.ABSENT),
+                              (('size', 'x'), data_path.ABSENT),
+                              ((), 'size: 1 , b:2')):
+            self.assertTrue(explain.still_holds(
+                made, node('properties', 'capabilities', *path), present))
+
     def test_a_trait_is_there_or_not(self):
         place = explain.Place('traits', ('CUSTOM_X',))
         added = change('/CUSTOM_X', None, 'CUSTOM_X', 'traits')

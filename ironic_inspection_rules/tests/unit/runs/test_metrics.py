@@ -29,17 +29,26 @@ class MetricsTestCase(base.StatsdTestCase):
     def test_matches_and_failures_of_rules_are_counted(self):
         metrics.send_rules([
             {'rule_uuid': RULE, 'label': f'{RULE} (Tag: "Größe" ≥ 64 GB)',
-             'matched': 3, 'failed': 1},
+             'matched': 3, 'failed': 1, 'would_fail': 0},
             {'rule_uuid': 'quiet', 'label': 'quiet', 'matched': 0,
-             'failed': 0},
+             'failed': 0, 'would_fail': 0},
             {'rule_uuid': 'last', 'label': 'last', 'matched': 1,
-             'failed': 0}])
+             'failed': 0, 'would_fail': 0}])
 
         name = f'ironic.InspectionRules.rule.tag_gr_e_64_gb.{RULE}'
         self.assertEqual(
             [f'{name}.matched:3|c', f'{name}.failed:1|c',
              'ironic.InspectionRules.rule.last.matched:1|c'],
             self.received(3))
+
+    def test_a_rule_in_mode_audit_fails_no_inspection(self):
+        metrics.send_rules([{'rule_uuid': 'tried', 'label': 'tried',
+                             'matched': 3, 'failed': 3, 'would_fail': 2}])
+
+        name = 'ironic.InspectionRules.rule.tried'
+        self.assertEqual(
+            [f'{name}.matched:3|c', f'{name}.failed:1|c',
+             f'{name}.would_fail:2|c'], self.received(3))
 
 
 class ExporterTestCase(base.IronicTestCase):
@@ -64,7 +73,7 @@ class ExporterTestCase(base.IronicTestCase):
 
     def test_the_names_of_rules_are_ones_for_prometheus(self):
         metrics.send_rules([{'rule_uuid': RULE, 'label': f'{RULE} (Tag it)',
-                             'matched': 3, 'failed': 0}])
+                             'matched': 3, 'failed': 0, 'would_fail': 0}])
         self.assertEqual(
             {'ironic.conductor.manager.InspectionRules.rule.tag_it.'
              f'{RULE.replace("-", "_")}.matched': {

@@ -2,6 +2,7 @@
 
 """What is counted of rules until it is written."""
 
+import dataclasses
 import threading
 import types
 
@@ -61,6 +62,41 @@ class RuleCounterTestCase(base.TestCase):
         first, second = self.written
         self.assertEqual(('a (the rule)', 'b', 'c (Fails)'), tuple(
             row['label'] for row in (*first.values(), *second.values())))
+
+    def test_only_what_happened_is_counted(self):
+        self.counter.count(outcome('b', audited='c', a=1.0, b=1.0, c=1.0),
+                           'one')
+        self.counter.count(outcome(a=1.0, b=1.0), 'two', exceptions.RuleError(
+            'b', 'fail', None))
+        self.counter.count(outcome(a=1.0), 'two', exceptions.RuleError(
+            'other', 'fail', None))
+        self.counter.count(outcome(a=1.0), 'two', OSError('gone'))
+        self.counter.flush()
+        rows, = self.written
+        self.assertEqual(
+            {'a': (4, 0, 0, 0, None), 'b': (2, 1, 1, 0, 'one'),
+             'c': (1, 1, 0, 1, 'one')},
+            {uuid: tuple(row[name] for name in (
+                'runs', 'matched', 'failed', 'audited', 'last_matched_node'))
+             for uuid, row in rows.items()})
+        self.assertEqual([True, False, False], [
+            rows[uuid]['last_matched_at'] is None for uuid in 'abc'])
+
+    def test_an_audit_that_failed_is_counted_as_failed(self):
+        told = outcome(audited='a', a=1.0)
+        self.counter.count(dataclasses.replace(told, audited=(
+            told.audited[0]._replace(error='no such field'),)), 'one')
+        self.counter.flush()
+        self.assertEqual((1, 1), tuple(
+            self.written[0]['a'][name] for name in ('failed', 'would_fail')))
+
+    def test_what_is_written_later_begins_anew(self):
+        for _each in range(2):
+            self.counter.count(outcome('a', a=1.0), 'one')
+            self.counter.flush()
+        self.assertEqual([(1, 1)] * 2, [
+            (rows['a']['runs'], rows['a']['matched'])
+            for rows in self.written])
 
     def test_nothing_is_written_twice_or_without_need(self):
         self.counter.flush()

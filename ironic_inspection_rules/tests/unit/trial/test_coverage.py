@@ -4,7 +4,6 @@
 
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.tests.unit.rule_file import files
-from ironic_inspection_rules.trial import condition_coverage
 from ironic_inspection_rules.trial import coverage
 from ironic_inspection_rules.trial import machine_test
 
@@ -32,7 +31,7 @@ class CoverageCase(files.FilesTestCase):
     def cover(self, *megabytes):
         covered = coverage.Coverage(self.rules)
         plans = machine_test.compile_rules(self.rules, self.ops)
-        watch = condition_coverage.Watch(plans)
+        watch = coverage.Watch(plans)
         for number in megabytes:
             inventory = {**files.INVENTORY, 'memory': {'physical_mb': number}}
             watch.begin()

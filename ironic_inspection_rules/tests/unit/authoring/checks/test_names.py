@@ -34,6 +34,12 @@ class CheckTestCase(base.CheckTestCase):
             self.assertIn('did you mean "ipmi_username"?', found)
             self.assertIn(f'"driver_info.{name}"', other)
 
+    def test_names_of_five_letters_are_long_enough(self):
+        for name, found in (('cpuss', 1), ('xcpus', 1), ('cpux', 0),
+                            ('cpu', 0)):
+            self.assertEqual(found, len(self.check(
+                'ipmi_username', f'/properties/{name}')), name)
+
     def test_items_of_a_loop_are_looked_at(self):
         found = self.messages(names.check_node, """
             - actions:

@@ -60,3 +60,20 @@ class CheckTestCase(base.CheckTestCase):
         self.assertEqual([], self.pointers(one % 'CUSTOM_A'))
         self.assertEqual(['/conditions/0/args/value'],
                          self.pointers(one % 'CUSTOM_a'))
+
+    def test_text_of_machines_is_made_fit_for_traits(self):
+        for field, count in (
+                ('inventory.system_vendor.product_name', 1),
+                ('inventory.cpu.model_name', 1), ('inventory.hostname', 1),
+                ('inventory.cpu.architecture', 0),
+                ('inventory.boot.current_boot_mode', 0),
+                ('inventory.cpu.count', 0), ('item', 0),
+                ('inventory.cpu.model_name | trait', 0)):
+            for action in ('add-trait, args: {name: "CUSTOM_{%s}"}',
+                           'set-traits, args: {names: ["CUSTOM_{%s}"]}'):
+                found = self.messages(
+                    writes.check_texts,
+                    f'- actions: [{{op: {action % field}}}]')
+                self.assertEqual(count, len(found), (field, action))
+                for _pointer, message in found:
+                    self.assertIn(f'{{{field} | trait}}', message)

@@ -10,9 +10,8 @@ import re
 import hypothesis
 from hypothesis import strategies
 
-from ironic_inspection_rules.authoring.mending import change
 from ironic_inspection_rules.authoring.mending import file
-from ironic_inspection_rules.authoring.mending import rule as rule_mending
+from ironic_inspection_rules.authoring.mending import text as file_text
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
@@ -35,14 +34,14 @@ def wanted(rules):
     """Return what mends rules that are data, with the number of each."""
     read = document.Document('x', tuple(rules), PLACES)
     return [(rule.index, list(dict.fromkeys(
-        rule_mending.changes(rule, registry.installed()))))
+        file.changes(rule, registry.installed()))))
         for rule in file_rule.rules(read)]
 
 
 def mended_data(rules):
     """Mend rules that nobody wrote down."""
     while any(changes for _index, changes in wanted(rules)):
-        rules = [change.apply(rules[index], changes)
+        rules = [file_text.apply(rules[index], changes)
                  for index, changes in wanted(rules)]
     return rules
 

@@ -7,8 +7,8 @@ import re
 import hypothesis
 import jsonschema
 
-from ironic_inspection_rules.authoring.schema import description
 from ironic_inspection_rules.authoring.schema import document
+from ironic_inspection_rules.authoring.schema import operation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import schema as form
@@ -177,7 +177,7 @@ class SchemaTestCase(base.TestCase):
 
     def test_each_word_is_described(self):
         schema = self.schema.schema['definitions']
-        self.assertEqual(set(model.WRITABLE), description.RULE.keys())
+        self.assertEqual(set(model.WRITABLE), document.DESCRIPTIONS.keys())
         for name in ('condition', 'action', 'earlyAction'):
             ops = schema[name]['properties']['op']['anyOf'][:-1]
             self.assertNotEqual([], ops)
@@ -190,7 +190,7 @@ class SchemaTestCase(base.TestCase):
                                      *ops.actions.values())
             if not op.name.startswith('inspector-')
             for argument in op.signature.arguments}
-            - description.ARGUMENTS.keys())
+            - operation.ARGUMENTS.keys())
 
     def test_the_documentation_shows_what_only_validation_knows(self):
         for page in guide.pages():

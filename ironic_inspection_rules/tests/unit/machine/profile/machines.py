@@ -13,8 +13,8 @@ from ironic_inspection_rules.engine import evaluation
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.machine import machine_file
+from ironic_inspection_rules.machine.profile import component
 from ironic_inspection_rules.machine.profile import rules
-from ironic_inspection_rules.machine.profile import tolerance
 from ironic_inspection_rules.rule_file import builtin
 from ironic_inspection_rules.tests import shared_data
 from ironic_inspection_rules.tests.unit.rule_file import files
@@ -80,7 +80,7 @@ class ProfileTestCase(files.FilesTestCase):
 
     def write_rules(self, *machines, tolerated=(), on_mismatch=rules.FAIL):
         written = rules.Profile(
-            'Good one {x}', on_mismatch, tolerance.parse(tolerated)
+            'Good one {x}', on_mismatch, component.parse_tolerance(tolerated)
         ).rules(machines)
         return yaml.safe_load(yaml.safe_dump(written))
 

@@ -5,7 +5,7 @@
 import copy
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.machine.profile import tolerance
+from ironic_inspection_rules.machine.profile import component
 from ironic_inspection_rules.tests.unit.machine.profile import machines
 
 
@@ -82,8 +82,14 @@ class RangeTestCase(machines.ProfileTestCase):
         self.assertEqual(len(found), len(set(found)))
         self.assertEqual([], self.differences(self.plans(first), first))
 
+    def test_a_share_of_disks_is_one_of_their_size(self):
+        tolerated = component.parse_tolerance(['disks=50%', 'interfaces=50%'])
+        self.assertEqual((2, 2), tolerated.count('disks', 2, 2))
+        self.assertEqual((1, 3), tolerated.count('interfaces', 2, 2))
+        self.assertEqual((50, 150), tolerated.size('disks', 100, 100))
+
     def test_a_share_is_rounded_down_but_not_by_the_computer(self):
-        tolerated = tolerance.parse(['disks=29%', 'processors=10%'])
+        tolerated = component.parse_tolerance(['disks=29%', 'processors=10%'])
         self.assertEqual((71, 129), tolerated.size('disks', 100, 100))
         self.assertEqual((9, 9), tolerated.count('processors', 9, 9))
         self.assertEqual((18, 88), tolerated.count('processors', 20, 80))
@@ -91,4 +97,4 @@ class RangeTestCase(machines.ProfileTestCase):
     def test_a_tolerance_that_is_none_is_refused(self):
         for text in ('memory', 'memory=x', 'fans=1', 'disks=1.5', '=1%'):
             self.assertRaisesRegex(exceptions.Invalid, 'tolerance',
-                                   tolerance.parse, [text])
+                                   component.parse_tolerance, [text])

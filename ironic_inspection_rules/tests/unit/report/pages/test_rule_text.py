@@ -51,3 +51,12 @@ class RuleTextTestCase(base.TestCase):
         self.assertEqual(
             f"  args: [{path}, '{{inventory.bmc}}']",
             password([path, '{inventory.bmc}'])[1])
+
+    def test_variables_are_shown_without_their_secrets(self):
+        rule = make(vars={'limit': 4, 'ipmi_password': 'geheim'})
+        lines = ["vars: {limit: 4, ipmi_password: '******'}"]
+        self.assertEqual(lines, rule_text.variables(rule))
+        self.assertEqual(['uuid: r1', *lines], rule_text.head(rule))
+        self.assertEqual(["vars: '******'"], rule_text.variables(
+            make(vars={'limit': 4}, sensitive=True)))
+        self.assertEqual([], rule_text.variables(make()))

@@ -171,3 +171,77 @@ class GroupsTestCase(base.TestCase):
         self.assertEqual([(2, 'failed', '4 CPUs'), (1, 'ok', None)], [
             (group['count'], group['result'], group['error'])
             for group in found])
+
+
+def change(target, op, path, value=None, before=None):
+    return {'object': target, 'op': op, 'path': path, 'value': value,
+            'before': before}
+
+
+class DifferencesTestCase(base.TestCase):
+
+    def check(self, kind, gained, lost, *changes, compared=False, **node):
+        found = summary.differences(changes, node, compared)
+        self.assertEqual((set(gained), set(lost)),
+                         (found[kind].gained, found[kind].lost))
+        for other in summary.KINDS:
+            if other != kind:
+                self.assertEqual(summary.Difference(frozenset(), frozenset()),
+                                 summary.differences(changes, {},
+                                                    compared)[other])
+
+    def test_a_trait_that_is_there_is_not_gained(self):
+        self.check('traits', ['B'], ['C'],
+                   change('traits', 'add', '/A', 'A'),
+                   change('traits', 'add', '/B', 'B'),
+                   change('traits', 'remove', '/C'),
+                   change('traits', 'remove', '/D'),
+                   traits=['A', 'C'])
+
+    def test_a_trait_that_goes_and_comes_back_stays(self):
+        self.check('traits', [], [],
+                   change('traits', 'remove', '/A'),
+                   change('traits', 'add', '/A', 'A'), traits=['A'])
+
+    def test_compared_the_traits_of_the_node_do_not_matter(self):
+        self.check('traits', ['A'], ['B'],
+                   change('traits', 'add', '/A', 'A'),
+                   change('traits', 'remove', '/B', before='B'),
+                   compared=True, traits=['A'])
+
+    def test_a_resource_class_replaces_another(self):
+        self.check('resource_classes', ['gpu'], ['baremetal'],
+                   change('node', 'replace', '/resource_class', 'big'),
+                   change('node', 'replace', '/resource_class', 'gpu'),
+                   resource_class='baremetal')
+        self.check('resource_classes', ['gpu'], [],
+                   change('node', 'add', '/resource_class', 'gpu'),
+                   resource_class=None)
+        self.check('resource_classes', [], [],
+                   change('node', 'replace', '/resource_class', 'gpu'),
+                   resource_class='gpu')
+
+    def test_compared_a_change_says_what_was_there(self):
+        self.check('resource_classes', ['gpu'], ['big'],
+                   change('node', 'replace', '/resource_class', 'gpu', 'big'),
+                   compared=True, resource_class='baremetal')
+
+    def test_capabilities_are_told_one_by_one(self):
+        self.check('capabilities', ['raid:1'], ['boot_mode:bios'],
+                   change('node', 'replace', '/properties/capabilities',
+                      'raid:1,cpu_vt:true'),
+                   properties={'capabilities': 'boot_mode:bios,cpu_vt:true'})
+        self.check('capabilities', [], ['boot_mode:bios'],
+                   change('node', 'remove', '/properties/capabilities'),
+                   properties={'capabilities': 'boot_mode:bios'})
+
+    def test_capabilities_come_with_properties_too(self):
+        self.check('capabilities', ['raid:1'], [],
+                   change('node', 'replace', '/properties',
+                      {'capabilities': 'raid:1'}))
+
+    def test_other_places_do_not_count(self):
+        self.check('capabilities', [], [],
+                   change('port 52:54:00:00:00:01', 'add', '/extra/a', 'b'),
+                   change('plugin_data', 'add', '/resource_class', 'x'),
+                   change('node', 'add', '/properties/cpus', 4))

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Actions of stock Ironic, and loops, also those of its conditions.
+
+The items of a loop are always written out in the rule. Each turn is converted
+for itself; where all come out alike but for the item, they are a loop again.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
+import re
+import typing
+
+from ironic_inspection_rules.actions import schema
+from ironic_inspection_rules.authoring.conversion import rule
+from ironic_inspection_rules.authoring.conversion import stock_condition
+from ironic_inspection_rules.authoring.conversion import stock_text
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.rule_file import stock_form
+
+Operation = rule.Operation
+Text = stock_text.Text
+
+_LEVELS = frozenset({'debug', 'info', 'warning', 'error', 'critical'})
+_MARK = re.compile(r'zqitem(\d+)qz')
+_NAME = re.compile(r'[A-Za-z_][A-Za-z0-9_-]*')
+_FALSE_WHERE_MISSING = frozenset({
+    'eq', 'lt', 'gt', 'matches', 'contains', 'in-net', 'one-of'})
+
+
+def by_name(op: str, args: typing.Any) -> Operation:
+    """Return the arguments of an action by name.
+
+    The data that stock Ironic puts among them are left out.
+    """
+    named = stock_form.by_name(args, stock_form.ACTIONS[op])
+    named.pop('plugin_data', None)
+    return named
+
+
+def is_formatted(op: str, name: str) -> bool:
+    """Return whether stock Ironic fills in an argument outside of loops."""
+    return name == {'log': 'msg', 'api-call': 'url'}.get(op, 'value')
+
+
+def convert(op: str, args: Operation, there: set[str],
+            notes: rule.Notes) -> Operation | None:
+    """Convert one action, or one turn of its loop.
+
+    :param args: by name, with :class:`.stock_text.Text` for what stock
+        Ironic formats.
+    :param there: fields that exist where the conditions hold.
+    :returns: None where stock Ironic does nothing.
+    :raises: :class:`.stock_condition.Fails` where it fails the inspection.
+    :raises: :class:`.rule.Inconvertible`.
+    """
+    if op == 'unset-plugin-data':
+        notes.hint(_('stock Ironic never unsets plugin data: the action is '
+                     'left out'))
+        return None
+    written = stock_text.write(
+        args, lambda text: _write(text, there, notes))
+    if 'unique' in written:
+        written['unique'] = bool(args['unique'])
+    if op.endswith('plugin-data'):
+        path = args['path']
+        written['path'] = rule.escape(data_path.pointer(map(
+            _text, path if isinstance(path, list)
+            else _text(path).split('.'))))
+    elif 'path' in args:
+        text = _text(args['path'])
+        tokens = (text.strip('/').split('/') if '/' in text
+                  else text.split('.'))
+        written['path'] = rule.escape(data_path.pointer(tokens))
+        if not op.endswith('port-attribute'):
+            _check_attribute(op, tokens, notes)
+    if op.startswith('extend-'):
+        notes.hint(_('where something else than a list is there, such as '
+                     'null, the two differ: in plugin data stock Ironic '
+                     'takes what is empty for a list, in an attribute it '
+                     'fails the inspection'))
+    if op == 'set-capability':
+        if not isinstance(args['value'], str | Text):
+            raise stock_condition.Fails(
+                _('the value of a capability must be text'))
+        notes.hint(_('where the node has the capability, stock Ironic adds '
+                     'it a second time; here it is replaced'))
+    if op == 'log' and str(written.get('level', 'info')).lower() not in (
+            _LEVELS):
+        raise stock_condition.Fails(
+            _('there is no level "%s"') % written['level'])
+    if op == 'fail' and not isinstance(args['msg'], Text):
+        written['msg'] = rule.escape(str(args['msg']))
+    if op.endswith('-port-attribute'):
+        notes.hint(_('stock Ironic knows a port by its UUID only'))
+    return {'op': op, 'args': written}
+
+
+def _check_attribute(op: str, tokens: list[str], notes: rule.Notes) -> None:
+    if tokens[0] not in schema.NODE:
+        raise rule.Inconvertible(
+            _('the attribute "%s" of a node cannot be changed by a rule')
+            % tokens[0])
+    if op == 'del-attribute' and len(tokens) == 1:
+        notes.lose(_('stock Ironic does not save this; here "%s" becomes '
+                     'its default') % tokens[0])
+    elif op == 'del-attribute':
+        notes.hint(_('stock Ironic fails the inspection where there is '
+                     'nothing to delete; here that is fine'))
+    if tokens == ['driver']:
+        notes.hint(_('here interfaces that the new driver lacks become its '
+                     'defaults; stock Ironic leaves them'))
+
+
+def _text(value: typing.Any) -> str:
+    if isinstance(value, Text):
+        if value.fields:
+            raise rule.Inconvertible(
+                _('data of a machine cannot become a path as a whole'))
+        return value.literal
+    if not isinstance(value, str) or not value.strip('/.'):
+        raise stock_condition.Fails(_('there is no path'))
+    return value
+
+
+def _write(text: Text, there: set[str], notes: rule.Notes) -> str:
+    for remark in text.remarks:
+        notes.hint(remark)
+    for name in text.secrets:
+        notes.lose(_('{%s} is hidden here where secrets are masked, and '
+                     'cannot be written') % name)
+    if there.issuperset(text.uncertain):
+        return text.filled
+    otherwise = text.or_else()
+    if otherwise is None:
+        notes.lose(_('where a field of "%s" is missing, stock Ironic takes '
+                     'the text as it is written; here the inspection fails')
+                   % text.literal)
+        return text.filled
+    return otherwise
+
+
+def conditions(items: Sequence[typing.Any],
+               turn: Callable[[typing.Any], Operation | bool],
+               every: bool) -> Operation | bool:
+    """Convert a condition with a loop.
+
+    :param turn: makes the condition for an item.
+    :param every: whether it has to hold for all items.
+    """
+    turns = [turn(item) for item in items]
+    if (not every) in turns:
+        return not every
+    written = [each for each in turns if not isinstance(each, bool)]
+    if not written:
+        return every
+    if len(written) == 1:
+        return written[0]
+    looped = _again(items, turns, turn)
+    if looped is not None:
+        return {**looped, 'loop': rule.escape(list(items)),
+                **({'multiple': 'all'} if every else {})}
+    return {'op': 'all-of' if every else 'any-of', 'conditions': written}
+
+
+def actions(items: Sequence[typing.Any],
+            turn: Callable[[typing.Any], Operation | None]
+            ) -> list[Operation]:
+    """Convert an action with a loop, see :func:`conditions`."""
+    turns = [turn(item) for item in items]
+    looped = _again(items, turns, turn) if len(turns) > 1 else None
+    if looped is not None:
+        return [{**looped, 'loop': rule.escape(list(items))}]
+    return [each for each in turns if each is not None]
+
+
+def needed(condition: Operation) -> Iterator[str]:
+    """Return the fields without which a condition does not hold."""
+    name = condition['op'].removeprefix('!')
+    if 'loop' in condition or (
+            name not in _FALSE_WHERE_MISSING
+            and condition['op'] != 'exists'):
+        return
+    is_not_empty = condition['op'] == '!one-of' and (
+        'None' in condition['args']['values'])
+    for each in interpolation.fields(list(condition['args'].values())):
+        if not each.filters or is_not_empty:
+            yield re.split('[!:|]', each.text)[0].strip()
+
+
+def _again(items: Sequence[typing.Any], turns: Sequence[typing.Any],
+           turn: Callable[[typing.Any], typing.Any]) -> Operation | None:
+    """Return the operation over ``{item}`` that is that of each turn."""
+    names = _names(items[0])
+    if names is None or any(_names(item) != names for item in items):
+        return None
+    marks = [f'zqitem{number}qz' for number in range(len(names) or 1)]
+    marked = turn(dict(zip(names, marks, strict=True)) if names
+                  else marks[0])
+    if not isinstance(marked, dict) or 'conditions' in marked and (
+            'args' in marked):
+        return None
+    for item, made in zip(items, turns, strict=True):
+        values = [rule.escape(str(value)) for value in (
+            item.values() if names else [item])]
+        if _replace(marked, values.__getitem__) != made:
+            return None
+    fields = [f'{{item.{name}}}' for name in names] or ['{item}']
+    is_text = [all(isinstance(item[name], str) for item in items)
+               for name in names] or [
+                   all(isinstance(item, str) for item in items)]
+
+    return typing.cast(Operation, _replace(
+        marked, fields.__getitem__, lambda mark: fields[mark] if is_text[mark]
+        else f'{fields[mark][:-1]}!s}}'))
+
+
+def _names(item: typing.Any) -> list[str] | None:
+    """Return the keys of a flat item, none of plain text, else None."""
+    if isinstance(item, dict):
+        plain = all(_is_plain(value) for value in item.values()) and all(
+            _NAME.fullmatch(name) for name in item)
+        return list(item) if plain and item else None
+    return [] if _is_plain(item) else None
+
+
+def _is_plain(value: typing.Any) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(
+        value, bool) and not re.search(r'[{}]', str(value))
+
+
+def _replace(value: typing.Any, write: Callable[[int], str],
+             alone: Callable[[int], str] | None = None,
+             key: str | None = None) -> typing.Any:
+    """Put something in place of the marks.
+
+    :param alone: of one that is the whole text, where it keeps its type.
+    """
+    if isinstance(value, dict):
+        return {name: _replace(item, write, alone, name)
+                for name, item in value.items()}
+    if isinstance(value, list):
+        return [_replace(item, write, alone) for item in value]
+    if not isinstance(value, str):
+        return value
+    if key == 'path' and _MARK.fullmatch(value.removeprefix('/')):
+        # A path is written into the item as a whole.
+        value = value.removeprefix('/')
+    elif alone and key not in ('path', 'regex') and (
+            mark := _MARK.fullmatch(value)):
+        return alone(int(mark[1]))
+    return _MARK.sub(lambda mark: write(int(mark[1])), value)

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The node of a request: its lock, and whether its state lets it be processed.
+
+Ironic's own tasks lock nodes in the name of their host. Deliveries in one
+process must not take the locks of one another for their own.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+import datetime
+from typing import Any
+
+from ironic import objects
+from ironic.common import context as ironic_context
+from ironic.common import exception as ironic_exception
+from ironic.common import states
+from ironic.conductor import task_manager
+from oslo_db import exception as db_exc
+from oslo_log import log
+from oslo_utils import timeutils
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import fence
+from ironic_inspection_rules.db import node_reservation
+from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.inspection import attempt
+from ironic_inspection_rules.inspection import keeping
+from ironic_inspection_rules.queue import delivery
+from ironic_inspection_rules.queue import request as queue_request
+from ironic_inspection_rules.queue import state
+from ironic_inspection_rules.queue import surroundings
+from ironic_inspection_rules.queue import worker
+from ironic_inspection_rules.runs import recorder
+
+LOG = log.getLogger(__name__)
+
+REAPPLICABLE = frozenset({states.MANAGEABLE, states.INSPECTFAIL,
+                          states.AVAILABLE, states.ACTIVE})
+"""Provision states of nodes that hooks and rules may be run for again."""
+
+IN_INSPECTION = frozenset({states.INSPECTING, states.INSPECTWAIT})
+
+_FRESH = frozenset({states.INSPECTWAIT, states.ENROLL})
+"""States of a node whose data have just been posted."""
+
+_BEGUN = _FRESH | {states.INSPECTING, states.INSPECTFAIL}
+"""States of a node that a worker may have left behind.
+
+A conductor that starts moves nodes from "inspecting" to "inspect failed". It
+cannot be that a newer inspection has failed: when that began, the request was
+ended, see :meth:`.DatabaseQueue.supersede`.
+"""
+
+_TIMED_OUT = 'timeout reached while inspecting the node'
+"""How the reason begins for which a conductor fails nodes, in lower case."""
+
+_MOST_OVERDUE = 500
+"""How many overdue nodes one round looks at."""
+
+
+class DeliveryTask(task_manager.TaskManager):
+    """Ironic's task, with an exclusive lock in the name of a delivery.
+
+    ``run`` stores the run of rules with the end of the delivery.
+
+    :param context: of Ironic.
+    :param request: the delivery; its node is locked.
+    :raises: NodeNotFound, NodeLocked
+    """
+
+    def __init__(self, context, request: queue_request.Request) -> None:
+        self.run: recorder.Store | None = None
+        self._holder = request.delivery
+        reserved = node_reservation.reserve(request.node_uuid, self._holder)
+        # As Ironic sees it, the task itself locks nothing.
+        super().__init__(context, request.node_uuid, shared=True,
+                         load_driver=False, purpose='inspection request')
+        if not reserved:
+            raise ironic_exception.NodeLocked(node=request.node_uuid,
+                                              host=self.node.reservation)
+        self.shared = False
+
+    def end(self, consume: Callable[[Any], queue_request.Request]
+            ) -> queue_request.Request:
+        """Unlock the node, and end its request in the same transaction.
+
+        The run is stored with them, unless that is what goes wrong.
+
+        :param consume: see :meth:`.delivery.Processor.end`.
+        """
+        try:
+            ended = self._end(consume, *[self.run] if self.run else [])
+        except db_exc.DBError as exc:
+            if self.run is None or surroundings.are_to_blame(exc):
+                raise
+            recorder.warn_of_loss(self.node, exc)
+            ended = self._end(consume)
+        # The node is not locked any more: the fence would refuse it.
+        with fence.suspended():
+            keeping.clean()
+        return ended
+
+    @transaction.retried
+    def _end(self, consume: Callable[[Any], queue_request.Request],
+             *others: Callable[[Any], None]) -> queue_request.Request:
+        # The node comes first, as in all that a fence lets pass: who waits
+        # for each other's rows would not get them.
+        with fence.suspended(), transaction.writer() as session:
+            unlocked = node_reservation.release(session, self.node.uuid,
+                                                self._holder)
+            for each in others:
+                each(session)
+            ended = consume(session)
+        # A lock that was taken away is for release_resources to tell of.
+        self.shared = unlocked
+        return ended
+
+    @transaction.retried
+    def settle(self, note: Callable[..., None]) -> None:
+        """Unlock the node, and note that it is as it has to be.
+
+        :param note: given the transaction.
+        """
+        with fence.suspended(), transaction.writer() as session:
+            self.shared = node_reservation.release(session, self.node.uuid,
+                                                   self._holder)
+            note(transaction=session)
+
+    def release_resources(self) -> None:
+        """Unlock the node, if it is still locked by this delivery."""
+        if not self.shared:
+            self.shared = True
+            try:
+                objects.Node.release(self.context, self._holder, self.node.id)
+            except ironic_exception.NodeNotFound:
+                LOG.debug('Node %s was deleted while it was locked',
+                          self.node_id)
+        super().release_resources()
+
+
+@contextlib.contextmanager
+def locked(requests: queue_request.Queue,
+           request: queue_request.Request) -> Iterator[Any]:
+    """Lock the node of a request, for as long as the context lasts.
+
+    Nothing that this thread writes meanwhile is committed once the node is
+    locked by somebody else, or the request delivered anew.
+
+    :param requests: the queue of the request.
+    :returns: the :class:`DeliveryTask`.
+    :raises: NodeBusy, NodeGone
+    """
+    def abandon() -> BaseException:
+        abandoned = attempt.Abandoned()
+        abandoned.__cause__ = exceptions.LeaseLost(request.uuid)
+        return abandoned
+
+    task = _acquire(requests, request)
+    try:
+        with fence.while_locked(request.node_uuid, request.delivery,
+                                request.uuid, request.token, abandon):
+            yield task
+    except attempt.Abandoned as exc:
+        raise exceptions.LeaseLost(request.uuid) from exc
+    finally:
+        try:
+            task.release_resources()
+        except (ironic_exception.NodeLocked,
+                ironic_exception.NodeNotLocked) as exc:
+            LOG.warning('The lock of node %(node)s was taken away: %(error)s',
+                        {'node': request.node_uuid, 'error': exc})
+
+
+def _acquire(requests: queue_request.Queue,
+             request: queue_request.Request) -> DeliveryTask:
+    context = ironic_context.get_admin_context()
+    is_again = False
+    while True:
+        try:
+            return DeliveryTask(context, request)
+        except ironic_exception.NodeNotFound as exc:
+            raise exceptions.NodeGone(str(exc)) from exc
+        except ironic_exception.NodeLocked as exc:
+            if is_again or not _unlock_for_the_dead(context, requests,
+                                                    request):
+                raise exceptions.NodeBusy(str(exc)) from exc
+        is_again = True
+
+
+def _unlock_for_the_dead(context, requests: queue_request.Queue,
+                         request: queue_request.Request) -> bool:
+    """Free a node that a worker has not lived to unlock.
+
+    :returns: whether it is worth while to try and lock it again.
+    """
+    node = objects.Node.get_by_uuid(context, request.node_uuid)
+    return (node.reservation is None
+            or unlock_if_over(context, requests, node.uuid, node.reservation))
+
+
+def unlock_if_over(context, requests: queue_request.Queue, node_uuid: str,
+                   holder: str) -> bool:
+    """Free a node of the lock of a delivery that is over.
+
+    :param holder: who has locked it.
+    :returns: whether it was one.
+    """
+    if not worker.is_holder(holder) or requests.is_held(node_uuid, holder):
+        return False
+    try:
+        objects.Node.release(context, holder, node_uuid)
+    except (ironic_exception.NodeLocked, ironic_exception.NodeNotFound,
+            ironic_exception.NodeNotLocked):
+        return True
+    LOG.warning('Node %(node)s is unlocked, its worker died or was given up: '
+                '%(holder)s', {'node': node_uuid, 'holder': holder})
+    return True
+
+
+def check(node, request: queue_request.Request) -> delivery.NodeCheck:
+    """Check whether a request can be processed in the state of its node."""
+    present = node.provision_state
+    if request.event == queue_request.TIMEOUT:
+        return delivery.NodeCheck(done=present != states.INSPECTWAIT)
+    begun = request.state == state.PROCESSING
+    if request.event == queue_request.REAPPLY:
+        allowed = REAPPLICABLE
+    elif present == states.INSPECTWAIT and not _is_of_inspection(node,
+                                                                 request):
+        return delivery.NodeCheck(superseded=True)
+    elif request.event == queue_request.POWER_ON:
+        allowed = frozenset({states.INSPECTWAIT})
+    elif begun:
+        # Only a finished inspection leads from inspecting to manageable.
+        if present == states.MANAGEABLE:
+            return delivery.NodeCheck(done=True)
+        allowed = _BEGUN
+    elif (present == states.INSPECTFAIL
+          and request.inspection_began_at is not None
+          and _TIMED_OUT in (node.last_error or '').lower()):
+        # A conductor looks for nodes that are overdue first, and fails them
+        # then: meanwhile the data of this one were accepted.
+        allowed = _BEGUN
+    else:
+        allowed = _FRESH
+    if present in allowed:
+        return delivery.NodeCheck()
+    return delivery.NodeCheck(obstacle=_('the node is in state "%s"')
+                              % present)
+
+
+def _is_of_inspection(node, request: queue_request.Request) -> bool:
+    """Return whether a node waits for data in the inspection of a request.
+
+    Its clock was stopped when they came; that of a newer inspection runs.
+    """
+    started, began = node.inspection_started_at, request.inspection_began_at
+    return (started is None or began is None
+            or timeutils.normalize_time(started) == began)
+
+
+def is_left_over(node, request: queue_request.Request) -> bool:
+    """Return whether only an ended request keeps a node in inspection."""
+    if node.provision_state == states.INSPECTWAIT:
+        return node.inspection_started_at is None or (
+            request.inspection_began_at is not None
+            and _is_of_inspection(node, request))
+    return node.provision_state == states.INSPECTING
+
+
+def list_overdue(context, timeout: float) -> list[str]:
+    """List the UUIDs of nodes that are in "inspect wait" for too long.
+
+    :param timeout: seconds that are not too long.
+    """
+    return [node.uuid for node in objects.Node.list(
+        context, fields=['uuid'],
+        filters={'provision_state': states.INSPECTWAIT,
+                 'inspection_started_before': timeout,
+                 'include_children': True},
+        limit=_MOST_OVERDUE, sort_key='inspection_started_at')]
+
+
+def is_overdue(node, timeout: float) -> bool:
+    """Return whether a node has waited for its data for too long.
+
+    :param timeout: seconds that are not too long.
+    """
+    started = node.inspection_started_at
+    if started is None:
+        return False
+    return (timeutils.normalize_time(started)
+            + datetime.timedelta(seconds=timeout) < timeutils.utcnow())

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The queue and its processor, which tell the invariants what they do."""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+from typing import Any
+
+from ironic.common import states
+
+from ironic_inspection_rules.db import node_reservation
+from ironic_inspection_rules.queue import database_queue
+from ironic_inspection_rules.queue import processor
+from ironic_inspection_rules.queue import request as queue_request
+from ironic_inspection_rules.tests.simulation import database as sim_database
+from ironic_inspection_rules.tests.simulation import invariants
+from ironic_inspection_rules.tests.simulation import scheduler
+
+
+class Candidates:
+    """Tells whether there is anything at all to look at.
+
+    A look for work that can find none is left out, but for its pause and what
+    goes wrong in it: that is what a cluster does most of its time. Whether
+    what is there is due, or held by somebody, is for the code to find out.
+
+    :param deleted: UUIDs of nodes that were.
+    """
+
+    def __init__(self, database: sim_database.Database,
+                 deleted: set[str]) -> None:
+        self._database = database
+        self._conditions: dict[str, Callable[[Any, Any], bool]] = {
+            'get': lambda nodes, requests: any(
+                row['open_node_uuid'] for row in requests),
+            'return_requests': lambda nodes, requests: any(
+                row['worker'] and row['open_node_uuid'] for row in requests),
+            'unlock_nodes': lambda nodes, requests: any(
+                row['reservation'] for row in nodes),
+            'settle_nodes': lambda nodes, requests: any(
+                row['due_at'] is not None and not row['open_node_uuid']
+                for row in requests),
+            'put_timeouts': lambda nodes, requests: any(
+                row['provision_state'] == states.INSPECTWAIT
+                for row in nodes),
+            'remove_deleted_nodes': lambda nodes, requests: bool(deleted)}
+
+    def looked_for_by(self, look: Callable[..., Any]) -> Callable[..., Any]:
+        """Look for work only where there may be some.
+
+        :param look: looks for it; returns None if there is none.
+        """
+        condition = self._conditions.get(look.__name__)
+        if condition is None:
+            return look
+
+        def look_if_worth_while(*args: Any) -> Any:
+            if not condition(*self._database.committed()):
+                self._database.touch()
+                if not condition(*self._database.committed()):
+                    return None
+            return look(*args)
+        return look_if_worth_while
+
+
+class WatchedQueue(database_queue.DatabaseQueue):
+    """The queue, which tells the invariants what it delivers."""
+
+    def __init__(self, lease: float, watch: invariants.Invariants,
+                 turns: scheduler.Scheduler, candidates: Candidates) -> None:
+        super().__init__(lease, node_reservation.stop_clock)
+        self._watch = watch
+        self._turns = turns
+        self._look = candidates.looked_for_by(super().get)
+
+    def get(self, worker_name: str) -> queue_request.Request | None:
+        """See :meth:`.DatabaseQueue.get`."""
+        local = self._turns.current.local
+        local['claims'] = True
+        try:
+            request = self._look(worker_name)
+        finally:
+            local['claims'] = False
+        if request is not None:
+            self._watch.delivered(request)
+        return request
+
+
+class WatchedProcessor(processor.RequestProcessor):
+    """The processor, which tells the invariants who is inside a node."""
+
+    def __init__(self, requests: queue_request.Queue, timeout: float,
+                 watch: invariants.Invariants,
+                 turns: scheduler.Scheduler) -> None:
+        super().__init__(requests, timeout)
+        self._watch = watch
+        self._turns = turns
+
+    @contextlib.contextmanager
+    def lock(self, request: queue_request.Request) -> Iterator[Any]:
+        """See :meth:`.RequestProcessor.lock`."""
+        local = self._turns.current.local
+        with super().lock(request) as task:
+            self._turns.note(f'locked by {request.delivery}')
+            local['request'] = request
+            self._watch.inside.append(request)
+            self._watch.process_of[request.delivery] = (
+                self._turns.current.process)
+            try:
+                yield task
+            finally:
+                local.pop('request')
+                self._watch.inside.remove(request)

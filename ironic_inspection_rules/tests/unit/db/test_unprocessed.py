@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What ramdisks posted, as rows and by content, on SQLite.
+
+``tests/functional/db`` repeats it on the database servers.
+"""
+
+from concurrent import futures
+import threading
+from unittest import mock
+
+import sqlalchemy as sa
+
+from ironic_inspection_rules.db import clock
+from ironic_inspection_rules.db import content
+from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.db import unprocessed
+from ironic_inspection_rules.queue import database_queue
+from ironic_inspection_rules.queue import request as queue_request
+from ironic_inspection_rules.queue import state
+from ironic_inspection_rules.tests import database
+from ironic_inspection_rules.tests.unit import base
+
+NODE = 'node-1'
+
+
+def inventory(number=0):
+    return {'cpu': {'flags': ['x' * 40] * 100}, 'number': number}
+
+
+class UnprocessedMixin:
+    """Tests that hold on every kind of database."""
+
+    def setUp(self):
+        super().setUp()
+        self.queue = database_queue.DatabaseQueue(60.0)
+
+    def rows(self, table):
+        with transaction.reader() as session:
+            return session.execute(
+                sa.select(sa.func.count()).select_from(table)).scalar()
+
+    def counts(self):
+        """How many data are rows, how many are archived."""
+        return (self.rows(models.InspectionData),
+                self.rows(models.ArchivedData))
+
+    def post(self, number=0, node=NODE):
+        return self.queue.put(node, queue_request.CONTINUE, inventory(number),
+                              {'logs': 'L' * 5000})
+
+    def work(self):
+        """End the request that is due.
+
+        :returns: it, as it was processed; None if none is due.
+        """
+        claimed = self.queue.get('w')
+        if claimed is not None:
+            self.queue.consume(self.queue.begin(claimed, state.PROCESSING))
+        return claimed
+
+    def read(self, node=NODE):
+        found = unprocessed.get_unprocessed(node)
+        return found and found['inventory']
+
+    def age(self):
+        with transaction.plain_writer() as connection:
+            for table in (models.Content, models.Section):
+                connection.execute(sa.update(table).values(
+                    used_at=clock.now() - content.GRACE - 1))
+
+    def sweep(self):
+        self.age()
+        while content.sweep():
+            pass
+
+    def test_data_of_an_ended_request_are_archived(self):
+        self.post()
+        before = unprocessed.get_unprocessed(NODE)
+        self.work()
+
+        self.assertEqual(1, unprocessed.archive(9))
+        self.assertEqual((0, 1), self.counts())
+        self.assertEqual(before, unprocessed.get_unprocessed(NODE))
+        self.assertEqual(0, unprocessed.archive(9))
+
+    def test_data_of_an_open_request_stay_where_they_are(self):
+        self.post()
+
+        self.assertEqual(0, unprocessed.archive(9))
+        self.assertEqual((1, 0), self.counts())
+        self.assertEqual(inventory(), self.queue.get('w').inventory)
+
+    def test_equal_machines_share_what_is_archived(self):
+        for number in range(3):
+            self.post(node=f'node-{number}')
+            self.work()
+        unprocessed.archive(9)
+
+        self.assertEqual((0, 3), self.counts())
+        self.assertEqual(1, self.rows(models.Content))
+
+    def test_archived_data_stay_however_old_they_are(self):
+        self.post()
+        self.work()
+        unprocessed.archive(9)
+        self.sweep()
+
+        self.assertEqual(inventory(), self.read())
+
+    def test_archived_data_are_reapplied(self):
+        self.post()
+        self.work()
+        unprocessed.archive(9)
+        self.queue.put(NODE, queue_request.REAPPLY)
+
+        self.assertEqual(inventory(), self.work().inventory)
+        unprocessed.archive(9)
+        self.assertEqual((0, 1), self.counts())
+        self.assertEqual(inventory(), self.read())
+
+    def test_what_was_given_for_one_reapplication_is_removed(self):
+        self.post()
+        self.work()
+        self.queue.put(NODE, queue_request.REAPPLY, inventory(5))
+        self.work()
+        unprocessed.archive(9)
+
+        self.assertEqual((0, 1), self.counts())
+        self.assertEqual(inventory(), self.read())
+
+    def test_requests_that_need_no_data_get_none(self):
+        self.post()
+        self.work()
+        for event in (queue_request.POWER_ON, queue_request.TIMEOUT):
+            self.queue.put(NODE, event)
+            taken = self.queue.get('w') or self.queue.get_starting('w')
+            self.assertEqual({}, taken.inventory)
+            self.queue.consume(self.queue.begin(taken, state.PROCESSING))
+
+    def test_posted_data_take_the_place_of_archived_ones(self):
+        for number in (1, 2):
+            self.post(number)
+            self.assertEqual(inventory(number), self.read())
+            self.work()
+            unprocessed.archive(9)
+        self.assertEqual(inventory(2), self.read())
+        self.sweep()
+
+        self.assertEqual((0, 1), self.counts())
+        self.assertEqual(1, self.rows(models.Content))
+
+    def test_data_that_come_meanwhile_stay_where_they_are(self):
+        self.post()
+        self.work()
+        store = content.store
+
+        def store_slowly(document):
+            digest = store(document)
+            self.post(1)
+            return digest
+
+        with mock.patch.object(content, 'store', store_slowly):
+            unprocessed.archive(9)
+
+        self.assertEqual((1, 0), self.counts())
+        self.assertEqual(inventory(1), self.work().inventory)
+
+    def test_data_that_come_in_the_place_of_a_copy_stay(self):
+        self.post()
+        self.work()
+        self.queue.put(NODE, queue_request.REAPPLY, inventory(1), {})
+        self.work()
+        ended = unprocessed._list_ended(9)
+        with transaction.writer() as session:
+            session.execute(sa.delete(models.InspectionData))
+        for number in (2, 3):
+            self.post(number, f'node-{number}')
+
+        with mock.patch.object(unprocessed, '_list_ended',
+                               lambda limit: ended):
+            unprocessed.archive(9)
+
+        self.assertEqual((2, 0), self.counts())
+
+    def test_archived_data_go_with_their_node(self):
+        for node in ('a', 'b'):
+            self.post(node=node)
+            self.work()
+        unprocessed.archive(9)
+        with transaction.writer() as session:
+            session.execute(sa.delete(models.Request))
+        self.assertEqual(['a', 'b'], unprocessed.list_nodes('', 9))
+        unprocessed.destroy_nodes(['a'])
+        self.sweep()
+
+        self.assertIsNone(self.read('a'))
+        self.assertEqual(inventory(), self.read('b'))
+        self.assertEqual(['b'], unprocessed.list_nodes('', 9))
+
+    def test_a_round_archives_a_bounded_number(self):
+        for number in range(3):
+            self.post(node=f'node-{number}')
+            self.work()
+
+        self.assertEqual([2, 1, 0], [unprocessed.archive(2)
+                                     for _round in range(3)])
+
+    def post_and_work(self, number):
+        node = f'node-{number}'
+        for turn in range(8):
+            self.post(turn % 3, node)
+            self.assertEqual(inventory(turn % 3), self.read(node))
+            while self.queue.find_open(node):
+                self.work()
+            self.assertEqual(inventory(turn % 3), self.read(node))
+
+    def archive_until(self, done, in_use):
+        while not done.wait(0.01):
+            with in_use:
+                unprocessed.archive(9)
+
+    def sweep_until(self, done, in_use):
+        while not done.wait(0.01):
+            # What is in use now never ages that much.
+            with in_use[0], in_use[1]:
+                self.age()
+            content.sweep()
+
+    def test_ramdisks_leaders_and_sweepers_do_not_disturb_one_another(self):
+        done, in_use = threading.Event(), [threading.Lock(), threading.Lock()]
+        with futures.ThreadPoolExecutor(6) as pool:
+            others = [pool.submit(self.sweep_until, done, in_use), *(
+                pool.submit(self.archive_until, done, lock)
+                for lock in in_use)]
+            problems = [each.exception() for each in [
+                pool.submit(self.post_and_work, number)
+                for number in range(3)]]
+            done.set()
+            problems += [each.exception() for each in others]
+        while unprocessed.archive(9):
+            pass
+        self.sweep()
+
+        self.assertEqual([None] * 6, problems)
+        self.assertEqual((0, 3), self.counts())
+        self.assertEqual([inventory(1)] * 3, [
+            self.read(f'node-{number}') for number in range(3)])
+        self.assertEqual(1, self.rows(models.Content))
+
+
+class UnprocessedTestCase(UnprocessedMixin, base.TestCase):
+
+    def setUp(self):
+        self.useFixture(database.Database())
+        super().setUp()

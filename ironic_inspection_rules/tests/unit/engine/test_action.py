@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Actions of a rule: their conditions, loops, and what they may write."""
+
+from ironic_inspection_rules.engine import action
+from ironic_inspection_rules.engine import hiding
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.engine import phase
+
+
+def append(value, **fields):
+    return {'op': 'extend-plugin-data', 'args': ['/l', value], **fields}
+
+
+class ApplyTestCase(base.TestCase):
+
+    def written(self, operation, **plugin_data):
+        outcome, roots = phase.run({'actions': [operation]},
+                                   plugin_data=plugin_data)
+        self.assertIsNone(outcome.error)
+        return roots['plugin_data'].get('l'), outcome.traces[0].actions[0]
+
+    def test_it_asks_its_conditions_for_each_item(self):
+        items, told = self.written(append(
+            '{item}', loop=[1, 2, 3, 4], when=[
+                {'op': 'gt', 'args': ['{item}', 1]},
+                {'op': 'ne', 'args': ['{item}', 3]}]))
+
+        self.assertEqual([2, 4], items)
+        self.assertTrue(told.ran)
+        self.assertEqual([(3, 1), (2, 1)],
+                         [(each.true, each.false) for each in told.when])
+
+    def test_it_has_not_run_where_its_conditions_never_hold(self):
+        for loop in ({}, {'loop': [1, 2]}):
+            items, told = self.written(append(
+                1, when=[{'op': 'eq', 'args': [1, 2]}], **loop))
+            self.assertIsNone(items)
+            self.assertFalse(told.ran)
+
+    def test_it_ends_though_it_extends_what_it_loops_over(self):
+        outcome, roots = phase.run({'actions': [
+            append(1), append(2), append('{item}', loop='{plugin_data.l}')]})
+
+        self.assertIsNone(outcome.error)
+        self.assertEqual([1, 2, 1, 2], roots['plugin_data']['l'])
+
+    def test_a_missing_loop_or_value_is_an_error(self):
+        for operation in (append(1, loop='{plugin_data.gone}'),
+                          append('{plugin_data.gone}')):
+            outcome, _roots = phase.run({'actions': [operation]})
+            self.assertIn('plugin_data.gone', str(outcome.error))
+
+    def test_a_masked_secret_is_never_written(self):
+        for value in ('{node.driver_info.ipmi_password}',
+                      '{node.driver_info}', 'x{node.driver_info}'):
+            outcome, roots = phase.run({'actions': [append(value)]},
+                                       mask_secrets='always')
+            self.assertIn('has a secret', str(outcome.error))
+            self.assertNotIn('l', roots['plugin_data'])
+
+    def test_a_message_may_tell_what_is_masked_or_missing(self):
+        outcome, _roots = phase.run({'actions': [{'op': 'fail', 'args': [
+            '{node.driver_info.ipmi_password} {node.gone}']}]},
+            mask_secrets='always')
+
+        self.assertIn('****** (missing)', str(outcome.error))
+
+    def test_what_a_sensitive_rule_wrote_is_hidden_in_messages(self):
+        outcome, _roots = phase.run(
+            {'sensitive': True, 'priority': 2, 'actions': [
+                {'op': 'set-plugin-data', 'args': ['/key', 'hush']}]},
+            {'priority': 1, 'actions': [
+                {'op': 'log', 'args': ['key {plugin_data.key}']},
+                {'op': 'log', 'args': ['{item}'],
+                 'loop': ['{plugin_data.key}']},
+                {'op': 'log', 'args': ['open {plugin_data.open}']}]},
+            plugin_data={'open': 'y'})
+
+        self.assertEqual(
+            [('info: key ******',), ('info: ******',), ('info: open y',)],
+            [each.notes for each in outcome.traces[1].actions])
+
+
+class WritesTestCase(base.TestCase):
+
+    def writes(self, op, **args):
+        return action.Action({'op': op, 'args': args},
+                             registry.installed()).writes
+
+    def test_a_place_is_known_up_to_what_a_machine_says(self):
+        for path, place in (('/a/b', ('a', 'b')), ('/a/{node.x}/b', ('a',)),
+                            ('/a/0/b', ('a',)), ('/a/-', ('a',)),
+                            ('a.b', ('a', 'b')), ('/a/x{node.x}', ('a',))):
+            self.assertEqual(
+                ((hiding.PLUGIN_DATA, place),),
+                self.writes('set-plugin-data', path=path, value=1), path)
+
+    def test_capabilities_and_traits_have_places_of_their_own(self):
+        capability = ('properties', 'capabilities', 'a')
+        self.assertEqual(((hiding.NODE, capability),),
+                         self.writes('set-capability', name='a', value='b'))
+        self.assertEqual(((hiding.NODE, ('traits', 'CUSTOM_A')),),
+                         self.writes('add-trait', name='CUSTOM_A'))
+        self.assertEqual(
+            ((hiding.NODE, ('traits', 'CUSTOM_A')),
+             (hiding.NODE, ('traits',))),
+            self.writes('set-traits', names=['CUSTOM_A', '{node.x}']))
+
+    def test_what_removes_leaves_no_value(self):
+        self.assertEqual((), self.writes('del-attribute', path='/extra/a'))
+
+    def test_what_only_tells_writes_nothing(self):
+        self.assertEqual((), self.writes('log', msg='{node}'))
+
+
+class RevertsTestCase(base.TestCase):
+
+    def test_a_cleanup_value_is_as_good_as_revert(self):
+        op = registry.installed().actions['set-attribute']
+        for fields, expected in (
+                ({}, False), ({'revert': True}, True),
+                ({'revert': 'yes'}, True), ({'revert': False}, False),
+                ({'args': ['/extra/a', 1, 'old']}, True),
+                ({'args': {'path': '/extra/a', 'value': 1,
+                           'cleanup': None}}, False)):
+            self.assertIs(expected, action.reverts(
+                {'op': 'set-attribute', 'args': ['/extra/a', 1], **fields},
+                op), fields)

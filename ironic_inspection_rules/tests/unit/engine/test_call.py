@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a machine sends fills one token of a path."""
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import call
+from ironic_inspection_rules.engine import loop
+from ironic_inspection_rules.engine import path
+from ironic_inspection_rules.engine import template
+from ironic_inspection_rules.tests.unit import base
+
+
+class PathTemplateTestCase(base.TestCase):
+
+    def render(self, text, name):
+        return call.compile_path(text).render(
+            budget.View({'node': {'a': name}}))
+
+    def test_a_field_is_one_token(self):
+        for name in ('b', 'b/c', '../b', 'b.c', '~1', ''):
+            for text in ('/extra/{node.a}/x', 'extra.{node.a}.x'):
+                self.assertEqual(('extra', name, 'x'),
+                                 self.render(text, name))
+        self.assertEqual(('extra', 'n-b/c'),
+                         self.render('/extra/n-{node.a}', 'b/c'))
+
+    def test_no_machine_appends(self):
+        self.assertFalse(path.appends(self.render('/l/{node.a}', '-')[1]))
+        self.assertTrue(path.appends(call.compile_path('/l/-')[1]))
+
+    def test_lists_and_missing_fields_are_no_part(self):
+        self.assertRaises(exceptions.OperationError, self.render,
+                          '/extra/{node.a}', [])
+        self.assertIsInstance(self.render('/extra/{node.b}', 1),
+                              template.Missing)
+
+    def test_items_of_the_rule_may_hold_more_of_the_path(self):
+        compiled = call.compile_path(
+            '/extra/{item}', loop.Loop.of(['a/b', 'c']))
+        self.assertEqual([('extra', 'a', 'b'), ('extra', 'c')],
+                         [compiled.render(budget.View({loop.INDEX: number}))
+                          for number in range(2)])

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What filters make and look at is paid for, before it is made."""
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import template
+from ironic_inspection_rules.tests.unit import base
+
+ITEMS = list(range(400))
+
+TEXT = (
+    ("node.a | join('-')", ['x' * 9] * 100),
+    ("node.a | join('---------')", ['x'] * 100),
+    ("node.a | join('--')", [12345678] * 100),
+    ("node.a | replace('x', '1234567890')", 'x' * 100),
+    ("node.a | replace('x', 'y')", 'x' * 1000),
+    ("node.a | replace('-', '')", 'x' * 1000),
+    ("node.a | replace('x', '123', 400)", 'x' * 200 + '-' * 400),
+    ("node.a | regex_replace('x', '1234567890')", 'x' * 100),
+)
+"""Filters that make about 1,000 characters of a value."""
+
+LISTS = (
+    ('sort', ITEMS, 100), ("select('ge', 0)", ITEMS, 400),
+    ("reject('ge', 0)", ITEMS, 400), ("map('lower')", 'x' * 4000, 5000),
+    ('first', 'x' * 4000, 1000), ('last', 'x' * 4000, 1000),
+    ("split('-')", '-' * 4000, 1000), ('split', 'x ' * 2000, 500),
+    ('unique', 'x' * 4000, 1000), ('join', 'x' * 4000, 1000),
+    ('min', 'x' * 4000, 1000), ('tier(node.b)', 5, 100))
+"""Filters that look at many items or characters, and about what they pay."""
+
+
+class CostTestCase(base.TestCase):
+
+    def render(self, field, value, **limits):
+        view = budget.View(
+            {'node': {'a': value, 'b': [[each, 'x'] for each in ITEMS],
+                      'long': 'y' * 10 ** 6}},
+            budget.Budget(budget.Limits(**limits)))
+        return template.compile_value(f'{{{field}}}').render(view)
+
+    def test_text_that_is_too_long_is_not_made(self):
+        for field, value in TEXT:
+            made = self.render(field, value, size=2000)
+            self.assertLess(900, len(made), field)
+            self.assertRaises(exceptions.BudgetExceeded, self.render, field,
+                              value, size=len(made) - 11)
+
+    def test_what_no_memory_holds_is_not_begun(self):
+        text = 'x' * 10 ** 6
+        for field in ("node.a | replace('x', node.long)",
+                      "node.a | replace('x', node.long, 999999)",
+                      "node.a | regex_replace('x', node.long)",
+                      'node.a | join(node.long)'):
+            self.assertRaises(exceptions.BudgetExceeded, self.render, field,
+                              text)
+        self.assertRaises(exceptions.BudgetExceeded, self.render,
+                          'node.a | join', [text] * 10 ** 6)
+
+    def test_each_item_that_is_looked_at_costs(self):
+        for name, value, cost in LISTS:
+            field = f'node.a | {name}'
+            self.render(field, value, operations=cost * 1.15)
+            self.assertRaises(exceptions.BudgetExceeded, self.render, field,
+                              value, operations=cost * 0.95)
+
+    def test_short_text_costs_no_more_than_a_step(self):
+        for field in ("node.a | replace('x', '1234567890')",
+                      "node.a | regex_replace('x', 'y')", 'node.a | lower'):
+            self.assertTrue(self.render(field, 'x' * 20, operations=1))

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Machines are printed as they come."""
+
+import collections
+import io
+import json
+
+import yaml
+
+from ironic_inspection_rules.report import trial_text
+from ironic_inspection_rules.tests.unit import base
+
+
+class ListingTestCase(base.TestCase):
+
+    def print_all(self, made, *told):
+        shown = made(self.output)
+        for each in told:
+            shown.add(each)
+        self.before_the_end = self.output.getvalue()
+        shown.end(collections.Counter(ok=2, error=1))
+        return self.output.getvalue()
+
+    def setUp(self):
+        super().setUp()
+        self.output = io.StringIO()
+
+    def test_json_is_a_list_that_is_written_as_it_comes(self):
+        text = self.print_all(lambda output: trial_text.Json(output, False),
+                              '{"a": 1}', '{"a": 2}')
+        self.assertEqual([{'a': 1}, {'a': 2}], json.loads(text))
+        self.assertEqual('[{"a": 1},\n{"a": 2}', self.before_the_end)
+
+    def test_yaml_is_a_list(self):
+        text = self.print_all(trial_text.Yaml, '- a: 1\n', '- a: 2\n')
+        self.assertEqual([{'a': 1}, {'a': 2}], yaml.safe_load(text))
+
+    def test_few_machines_have_a_line_each(self):
+        text = self.print_all(trial_text.Table, *[
+            (f'{number}.json', 'ok', 1, 2, 0, '') for number in range(20)])
+        self.assertEqual(20, text.count('.json'))
+        self.assertNotIn('nothing would change', text)
+        self.assertNotIn('Audit', text)
+        self.assertEqual(
+            '3 inventories: 2 ok, 0 failed, 1 with an error',
+            text.splitlines()[-1])
+
+    def test_of_many_those_that_fared_alike_have_one(self):
+        text = self.print_all(trial_text.Table, *[
+            (f'{number}.json', 'failed' if number == 7 else 'ok', 1, 0,
+             2, '') for number in range(1500)])
+        self.assertEqual(4, text.count('.json'))
+        self.assertIn('and 1496 more', text)
+        self.assertIn('7.json', text)
+        self.assertIn('Audit', text)
+        self.assertIn('nothing would change', text)
+
+    def test_what_is_alike_is_told_once(self):
+        self.assertEqual(
+            'a.json\nc.json: fine\nx\n\nb.json: bad\n',
+            self.print_all(trial_text.Details, ('a.json', 'fine', 'x'),
+                           ('b.json', 'bad', ''), ('c.json', 'fine', 'x')))

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What is stored of a run, as it is found in the database."""
+
+import types
+
+from oslo_utils import uuidutils
+
+from ironic_inspection_rules.db import run as db_run
+from ironic_inspection_rules.runs import recorder
+from ironic_inspection_rules.tests import database
+from ironic_inspection_rules.tests.unit import base
+
+NODE = types.SimpleNamespace(uuid=uuidutils.generate_uuid(),
+                             inspect_interface='agent')
+SECRET = ['node', ['extra', 'token']]
+BEFORE = ['previous', ['plugin_data', 'token']]
+
+
+class RecorderTestCase(base.IronicTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.useFixture(database.Database())
+        self.run_ = recorder.Run(recorder.INSPECTION)
+
+    def store(self, error=None, **fields):
+        prepared = recorder.prepare(self.run_, NODE, error, 5, True)
+        if prepared is not None:
+            recorder.store(prepared, NODE)
+        return prepared is not None
+
+    def test_what_was_stored_before_is_another_after_an_inspection(self):
+        for error, hidden in (('failed', [SECRET, BEFORE]), (None, [SECRET])):
+            self.run_ = recorder.Run(recorder.INSPECTION)
+            self.run_.run_rules(3)
+            self.run_.hide([SECRET, BEFORE])
+            self.assertTrue(self.store(error))
+            self.assertEqual({NODE.uuid: hidden},
+                             db_run.get_hidden([NODE.uuid]))
+
+    def test_only_a_run_that_did_something_is_stored(self):
+        self.assertFalse(self.store())
+        self.assertFalse(self.store('failed'))
+        self.run_.begin({'cpu': 1}, {})
+        self.assertFalse(self.store())
+        self.assertFalse(recorder.is_stored(self.run_, NODE.uuid))
+        self.assertTrue(self.store('failed'))
+        self.assertTrue(recorder.is_stored(self.run_, NODE.uuid))
+        self.assertEqual({'cpu': 1},
+                         db_run.get_data(NODE.uuid)['inventory'])
+
+    def test_where_values_are_no_more_is_forgotten(self):
+        self.run_.hide([SECRET, SECRET])
+        self.run_.hide([BEFORE])
+        self.assertEqual([SECRET, BEFORE], self.run_.hidden)
+        self.run_.hide([BEFORE], all_of_them=True)
+        self.assertEqual([BEFORE], self.run_.hidden)

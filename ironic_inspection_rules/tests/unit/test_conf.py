@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The options, alone and beside Ironic's."""
+
+import pathlib
+
+import fixtures
+from ironic.conf import CONF
+from oslo_config import cfg
+
+from ironic_inspection_rules import conf
+from ironic_inspection_rules.tests.unit import base
+
+
+class PxeFilterOptionsTestCase(base.IronicTestCase):
+
+    def setUp(self) -> None:
+        super().setUp()
+        conf.register_opts(CONF)
+
+    def test_defaults(self) -> None:
+        group = CONF.inspection_pxe_filter
+        self.assertIsNone(group.interface)
+        self.assertEqual(['67/udp', '69/udp'], group.ports)
+        self.assertEqual(15.0, group.sync_period)
+        self.assertEqual(15.0, group.allowlist_period)
+        self.assertEqual(['agent'], group.supported_inspect_interfaces)
+
+    def test_periods_from_nothing_to_half_a_minute(self) -> None:
+        for name in ('sync_period', 'allowlist_period'):
+            for good in (0, 0.5, 30):
+                self.config(group='inspection_pxe_filter', **{name: good})
+            for bad in (-1, 30.1):
+                self.assertRaises(
+                    ValueError, self.config, group='inspection_pxe_filter',
+                    **{name: bad})
+
+    def test_the_old_name_of_a_period_works(self) -> None:
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'conf')
+        path.write_text('[inspection_pxe_filter]\nwhitelist_period = 3\n')
+        options = cfg.ConfigOpts()
+        conf.register_opts(options)
+        options(['--config-file', str(path)])
+        self.assertEqual(3.0, options.inspection_pxe_filter.allowlist_period)
+
+    def test_ports_have_a_number_and_a_protocol(self) -> None:
+        self.config(group='inspection_pxe_filter', ports=['4011/UDP',
+                                                          '80/tcp'])
+        self.assertEqual(['4011/udp', '80/tcp'],
+                         CONF.inspection_pxe_filter.ports)
+        for bad in ('67', 'udp/67', '67/sctp', '0/udp', '65536/udp', ''):
+            self.assertRaises(
+                ValueError, self.config, group='inspection_pxe_filter',
+                ports=[bad])
+
+    def test_interface_is_one_that_linux_may_have(self) -> None:
+        self.config(group='inspection_pxe_filter', interface='br-ex.100')
+        for bad in ('', 'a b', 'eth0/1', 'eth*', 'sixteen_letters_'):
+            self.assertRaises(
+                ValueError, self.config, group='inspection_pxe_filter',
+                interface=bad)
+
+    def test_coordination_is_a_file_below_the_state_path(self) -> None:
+        self.config(state_path='/var/lib/ironic')
+        self.assertEqual('file:///var/lib/ironic/coordination',
+                         CONF.coordination.backend_url)
+
+
+class OptionsTestCase(base.IronicTestCase):
+
+    def test_options_join_those_of_ironic_and_may_be_registered_twice(self):
+        conf.register_opts(CONF)
+        conf.register_opts(CONF)
+
+        group = CONF.inspection_rules
+        self.assertIsNone(group.built_in)
+        self.assertIsNone(group.default_scope)
+        self.assertEqual('^(agent|inspector|redfish|idrac-redfish)$',
+                         group.supported_interfaces)
+        self.assertEqual('always', group.mask_secrets)
+
+    def test_supported_interfaces_must_be_a_regular_expression(self):
+        conf.register_opts(CONF)
+
+        exc = self.assertRaises(
+            ValueError, self.config, group='inspection_rules',
+            supported_interfaces='(agent')
+        self.assertIn('(agent', str(exc))
+
+    def test_sample_lists_every_option(self):
+        fresh = cfg.ConfigOpts()
+        conf.register_opts(fresh)
+
+        listed = {(group, opt.dest) for group, opts in conf.list_opts()
+                  for opt in opts}
+        self.assertEqual({(group, name) for group, _opts in conf.list_opts()
+                          for name in fresh[group]}, listed)
