@@ -29,8 +29,12 @@ class WorkerTestCase(base.QueueTestCase):
         self.processor = test_delivery.FakeProcessor()
         self.seen = []
         self.done = threading.Semaphore(0)
-        self.worker = worker.Worker('w1', self.queue, self.processor,
-                                    SETTINGS, self.observe)
+        self.use_settings()
+
+    def use_settings(self, **settings):
+        self.worker = worker.Worker(
+            'w1', self.queue, self.processor,
+            dataclasses.replace(SETTINGS, **settings), self.observe)
         self.thread = threading.Thread(target=self.worker.run)
 
     def observe(self, outcome):
@@ -66,6 +70,8 @@ class WorkerTestCase(base.QueueTestCase):
             started.set()
             go_on.wait(10)
         self.processor.run = run
+        # No free thread: it is not asking for a request when it is stopped.
+        self.use_settings(threads=1)
         mine = self.queue.put('a', queue_request.CONTINUE)
         self.start()
         self.assertTrue(started.wait(10))
@@ -152,12 +158,6 @@ class WorkerTestCase(base.QueueTestCase):
             {delivery.Outcome.FINISHED: 4, delivery.Outcome.LOST: 1},
             collections.Counter(self.seen))
 
-    def restart_with(self, **settings):
-        self.worker = worker.Worker(
-            'w1', self.queue, self.processor,
-            dataclasses.replace(SETTINGS, **settings), self.observe)
-        self.thread = threading.Thread(target=self.worker.run)
-
     def test_a_delivery_that_hangs_costs_others_nothing(self):
         log = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
         go_on = threading.Event()
@@ -167,7 +167,7 @@ class WorkerTestCase(base.QueueTestCase):
             if node == 'hangs':
                 go_on.wait(60)
         self.processor.run = hang_in_a_hook
-        self.restart_with(threads=1, time_limit=0.1)
+        self.use_settings(threads=1, time_limit=0.1)
         self.queue.put('hangs', queue_request.CONTINUE)
         self.queue.put('b', queue_request.CONTINUE)
         beats = []
@@ -192,7 +192,7 @@ class WorkerTestCase(base.QueueTestCase):
             go_on.wait(60)
             return get(name)
         self.queue.get = swallow_the_answer
-        self.restart_with(threads=1, time_limit=0.1, lease=0.1)
+        self.use_settings(threads=1, time_limit=0.1, lease=0.1)
         self.queue.put('a', queue_request.CONTINUE)
         self.start()
 
@@ -219,7 +219,7 @@ class WorkerTestCase(base.QueueTestCase):
             return set()
         self.queue.heartbeat = swallow_the_answer
         self.processor.run = lambda *args: self.assertTrue(beaten.wait(20))
-        self.restart_with(threads=1, time_limit=0.5, lease=0.1)
+        self.use_settings(threads=1, time_limit=0.5, lease=0.1)
         # Each is given up at the same limit: one is always in hand.
         for number in range(40):
             self.queue.put(f'a{number}', queue_request.CONTINUE)
@@ -247,7 +247,7 @@ class WorkerTestCase(base.QueueTestCase):
             self.assertEqual(request.uuid, get('w2').uuid)
         get, self.queue.heartbeat, self.processor.run = (
             self.queue.get, beat, run)
-        self.restart_with(threads=1, lease=0.03)
+        self.use_settings(threads=1, lease=0.03)
         put = self.queue.put('a', queue_request.CONTINUE)
         self.start()
         self.assertTrue(self.done.acquire(timeout=20))
@@ -265,7 +265,7 @@ class WorkerTestCase(base.QueueTestCase):
         self.assertEqual(1, self.lose_the_lease(set))
 
     def test_a_thread_that_cannot_start_leaves_no_request_behind(self):
-        self.restart_with(threads=1)
+        self.use_settings(threads=1)
         start, failures = threading.Thread.start, [1, 2]
 
         def start_later(thread):
@@ -292,10 +292,7 @@ class WorkerTestCase(base.QueueTestCase):
         """
         self.processor.run = lambda *args: self.assertTrue(
             all(beats.acquire(timeout=10) for _turn in range(3)))
-        self.worker = worker.Worker(
-            'w1', self.queue, self.processor,
-            dataclasses.replace(SETTINGS, lease=0.03), self.observe)
-        self.thread = threading.Thread(target=self.worker.run)
+        self.use_settings(lease=0.03)
         self.queue.put('a', queue_request.CONTINUE)
         self.start()
         self.assertTrue(self.done.acquire(timeout=10))
