@@ -66,9 +66,17 @@ def one_line(text: str) -> str:
 
 
 class InspectionRulesError(Exception):
-    """Base of all errors; the message is ready to be shown to a user."""
+    """Base of all errors; the message is ready to be shown to a user.
+
+    A class with a ``template`` takes the one thing that stands in it; the
+    others take the message.
+    """
 
     code = http_client.INTERNAL_SERVER_ERROR
+    template: str | None = None
+
+    def __init__(self, about: object = '') -> None:
+        super().__init__(self.template % about if self.template else about)
 
 
 class Invalid(InspectionRulesError):
@@ -200,8 +208,7 @@ class OperationError(InspectionRulesError):
 class MissingField(OperationError):
     """An action needs a field that this machine's data does not have."""
 
-    def __init__(self, field: str) -> None:
-        super().__init__(_('field {%s} does not exist') % field)
+    template = _('field {%s} does not exist')
 
 
 class BudgetExceeded(OperationError):
@@ -268,25 +275,20 @@ class PluginError(InspectionRulesError):
 class RuleNotFound(NotFound):
     """No rule has this UUID."""
 
-    def __init__(self, uuid: str) -> None:
-        super().__init__(_('Inspection rule %s could not be found.') % uuid)
+    template = _('Inspection rule %s could not be found.')
 
 
 class RuleAlreadyExists(Conflict):
     """A rule with this UUID exists."""
 
-    def __init__(self, uuid: str) -> None:
-        super().__init__(
-            _('An inspection rule with UUID %s already exists.') % uuid)
+    template = _('An inspection rule with UUID %s already exists.')
 
 
 class RevisionNotFound(NotFound):
     """No revision of the rule set has this number, or it is gone."""
 
-    def __init__(self, revision: int) -> None:
-        super().__init__(
-            _('There is no revision %s of the rule set, or it is not kept '
-              'any more.') % revision)
+    template = _('There is no revision %s of the rule set, or it is not kept '
+                 'any more.')
 
 
 class RuleSetChanged(Conflict):
@@ -302,9 +304,7 @@ class RuleSetChanged(Conflict):
 class RuleChanged(Conflict):
     """Somebody else has changed the rule since it was read."""
 
-    def __init__(self, uuid: str) -> None:
-        super().__init__(
-            _('Inspection rule %s was changed meanwhile.') % uuid)
+    template = _('Inspection rule %s was changed meanwhile.')
 
 
 class DatabaseNotReady(InspectionRulesError):
@@ -318,18 +318,13 @@ class UnknownRevision(Invalid):
 class RequestNotFound(NotFound):
     """No inspection request has this UUID."""
 
-    def __init__(self, uuid: str) -> None:
-        super().__init__(
-            _('Inspection request %s could not be found.') % uuid)
+    template = _('Inspection request %s could not be found.')
 
 
 class RequestPending(Conflict):
     """The node has an inspection request that is not done yet."""
 
-    def __init__(self, node: str) -> None:
-        super().__init__(
-            _('Node %s has an inspection request that is not done yet.')
-            % node)
+    template = _('Node %s has an inspection request that is not done yet.')
 
 
 class NotInInspection(Conflict):
@@ -355,36 +350,25 @@ class AnotherSender(RequestPending):
 class RunNotFound(NotFound):
     """The node has no such run of rules, or none any more."""
 
-    def __init__(self, uuid: str) -> None:
-        super().__init__(
-            _('Inspection run %s could not be found.') % uuid)
+    template = _('Inspection run %s could not be found.')
 
 
 class KeptInventoryNotFound(NotFound):
     """The node has no such inventory in its history, or none any more."""
 
-    def __init__(self, uuid: str) -> None:
-        super().__init__(
-            _('Inventory %s could not be found in the history of the node.')
-            % uuid)
+    template = _('Inventory %s could not be found in the history of the node.')
 
 
 class RequestNotWaiting(Conflict):
     """The inspection request is being processed or done already."""
 
-    def __init__(self, uuid: str) -> None:
-        super().__init__(
-            _('Inspection request %s is being processed or done already.')
-            % uuid)
+    template = _('Inspection request %s is being processed or done already.')
 
 
 class LeaseLost(Conflict):
     """The request was given to another worker, or ended, meanwhile."""
 
-    def __init__(self, uuid: str) -> None:
-        super().__init__(
-            _('Inspection request %s is not held by this worker any more.')
-            % uuid)
+    template = _('Inspection request %s is not held by this worker any more.')
 
 
 class NodeBusy(Conflict):

@@ -47,11 +47,11 @@ def evaluate_page(baremetal, nodes: Nodes,
         of the next page, None after the last one.
     :raises: an exception of openstacksdk.
     """
-    asked = {'nodes': dict(nodes) if isinstance(nodes, Mapping)
-             else list(nodes), 'rules': rules, 'phase': phase,
-             'compare': compare or None, 'limit': limit, 'marker': marker}
-    return http.call(baremetal, 'POST', '/inspection_rules/evaluate', json={
-        name: value for name, value in asked.items() if value is not None})
+    return http.call(
+        baremetal, 'POST', '/inspection_rules/evaluate', json=http.given(
+            nodes=dict(nodes) if isinstance(nodes, Mapping) else list(nodes),
+            rules=rules, phase=phase, compare=compare or None, limit=limit,
+            marker=marker))
 
 
 def evaluate(baremetal, nodes: Nodes,

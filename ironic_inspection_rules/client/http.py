@@ -26,6 +26,11 @@ def call(baremetal, method: str, path: str, **kwargs: Any) -> Any:
     return response.json() if response.content else None
 
 
+def given(**asked: Any) -> dict[str, Any]:
+    """Return what is not None of what may be asked for."""
+    return {name: value for name, value in asked.items() if value is not None}
+
+
 def items(baremetal, path: str, name: str,
           query: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """List a collection, page by page.
@@ -33,7 +38,7 @@ def items(baremetal, path: str, name: str,
     :param name: of the list in the answer.
     :param query: of the first page; None counts as not given.
     """
-    query = {key: value for key, value in query.items() if value is not None}
+    query = given(**query)
     while True:
         page = call(baremetal, 'GET', path, params=query)
         yield from page[name]

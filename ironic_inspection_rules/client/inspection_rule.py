@@ -108,5 +108,5 @@ def evaluate_inspection_rules(baremetal, **request: Any) -> dict[str, Any]:
     :param request: any of ``node``, ``inventory``, ``plugin_data``,
         ``rules`` and ``phase``; None counts as not given.
     """
-    return http.call(baremetal, 'POST', f'{_RULES}/evaluate', json={
-        name: value for name, value in request.items() if value is not None})
+    return http.call(baremetal, 'POST', f'{_RULES}/evaluate',
+                     json=http.given(**request))

@@ -52,8 +52,8 @@ def explain(baremetal, node: str, **query: Any) -> dict[str, Any]:
     :param query: ``path``, ``trait``, ``port``, ``rule``; None counts as not
         given.
     """
-    return http.call(baremetal, 'GET', f'{_runs(node)}/explain', params={
-        name: value for name, value in query.items() if value is not None})
+    return http.call(baremetal, 'GET', f'{_runs(node)}/explain',
+                     params=http.given(**query))
 
 
 def rule_statistics(baremetal, **query: Any) -> list[dict[str, Any]]:
@@ -62,10 +62,8 @@ def rule_statistics(baremetal, **query: Any) -> list[dict[str, Any]]:
     :param query: ``fields``, ``sort_key``, ``sort_dir``; None counts as not
         given.
     """
-    return http.call(
-        baremetal, 'GET', '/inspection_rules/statistics', params={
-            name: value for name, value in query.items()
-            if value is not None})['statistics']
+    return http.call(baremetal, 'GET', '/inspection_rules/statistics',
+                     params=http.given(**query))['statistics']
 
 
 def _runs(node: str) -> str:

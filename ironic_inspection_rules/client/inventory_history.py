@@ -36,9 +36,8 @@ def diff(baremetal, node: str, from_: str | None = None,
     :param from_: UUID of the earlier inventory.
     :param to: UUID of the later one. Without both, the last two that differ.
     """
-    return http.call(baremetal, 'GET', f'{_history(node)}/diff', params={
-        name: value for name, value in (('from', from_), ('to', to))
-        if value is not None})
+    return http.call(baremetal, 'GET', f'{_history(node)}/diff',
+                     params=http.given(**{'from': from_, 'to': to}))
 
 
 def parts(baremetal, identity: str) -> list[dict[str, Any]]:
@@ -62,10 +61,10 @@ def replay_page(baremetal, nodes: Mapping[str, Any] | Sequence[str],
     :returns: ``runs``, and ``next``, the marker of the next page, None after
         the last one.
     """
-    asked = {'nodes': nodes, 'rules': rules, 'since': since, 'limit': limit,
-             'marker': marker}
-    return http.call(baremetal, 'POST', '/inspection_rules/replay', json={
-        name: value for name, value in asked.items() if value is not None})
+    return http.call(
+        baremetal, 'POST', '/inspection_rules/replay', json=http.given(
+            nodes=nodes, rules=rules, since=since, limit=limit,
+            marker=marker))
 
 
 def _history(node: str) -> str:

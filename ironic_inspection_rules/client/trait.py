@@ -14,6 +14,8 @@ from urllib import parse as urlparse
 from openstack import exceptions as sdk_exceptions
 from openstack.baremetal.v1 import node
 
+from ironic_inspection_rules.client import http
+
 MICROVERSION = '1.37'
 
 
@@ -50,8 +52,8 @@ def traits(baremetal, name: str | None = None,
     :param associated: True for traits that some node has, False for those
         that none has, None for both.
     """
-    query = {'name': name, 'associated': associated}
-    response = baremetal.get('/traits', microversion=MICROVERSION, params={
-        key: value for key, value in query.items() if value is not None})
+    response = baremetal.get(
+        '/traits', microversion=MICROVERSION,
+        params=http.given(name=name, associated=associated))
     sdk_exceptions.raise_from_response(response)
     return response.json()['traits']

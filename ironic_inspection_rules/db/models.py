@@ -16,16 +16,23 @@ from ironic_inspection_rules.engine import model
 
 # A binary collation: MySQL would otherwise find the scope "rack1" when asked
 # for "Rack1", which no other database does.
-TABLE_ARGS = {
+_TABLE_ARGS = {
     'mysql_engine': 'InnoDB',
     'mysql_charset': 'utf8mb4',
     'mysql_collate': 'utf8mb4_bin',
 }
 
-# Not Ironic's base class: its metadata must not know these tables, nor ours
-# Ironic's.
-Base: Any = orm.declarative_base(cls=models.ModelBase)
 
+class _Table(models.ModelBase):
+    __table_args__: Any = _TABLE_ARGS
+
+
+# Not Ironic's base class: its metadata must not know these tables, nor ours
+# Ironic's. The names of indexes are those that the migrations give them.
+Base: Any = orm.declarative_base(cls=_Table, metadata=sa.MetaData(
+    naming_convention={
+        'ix': '%(table_name)s_%(column_0_N_name)s_idx',
+        'uq': 'uniq_%(table_name)s0%(column_0_name)s'}))
 
 _encode = json.JSONEncoder(separators=(',', ':'), check_circular=False).encode
 
@@ -74,6 +81,8 @@ class _Vars(db_types.JsonEncodedDict):
 
 _VARS: Any = _Vars(mysql_as_long=True)
 _COMPACT_DICT: Any = _CompactDict(mysql_as_long=True)
+_DICT: Any = db_types.JsonEncodedDict(mysql_as_long=True)
+_LIST: Any = db_types.JsonEncodedList(mysql_as_long=True)
 
 DIGEST = sa.String(27)
 """160 bits, as Base64 text that is safe in URLs."""
@@ -117,21 +126,15 @@ class Rule(models.TimestampMixin, _RuleFields, Base):
     """
 
     __tablename__ = 'ir_rules'
-    __table_args__ = (
-        sa.UniqueConstraint('uuid', name='uniq_ir_rules0uuid'),
-        sa.Index('ir_rules_scope_idx', 'scope'),
-        sa.Index('ir_rules_phase_idx', 'phase'),
-        TABLE_ARGS,
-    )
+    __table_args__ = (sa.Index(None, 'scope'), sa.Index(None, 'phase'),
+                      _TABLE_ARGS)
 
     id = sa.Column(sa.Integer, primary_key=True, autoincrement=True)
-    uuid = sa.Column(sa.String(36), nullable=False)
+    uuid = sa.Column(sa.String(36), nullable=False, unique=True)
     version = sa.Column(sa.String(15), nullable=True)
     revision = sa.Column(sa.Integer, nullable=False)
-    conditions = sa.Column(db_types.JsonEncodedList(mysql_as_long=True),
-                           nullable=False)
-    actions = sa.Column(db_types.JsonEncodedList(mysql_as_long=True),
-                        nullable=False)
+    conditions = sa.Column(_LIST, nullable=False)
+    actions = sa.Column(_LIST, nullable=False)
     vars = sa.Column(_VARS, nullable=True)
     position = sa.Column(sa.Double, nullable=True)
 
@@ -146,22 +149,16 @@ class RuleVersion(Base):
     """
 
     __tablename__ = 'ir_rule_versions'
-    __table_args__ = (
-        sa.Index('ir_rule_versions_uuid_idx', 'uuid'),
-        sa.Index('ir_rule_versions_end_revision_idx', 'end_revision'),
-        TABLE_ARGS,
-    )
 
     id = sa.Column(sa.Integer, primary_key=True, autoincrement=True)
-    uuid = sa.Column(sa.String(36), nullable=False)
+    uuid = sa.Column(sa.String(36), nullable=False, index=True)
     first_revision = sa.Column(sa.Integer, nullable=False)
-    end_revision = sa.Column(sa.Integer, nullable=True)
+    end_revision = sa.Column(sa.Integer, nullable=True, index=True)
     rule_revision = sa.Column(sa.Integer, nullable=False)
     rule_created_at = sa.Column(sa.DateTime, nullable=True)
     sensitive = sa.Column(sa.Boolean, nullable=False)
     position = sa.Column(sa.Double, nullable=True)
-    fields = sa.Column(db_types.JsonEncodedDict(mysql_as_long=True),
-                       nullable=False)
+    fields = sa.Column(_DICT, nullable=False)
 
 
 class Revision(Base):
@@ -171,15 +168,13 @@ class Revision(Base):
     """
 
     __tablename__ = 'ir_revisions'
-    __table_args__ = (TABLE_ARGS,)
 
     revision = sa.Column(sa.Integer, primary_key=True, autoincrement=False)
     created_at = sa.Column(sa.DateTime, nullable=False)
     user_id = sa.Column(sa.String(255), nullable=True)
     project_id = sa.Column(sa.String(255), nullable=True)
     message = sa.Column(sa.Text, nullable=True)
-    changes = sa.Column(db_types.JsonEncodedList(mysql_as_long=True),
-                        nullable=False)
+    changes = sa.Column(_LIST, nullable=False)
 
 
 class RulesRevision(Base):
@@ -191,7 +186,6 @@ class RulesRevision(Base):
     """
 
     __tablename__ = 'ir_rules_revision'
-    __table_args__ = (TABLE_ARGS,)
 
     id = sa.Column(sa.Integer, primary_key=True, autoincrement=False)
     revision = sa.Column(sa.Integer, nullable=False)
@@ -211,22 +205,13 @@ class Request(models.TimestampMixin, Base):
     """
 
     __tablename__ = 'ir_requests'
-    __table_args__ = (
-        sa.UniqueConstraint('uuid', name='uniq_ir_requests0uuid'),
-        sa.UniqueConstraint('open_node_uuid',
-                            name='uniq_ir_requests0open_node_uuid'),
-        sa.Index('ir_requests_node_uuid_idx', 'node_uuid'),
-        sa.Index('ir_requests_due_at_idx', 'due_at'),
-        sa.Index('ir_requests_state_due_at_idx', 'state', 'due_at'),
-        sa.Index('ir_requests_finished_at_idx', 'finished_at'),
-        TABLE_ARGS,
-    )
+    __table_args__ = (sa.Index(None, 'state', 'due_at'), _TABLE_ARGS)
 
     id = sa.Column(sa.Integer, primary_key=True, autoincrement=True)
-    uuid = sa.Column(sa.String(36), nullable=False)
+    uuid = sa.Column(sa.String(36), nullable=False, unique=True)
     version = sa.Column(sa.String(15), nullable=True)
-    node_uuid = sa.Column(sa.String(36), nullable=False)
-    open_node_uuid = sa.Column(sa.String(36), nullable=True)
+    node_uuid = sa.Column(sa.String(36), nullable=False, index=True)
+    open_node_uuid = sa.Column(sa.String(36), nullable=True, unique=True)
     event = sa.Column(sa.String(16), nullable=False)
     state = sa.Column(sa.String(16), nullable=False)
     attempts = sa.Column(sa.Integer, nullable=False, default=0)
@@ -236,14 +221,13 @@ class Request(models.TimestampMixin, Base):
     worker = sa.Column(sa.String(255), nullable=True)
     sender = sa.Column(sa.String(255), nullable=True)
     inspection_began_at = sa.Column(sa.DateTime, nullable=True)
-    due_at = sa.Column(sa.Double, nullable=True)
+    due_at = sa.Column(sa.Double, nullable=True, index=True)
     started_at = sa.Column(sa.DateTime, nullable=True)
-    finished_at = sa.Column(sa.DateTime, nullable=True)
+    finished_at = sa.Column(sa.DateTime, nullable=True, index=True)
     last_error = sa.Column(_StorableText, nullable=True)
     unprocessed_id = sa.Column(sa.Integer, nullable=True)
-    checkpoints = orm.deferred(
-        sa.Column('progress', db_types.JsonEncodedDict(mysql_as_long=True),
-                  nullable=False, default=dict))
+    checkpoints = orm.deferred(sa.Column('progress', _DICT, nullable=False,
+                                         default=dict))
 
 
 class InspectionData(models.TimestampMixin, Base):
@@ -255,18 +239,12 @@ class InspectionData(models.TimestampMixin, Base):
     """
 
     __tablename__ = 'ir_unprocessed'
-    __table_args__ = (
-        sa.Index('ir_unprocessed_node_uuid_idx', 'node_uuid'),
-        TABLE_ARGS,
-    )
 
     id = sa.Column(sa.Integer, primary_key=True, autoincrement=True)
-    node_uuid = sa.Column(sa.String(36), nullable=False)
+    node_uuid = sa.Column(sa.String(36), nullable=False, index=True)
     posted = sa.Column(sa.Boolean, nullable=False)
-    inventory = sa.Column(db_types.JsonEncodedDict(mysql_as_long=True),
-                          nullable=False)
-    plugin_data = sa.Column(db_types.JsonEncodedDict(mysql_as_long=True),
-                            nullable=False)
+    inventory = sa.Column(_DICT, nullable=False)
+    plugin_data = sa.Column(_DICT, nullable=False)
 
 
 class ArchivedData(Base):
@@ -279,15 +257,10 @@ class ArchivedData(Base):
     """
 
     __tablename__ = 'ir_archived'
-    __table_args__ = (
-        sa.Index('ir_archived_node_uuid_idx', 'node_uuid'),
-        sa.Index('ir_archived_content_idx', 'content'),
-        TABLE_ARGS,
-    )
 
     id = sa.Column(sa.Integer, primary_key=True, autoincrement=True)
-    node_uuid = sa.Column(sa.String(36), nullable=False)
-    content = sa.Column(DIGEST, nullable=False)
+    node_uuid = sa.Column(sa.String(36), nullable=False, index=True)
+    content = sa.Column(DIGEST, nullable=False, index=True)
 
 
 class Run(models.TimestampMixin, Base):
@@ -301,35 +274,22 @@ class Run(models.TimestampMixin, Base):
     """
 
     __tablename__ = 'ir_runs'
-    __table_args__ = (
-        sa.UniqueConstraint('uuid', name='uniq_ir_runs0uuid'),
-        sa.Index('ir_runs_node_uuid_idx', 'node_uuid'),
-        sa.Index('ir_runs_content_idx', 'content'),
-        TABLE_ARGS,
-    )
 
     id = sa.Column(sa.Integer, primary_key=True, autoincrement=True)
-    uuid = sa.Column(sa.String(36), nullable=False)
+    uuid = sa.Column(sa.String(36), nullable=False, unique=True)
     version = sa.Column(sa.String(15), nullable=True)
-    node_uuid = sa.Column(sa.String(36), nullable=False)
+    node_uuid = sa.Column(sa.String(36), nullable=False, index=True)
     event = sa.Column(sa.String(16), nullable=False)
     inspect_interface = sa.Column(sa.String(255), nullable=True)
     result = sa.Column(sa.String(16), nullable=False)
     error = sa.Column(_StorableText, nullable=True)
     revision = sa.Column(sa.Integer, nullable=True)
     started_at = sa.Column(sa.DateTime, nullable=True)
-    phases = orm.deferred(
-        sa.Column(_COMPACT_DICT, nullable=False))
-    content = sa.Column(DIGEST, nullable=True)
-    inventory = orm.deferred(
-        sa.Column(db_types.JsonEncodedDict(mysql_as_long=True),
-                  nullable=True))
-    plugin_data = orm.deferred(
-        sa.Column(db_types.JsonEncodedDict(mysql_as_long=True),
-                  nullable=True))
-    hidden = orm.deferred(
-        sa.Column(db_types.JsonEncodedList(mysql_as_long=True),
-                  nullable=True))
+    phases = orm.deferred(sa.Column(_COMPACT_DICT, nullable=False))
+    content = sa.Column(DIGEST, nullable=True, index=True)
+    inventory = orm.deferred(sa.Column(_DICT, nullable=True))
+    plugin_data = orm.deferred(sa.Column(_DICT, nullable=True))
+    hidden = orm.deferred(sa.Column(_LIST, nullable=True))
 
 
 class RuleStatistics(Base):
@@ -340,7 +300,6 @@ class RuleStatistics(Base):
     """
 
     __tablename__ = 'ir_rule_statistics'
-    __table_args__ = (TABLE_ARGS,)
 
     rule_uuid = sa.Column(sa.String(36), primary_key=True)
     since = sa.Column(sa.DateTime, nullable=False)
@@ -363,13 +322,9 @@ class Content(Base):
     """
 
     __tablename__ = 'ir_contents'
-    __table_args__ = (
-        sa.Index('ir_contents_used_at_idx', 'used_at'),
-        TABLE_ARGS,
-    )
 
     digest = sa.Column(DIGEST, primary_key=True)
-    used_at = sa.Column(sa.Double, nullable=False)
+    used_at = sa.Column(sa.Double, nullable=False, index=True)
     size = sa.Column(sa.Integer, nullable=False)
     frame = sa.Column(_LONG_BINARY, nullable=False)
 
@@ -378,27 +333,19 @@ class ContentSection(Base):
     """Which sections a document has, in the order of their places."""
 
     __tablename__ = 'ir_content_sections'
-    __table_args__ = (
-        sa.Index('ir_content_sections_section_idx', 'section'),
-        TABLE_ARGS,
-    )
 
     content = sa.Column(DIGEST, primary_key=True)
     position = sa.Column(sa.Integer, primary_key=True, autoincrement=False)
-    section = sa.Column(DIGEST, nullable=False)
+    section = sa.Column(DIGEST, nullable=False, index=True)
 
 
 class Section(Base):
     """A part of documents: ``data`` is its JSON text, compressed."""
 
     __tablename__ = 'ir_sections'
-    __table_args__ = (
-        sa.Index('ir_sections_used_at_idx', 'used_at'),
-        TABLE_ARGS,
-    )
 
     digest = sa.Column(DIGEST, primary_key=True)
-    used_at = sa.Column(sa.Double, nullable=False)
+    used_at = sa.Column(sa.Double, nullable=False, index=True)
     data = sa.Column(_LONG_BINARY, nullable=False)
 
 
@@ -412,23 +359,15 @@ class KeptInventory(Base):
     """
 
     __tablename__ = 'ir_inventories'
-    __table_args__ = (
-        sa.UniqueConstraint('uuid', name='uniq_ir_inventories0uuid'),
-        sa.Index('ir_inventories_node_uuid_idx', 'node_uuid'),
-        sa.Index('ir_inventories_created_at_idx', 'created_at'),
-        sa.Index('ir_inventories_content_idx', 'content'),
-        sa.Index('ir_inventories_parts_idx', 'parts'),
-        TABLE_ARGS,
-    )
 
     id = sa.Column(sa.Integer, primary_key=True, autoincrement=True)
-    uuid = sa.Column(sa.String(36), nullable=False)
-    node_uuid = sa.Column(sa.String(36), nullable=False)
-    created_at = sa.Column(sa.DateTime, nullable=False)
+    uuid = sa.Column(sa.String(36), nullable=False, unique=True)
+    node_uuid = sa.Column(sa.String(36), nullable=False, index=True)
+    created_at = sa.Column(sa.DateTime, nullable=False, index=True)
     interface = sa.Column(sa.String(255), nullable=True)
     changed = sa.Column(sa.Boolean, nullable=False)
-    content = sa.Column(DIGEST, nullable=False)
-    parts = sa.Column(DIGEST, nullable=False)
+    content = sa.Column(DIGEST, nullable=False, index=True)
+    parts = sa.Column(DIGEST, nullable=False, index=True)
     patch = orm.deferred(sa.Column(_LONG_BINARY, nullable=True))
 
 
@@ -440,16 +379,11 @@ class PartStay(Base):
     """
 
     __tablename__ = 'ir_parts'
-    __table_args__ = (
-        sa.Index('ir_parts_identity_idx', 'identity'),
-        sa.Index('ir_parts_node_uuid_idx', 'node_uuid'),
-        TABLE_ARGS,
-    )
 
     id = sa.Column(sa.Integer, primary_key=True, autoincrement=True)
-    identity = sa.Column(sa.String(255), nullable=False)
+    identity = sa.Column(sa.String(255), nullable=False, index=True)
     kind = sa.Column(sa.String(16), nullable=False)
     label = sa.Column(sa.String(255), nullable=False)
-    node_uuid = sa.Column(sa.String(36), nullable=False)
+    node_uuid = sa.Column(sa.String(36), nullable=False, index=True)
     began_at = sa.Column(sa.DateTime, nullable=False)
     ended_at = sa.Column(sa.DateTime, nullable=True)

@@ -2,7 +2,6 @@
 
 """Commands of ``openstack baremetal``, which show what strangers wrote."""
 
-import functools
 import os.path
 import sys
 from typing import Any
@@ -13,9 +12,6 @@ from osc_lib import exceptions as osc_exceptions
 
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.terminal import escapes
-
-_LONGEST = 60
-"""Characters of an error that a cell of a table shows."""
 
 
 class _Application:
@@ -38,10 +34,21 @@ class Guarded:
     def get_parser(self, prog_name: str) -> Any:
         """Return a parser that takes options between files and filters."""
         parser = super().get_parser(prog_name)  # type: ignore[misc]
+        self.add_arguments(parser)
+
+        def refuse(message: str) -> None:
+            # As for any other error: the 2 of argparse is an answer here.
+            parser.print_usage(sys.stderr)
+            parser.exit(1, _('%(prog)s: error: %(message)s\n') % {
+                'prog': parser.prog, 'message': message})
+
         # Else argparse takes the first of these for all there are.
         parser.parse_args = parser.parse_intermixed_args
-        parser.error = functools.partial(_refuse, parser)
+        parser.error = refuse
         return parser
+
+    def add_arguments(self, parser: Any) -> None:
+        """Add what the command takes."""
 
     @property
     def baremetal(self) -> Any:
@@ -101,8 +108,12 @@ def reason(error: str) -> str:
 
 def short_reason(error: str) -> str:
     """Return the reason of an error, cut where it is long."""
-    text = reason(error)
-    return text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'
+    return cut(reason(error))
+
+
+def cut(text: str, longest: int = 60) -> str:
+    """Cut what is too long for a line or for a cell of a table."""
+    return text if len(text) <= longest else f'{text[:longest]}…'
 
 
 def check_report(path: str | None) -> None:
@@ -113,13 +124,6 @@ def check_report(path: str | None) -> None:
     if path and not os.path.isdir(os.path.dirname(path) or '.'):
         raise osc_exceptions.CommandError(
             _('There is no directory for %s') % path)
-
-
-def _refuse(parser: Any, message: str) -> None:
-    """Exit as for any other error: the 2 of argparse is an answer here."""
-    parser.print_usage(sys.stderr)
-    parser.exit(1, _('%(prog)s: error: %(message)s\n') % {
-        'prog': parser.prog, 'message': message})
 
 
 def add_node(parser: Any) -> None:

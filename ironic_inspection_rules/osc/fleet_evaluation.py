@@ -44,10 +44,9 @@ Plain = dict[str, Any]
 
 def add_arguments(parser: Any) -> None:
     """Add the options for many machines to ``evaluate``."""
-    parser.add_argument(
-        '--nodes', metavar=node_selection.METAVAR, nargs='*',
-        action='extend',
-        help=_('Try the rules on many machines. %s') % node_selection.HELP)
+    node_selection.add_argument(
+        parser, '--nodes', _('Try the rules on many machines. %s'),
+        action='extend')
     # Without a default: whether it was said matters.
     compare = parser.add_mutually_exclusive_group()
     compare.add_argument(

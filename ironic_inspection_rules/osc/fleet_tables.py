@@ -10,13 +10,13 @@ from typing import Any, TextIO
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.osc import capacity
+from ironic_inspection_rules.osc import command
 from ironic_inspection_rules.terminal import table
 from ironic_inspection_rules.trial.fleet import summary
 
 _GROUPS = 20
 _NAMES = 10
 _CHANGES = 8
-_LONGEST = 60
 _LONGEST_ERROR = 200
 """An error names its rule before it says why."""
 
@@ -108,7 +108,7 @@ def _machines(fleet: Plain) -> Iterator[str]:
         if node['result'] == 'failed':
             yield _('%(name)s would fail: %(error)s') % {
                 'name': _name(node),
-                'error': _short(node['error'] or '', _LONGEST_ERROR)}
+                'error': command.cut(node['error'] or '', _LONGEST_ERROR)}
         if node['result'] != 'ok':
             continue
         found = summary.differences(node['changes'], node, compared=False)
@@ -126,7 +126,7 @@ def _machines(fleet: Plain) -> Iterator[str]:
 
 def _of_group(group: Plain) -> Iterator[str]:
     if group['error']:
-        yield _('fails: %s') % _short(group['error'], _LONGEST_ERROR)
+        yield _('fails: %s') % command.cut(group['error'], _LONGEST_ERROR)
     for each in group['changes'][:_CHANGES]:
         name = each['path'][1:]
         where = (each['path'] if each['object'] == 'node'
@@ -137,7 +137,7 @@ def _of_group(group: Plain) -> Iterator[str]:
             yield f'- {where}'
         else:
             value = (_('(one of its own each)') if each.get('varies')
-                     else _short(json.dumps(each['value'],
+                     else command.cut(json.dumps(each['value'],
                                             ensure_ascii=False)))
             yield f'{"+" if each["op"] == "add" else "~"} {where} = {value}'
     left = len(group['changes']) - _CHANGES
@@ -153,7 +153,3 @@ def _name(node: Plain) -> str:
 
 def _rule_name(rule: Plain) -> str:
     return rule['description'] or rule['uuid'] or _('(unknown)')
-
-
-def _short(text: str, longest: int = _LONGEST) -> str:
-    return text if len(text) <= longest else text[:longest] + '…'

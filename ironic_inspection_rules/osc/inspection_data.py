@@ -38,13 +38,11 @@ class ExportInspectionData(command.Command):
     without either are left out.
     """
 
-    def get_parser(self, prog_name):
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser):
         parser.add_argument(
             'directory', metavar='<directory>',
             help=_('Directory for the files; it is made'))
-        parser.add_argument('filters', metavar=node_selection.METAVAR,
-                            nargs='*', help=node_selection.HELP)
+        node_selection.add_argument(parser, 'filters')
         parser.add_argument(
             '--anonymize', action='store_true',
             help=_('Replace serial numbers, addresses, names and UUIDs by '
@@ -66,7 +64,6 @@ class ExportInspectionData(command.Command):
             help=_('Write to a directory that has files, over those of the '
                    'same names'))
         parallel.add_jobs(parser)
-        return parser
 
     def take_action(self, parsed_args):
         selection = node_selection.NodeSelection.parse(parsed_args.filters)

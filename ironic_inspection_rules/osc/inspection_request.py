@@ -45,13 +45,11 @@ class ReapplyInspection(command.ShowOne):
     is done.
     """
 
-    def get_parser(self, prog_name):
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser):
         command.add_node(parser)
         parser.add_argument(
             '--inventory', metavar='<file>',
             help=_('File with an inventory to use instead'))
-        return parser
 
     def take_action(self, parsed_args):
         data: dict[str, Any] = {}
@@ -66,15 +64,13 @@ class ReapplyInspection(command.ShowOne):
 class ListInspectionRequests(command.Lister):
     """List inspection requests, oldest first."""
 
-    def get_parser(self, prog_name):
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser):
         parser.add_argument('--node', metavar='<node>',
                             help=_('Only those of this node'))
         parser.add_argument('--long', action='store_true',
                             help=_('With worker, times and whole errors'))
         parser.add_argument('--state', metavar='<state>',
                             help=_('Only those in this state'))
-        return parser
 
     def take_action(self, parsed_args):
         baremetal = self.baremetal
@@ -95,8 +91,8 @@ class ListInspectionRequests(command.Lister):
 class ShowInspectionRequest(command.ShowOne):
     """Show an inspection request."""
 
-    def get_parser(self, prog_name):
-        return _with_request(super().get_parser(prog_name))
+    def add_arguments(self, parser):
+        _add_request(parser)
 
     def take_action(self, parsed_args):
         return _as_columns(inspection_request.get_inspection_request(
@@ -106,8 +102,8 @@ class ShowInspectionRequest(command.ShowOne):
 class AbortInspectionRequest(command.Command):
     """Abort an inspection request that is not yet processed."""
 
-    def get_parser(self, prog_name):
-        return _with_request(super().get_parser(prog_name))
+    def add_arguments(self, parser):
+        _add_request(parser)
 
     def take_action(self, parsed_args):
         inspection_request.abort_inspection_request(self.baremetal,
@@ -126,10 +122,9 @@ def _age(created_at: str, now: datetime.datetime) -> str:
     return f'{max(seconds, 0)} s'
 
 
-def _with_request(parser):
+def _add_request(parser):
     parser.add_argument('request', metavar='<request>',
                         help=_('UUID of the request'))
-    return parser
 
 
 def _as_columns(shown: dict[str, Any]):
@@ -158,11 +153,9 @@ class ReapplyInspectionRules(command.Command):
     --wait, fails.
     """
 
-    def get_parser(self, prog_name):
-        parser = super().get_parser(prog_name)
-        parser.add_argument('--nodes', metavar=node_selection.METAVAR,
-                            nargs='*', required=True, action='extend',
-                            help=node_selection.HELP)
+    def add_arguments(self, parser):
+        node_selection.add_argument(parser, '--nodes', required=True,
+                                    action='extend')
         parser.add_argument(
             '--limit', metavar='<number>', type=parallel.positive,
             help=_('Reapply for this many nodes at most'))
@@ -170,7 +163,6 @@ class ReapplyInspectionRules(command.Command):
             '--wait', action='store_true',
             help=_('Wait until all of it is done, and show what failed'))
         parallel.add_jobs(parser)
-        return parser
 
     def take_action(self, parsed_args):
         selection = node_selection.NodeSelection.parse(parsed_args.nodes)

@@ -57,8 +57,7 @@ _METAVARS = {model.VARS: '<mapping>', **dict.fromkeys(model.OPERATIONS,
 class EditInspectionRule(command.ShowOne):
     """Make or change an inspection rule, with all fields there are."""
 
-    def get_parser(self, prog_name):
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser):
         parser.add_argument(
             'rule', metavar='<rule>', nargs='?',
             help=_('UUID of the rule to change, or its description where no '
@@ -72,7 +71,6 @@ class EditInspectionRule(command.ShowOne):
                 given = {'choices': field.metadata['choices']}
             parser.add_argument(f'--{name}', help=_HELP.get(
                 name, field.metadata['help']), **given)
-        return parser
 
     def take_action(self, parsed_args):
         baremetal = self.baremetal
@@ -113,15 +111,13 @@ class ImportInspectionRules(command.Command):
     What "apply --yes" does without --prune.
     """
 
-    def get_parser(self, prog_name):
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser):
         rule_files.add_argument(parser)
         parser.add_argument(
             '--replace', action='store_true',
             help=_('Kept for scripts: a rule always takes the place of the '
                    'one with the same UUID or, where it has none, with the '
                    'same description'))
-        return parser
 
     def take_action(self, parsed_args):
         baremetal = self.baremetal
@@ -145,8 +141,7 @@ class ImportInspectionRules(command.Command):
 class ExportInspectionRules(command.Command):
     """Write the stored inspection rules so that they can be imported."""
 
-    def get_parser(self, prog_name):
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser):
         parser.add_argument(
             '--revision', metavar='<revision>', type=int,
             help=_('Write the rules of this revision of the rule set'))
@@ -154,7 +149,6 @@ class ExportInspectionRules(command.Command):
             'file', metavar='<file>', nargs='?', default='-',
             help=_('File to write, JSON if it is named so and YAML otherwise;'
                    ' "-" and none are standard output'))
-        return parser
 
     def take_action(self, parsed_args):
         baremetal = self.baremetal
@@ -187,11 +181,9 @@ class ExportInspectionRules(command.Command):
 class PurgeInspectionRules(command.Command):
     """Remove all inspection rules but the built-in ones."""
 
-    def get_parser(self, prog_name):
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser):
         parser.add_argument('--yes', action='store_true',
                             help=_('Do not ask'))
-        return parser
 
     def take_action(self, parsed_args):
         if rule_set_commands.confirm(_('Remove all inspection rules?'),
@@ -210,8 +202,7 @@ class EvaluateInspectionRules(command.Command):
     or nothing is known of any of them.
     """
 
-    def get_parser(self, prog_name):
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser):
         parser.add_argument(
             '--node', metavar='<node>',
             help=_('Name or UUID of a node; its stored inventory is used '
@@ -229,7 +220,6 @@ class EvaluateInspectionRules(command.Command):
             '-f', '--format', choices=('table', 'json', 'yaml'),
             default='table', help=_('How to print the result'))
         fleet_evaluation.add_arguments(parser)
-        return parser
 
     def take_action(self, parsed_args):
         fleet_evaluation.check(parsed_args)

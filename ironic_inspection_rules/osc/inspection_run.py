@@ -28,21 +28,16 @@ _ALL_COUNTS = ('uuid', 'description', 'phase', 'mode', 'runs', 'matched',
 _MASK = '******'
 """The API shows this in place of a secret."""
 
-_LONGEST = 60
-"""Characters of a value that a line shows."""
-
 _VERBS = {'add': _('added'), 'remove': _('removed')}
 
 
 class ListInspectionRuns(command.Lister):
     """List the inspections of a node that are kept, newest first."""
 
-    def get_parser(self, prog_name):
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser):
         command.add_node(parser)
         parser.add_argument('--limit', metavar='<limit>', type=int,
                             help=_('List so many, not all'))
-        return parser
 
     def take_action(self, parsed_args):
         found = inspection_run.inspection_runs(
@@ -55,13 +50,11 @@ class ListInspectionRuns(command.Lister):
 class ShowInspectionRun(command.ShowOne):
     """Show what the rules did in one inspection of a node."""
 
-    def get_parser(self, prog_name):
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser):
         command.add_node(parser)
         parser.add_argument(
             'run', metavar='<run>', nargs='?',
             help=_('UUID of the run; the last one if not given'))
-        return parser
 
     def take_action(self, parsed_args):
         run = _load(self.baremetal, parsed_args.node, parsed_args.run)
@@ -88,8 +81,7 @@ class ExplainInspection(command.Command):
     show all that rules did in the last inspection.
     """
 
-    def get_parser(self, prog_name):
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser):
         command.add_node(parser)
         asked = parser.add_mutually_exclusive_group()
         for name, text in (
@@ -105,7 +97,6 @@ class ExplainInspection(command.Command):
         parser.add_argument(
             '-f', '--format', choices=('text', 'json', 'yaml'),
             default='text', help=_('How to print the answer'))
-        return parser
 
     def take_action(self, parsed_args):
         baremetal, node = self.baremetal, parsed_args.node
@@ -130,14 +121,12 @@ class ExplainInspection(command.Command):
 class ShowStatistics(command.Lister):
     """Show how often each inspection rule ran, matched and failed."""
 
-    def get_parser(self, prog_name):
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser):
         parser.add_argument('--sort', metavar='<key>[:<direction>]',
                             help=_('Sort by this column; in the order in '
                                    'which the rules run if not given'))
         parser.add_argument('--long', action='store_true',
                             help=_('Show all columns'))
-        return parser
 
     def take_action(self, parsed_args):
         key, _colon, direction = (parsed_args.sort or '').partition(':')
@@ -251,7 +240,7 @@ def answer_lines(answer: dict[str, Any]) -> Iterator[str]:
     yield from _why(answer['conditions'], answer)
     if answer['current'] is False:
         yield _('Now it is %s: something else has changed it since, no rule '
-                'of the runs that are kept.') % _cut(
+                'of the runs that are kept.') % command.cut(
                     json.dumps(answer['current_value'], ensure_ascii=False))
     if answer['sensitive_rules']:
         yield _('Sensitive rules ran later; what they change is not '
@@ -293,19 +282,15 @@ def change_line(change: dict[str, Any]) -> str:
         return f'{where}: {_VERBS[change["op"]]}'
     if change['op'] == 'remove':
         return _('%(where)s: %(before)s removed') % {
-            'where': where, 'before': _cut(before)}
+            'where': where, 'before': command.cut(before)}
     if change['op'] == 'add':
-        return f'{where}: {_cut(after)}'
+        return f'{where}: {command.cut(after)}'
     if change['before'] == change['after'] and _MASK not in after:
         return _('%(where)s: %(after)s, as it was already') % {
-            'where': where, 'after': _cut(after)}
-    return f'{where}: {_cut(before)} → {_cut(after)}'
+            'where': where, 'after': command.cut(after)}
+    return f'{where}: {command.cut(before)} → {command.cut(after)}'
 
 
 def _name(rule: dict[str, Any]) -> str:
     """Return the UUID of a rule, with its description if that is shown."""
     return f'{rule["uuid"]}{_in_brackets(rule.get("description"))}'
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[:_LONGEST] + '…'

@@ -29,14 +29,12 @@ _UNITS = {'h': 'hours', 'd': 'days', 'w': 'weeks'}
 class ListInventories(command.Lister):
     """List what inspections of a node found, newest first."""
 
-    def get_parser(self, prog_name):
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser):
         command.add_node(parser)
         parser.add_argument('--limit', metavar='<limit>',
                             type=parallel.positive,
                             help=_('List so many, not all'))
         add_since(parser)
-        return parser
 
     def take_action(self, parsed_args):
         found = inventory_history.inventories(
@@ -49,13 +47,11 @@ class ListInventories(command.Lister):
 class ShowInventory(command.Command):
     """Show what an inspection of a node found, as JSON."""
 
-    def get_parser(self, prog_name):
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser):
         command.add_node(parser)
         parser.add_argument(
             'inventory', metavar='<inventory>', nargs='?',
             help=_('UUID of the inventory; the last one if not given'))
-        return parser
 
     def take_action(self, parsed_args):
         baremetal, uuid = self.baremetal, parsed_args.inventory
@@ -79,18 +75,14 @@ class DiffInventories(command.Lister):
     differ; of many, since a time.
     """
 
-    def get_parser(self, prog_name):
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
-            'nodes', metavar=node_selection.METAVAR, nargs='*',
-            help=node_selection.HELP)
+    def add_arguments(self, parser):
+        node_selection.add_argument(parser, 'nodes')
         parser.add_argument('--from', metavar='<inventory>', dest='from_',
                             help=_('UUID of the earlier inventory'))
         parser.add_argument('--to', metavar='<inventory>',
                             help=_('UUID of the later inventory'))
         add_since(parser)
         parallel.add_jobs(parser)
-        return parser
 
     def take_action(self, parsed_args):
         selection = node_selection.NodeSelection.parse(parsed_args.nodes)
@@ -118,12 +110,10 @@ class DiffInventories(command.Lister):
 class FindInspectionPart(command.Lister):
     """Find the nodes that a part has been in, the newest first."""
 
-    def get_parser(self, prog_name):
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser):
         parser.add_argument(
             'id', metavar='<id>',
             help=_('Serial number, WWN or MAC address of the part'))
-        return parser
 
     def take_action(self, parsed_args):
         return _PARTS, [tuple(each[name] for name in _PARTS) for each

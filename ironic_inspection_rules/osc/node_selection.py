@@ -15,9 +15,18 @@ from ironic_inspection_rules.i18n import _
 HELP = _('Filter of nodes as GET /v1/nodes takes it, such as '
          'resource_class=baremetal or traits=CUSTOM_A,CUSTOM_B, or name or '
          'UUID of a node; all nodes if none is given')
-METAVAR = '<filter>'
 
 _NO_FILTERS = ('detail', 'fields', 'limit', 'marker', 'sort_dir', 'sort_key')
+
+
+def add_argument(parser: Any, name: str, text: str = '%s',
+                 **more: Any) -> None:
+    """Add the words that name nodes to the arguments of a command.
+
+    :param text: of the help, with a place for that of the words.
+    """
+    parser.add_argument(name, metavar='<filter>', nargs='*',
+                        help=text % HELP, **more)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -44,8 +44,7 @@ class ReplayInspectionRules(command.Command):
     compared.
     """
 
-    def get_parser(self, prog_name):
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser):
         parser.add_argument(
             'words', metavar='<file or filter>', nargs='*',
             help=_('Files and folders with rules, "-" for standard input. %s')
@@ -58,7 +57,6 @@ class ReplayInspectionRules(command.Command):
             '--report', metavar='<file>',
             help=_('Write a page that shows what ends otherwise'))
         parallel.add_jobs(parser)
-        return parser
 
     def take_action(self, parsed_args):
         paths = [word for word in parsed_args.words

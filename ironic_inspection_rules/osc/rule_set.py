@@ -120,12 +120,10 @@ class PlanInspectionRules(command.Command):
     Returns 0 when there is nothing to do, 2 when there is, 1 on an error.
     """
 
-    def get_parser(self, prog_name):
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser):
         _add_arguments(parser)
         parser.add_argument('-f', '--format', choices=('diff', 'json'),
                             default='diff', help=_('How to print the plan'))
-        return parser
 
     def take_action(self, parsed_args):
         planned = _plan(self, self.baremetal, parsed_args)
@@ -143,15 +141,13 @@ class ApplyInspectionRules(command.Command):
     Stored rules that are in none of the files stay, unless --prune is given.
     """
 
-    def get_parser(self, prog_name):
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser):
         _add_arguments(parser)
         capacity_options.add_limit(parser)
         parser.add_argument('--message', metavar='<message>',
                             help=_('Text to keep with the new revision'))
         parser.add_argument('--yes', action='store_true',
                             help=_('Do not ask'))
-        return parser
 
     def take_action(self, parsed_args):
         if parsed_args.max_capacity_loss is not None and (
@@ -181,13 +177,11 @@ class ApplyInspectionRules(command.Command):
 class ListRevisions(command.Lister):
     """List the revisions of the rule set, the newest first."""
 
-    def get_parser(self, prog_name):
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser):
         parser.add_argument('--limit', metavar='<limit>', default=20,
                             type=parallel.positive,
                             help=_('Number of revisions to show '
                                    '(default: 20)'))
-        return parser
 
     def take_action(self, parsed_args):
         found = rule_set.inspection_rule_revisions(
@@ -203,13 +197,11 @@ class ListRevisions(command.Lister):
 class RestoreRevision(command.Command):
     """Put the rule set of a revision in force again."""
 
-    def get_parser(self, prog_name):
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser):
         parser.add_argument('revision', metavar='<revision>', type=int,
                             help=_('Number of the revision, see "history"'))
         parser.add_argument('--yes', action='store_true',
                             help=_('Do not ask'))
-        return parser
 
     def take_action(self, parsed_args):
         if not confirm(_('Put the rules of revision %d in force?')

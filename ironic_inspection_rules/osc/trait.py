@@ -19,8 +19,7 @@ _ONLY_IN_DETAIL = frozenset(['allocation_uuid', 'chassis_uuid', 'conductor'])
 class FindNodes(command.Lister):
     """List the nodes that have certain traits, or lack them."""
 
-    def get_parser(self, prog_name):
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser):
         for option, help_text in (
                 ('trait', _('Only nodes that have all of these')),
                 ('trait-any', _('Only nodes that have at least one of these')),
@@ -33,7 +32,6 @@ class FindNodes(command.Lister):
             '--fields', metavar='<field>', nargs='+', action='extend',
             choices=resource_fields.NODE_DETAILED_RESOURCE.fields,
             help=_('Fields to show'))
-        return parser
 
     def take_action(self, parsed_args):
         filters = {'traits': parsed_args.trait,
@@ -58,8 +56,7 @@ class FindNodes(command.Lister):
 class ListTraits(command.Lister):
     """List traits with the number of nodes that have each."""
 
-    def get_parser(self, prog_name):
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser):
         parser.add_argument(
             '--name', metavar='<name>',
             help=_('Only these traits: "startswith:<prefix>" or '
@@ -71,7 +68,6 @@ class ListTraits(command.Lister):
         associated.add_argument(
             '--unassociated', action='store_false', dest='associated',
             default=None, help=_('Only traits that no node has'))
-        return parser
 
     def take_action(self, parsed_args):
         baremetal = self.baremetal
