@@ -14,7 +14,6 @@ from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import views
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
@@ -50,75 +49,19 @@ def as_json(each: machine_test.MachineTest, indent: int | None = None
     return json.dumps(as_dict(each), indent=indent)
 
 
-def as_yaml(each: machine_test.MachineTest) -> str:
-    """Return a trial as an item of a list in YAML."""
-    return yaml_text.dump([as_dict(each)], Dumper=yaml_text.FastDumper)
-
-
-def details(each: machine_test.MachineTest) -> tuple[str, str, str]:
-    """Return the machine, the verdict, and all that is known of the trial.
-
-    These are its rules and its changes.
-    """
-    verdict = {'ok': _('inspection would succeed'),
-               'failed': _('inspection would fail'),
-               'error': _('a rule has an error')}[each.result]
-    if each.problem is not None:
-        # It may be the file of its node that has the problem.
-        return each.path, _('it cannot be read: %s') % (
-            each.problem.removeprefix(f'{each.path}: ')), ''
-    rules = table.render(
-        [_('Rule'), _('Phase'), _('Matched'), _('Why not')],
-        [[machine_test.title(shown.rule), shown.rule.phase,
-          _('yes') if shown.matched else _('no'), why_not(shown)]
-         for shown in each.outcome.traces
-         if shown.rule.mode == model.ENFORCE])
-    lines = diff(each.facts, each.outcome.changes) or [
-        _('nothing would change')]
-    for shown in each.outcome.audited:
-        lines.append(_('audit: %s') % machine_test.title(shown.rule))
-        if shown.error:
-            lines.append('  ' + _('would fail: %s') % shown.error)
-        changes = diff(each.facts, [change for action in shown.actions
-                                    for change in action.changes])
-        lines += (f'  {line}' for line in changes)
-        if not changes and not shown.error:
-            lines.append('  ' + _('would change nothing'))
-    return (each.path, f'{verdict}: {each.error}' if each.error else verdict,
-            '\n'.join([rules, *lines]))
-
-
-def row(each: machine_test.MachineTest) -> Row:
-    """Return what the table of many machines has of one."""
-    return (each.path, each.result, len(each.matched),
-            len(each.outcome.changes), len(each.outcome.audited),
-            each.error or '')
-
-
 def coverage_table(covered: coverage.Coverage) -> str:
     """Return a line for each rule and the sum."""
     shown = table.render(
         [_('Rule'), _('Covered'), _('Not reached')],
         [[machine_test.title(rule), _percent(covered.percent_of(rule)),
-          '\n'.join(covered.parts[rule.uuid].missed(rule))]
+          '\n'.join(covered.missed(rule))]
          for rule in covered.rules])
     return f'{shown}\n' + _('Covered: %s') % _percent(covered.percent)
 
 
 def _percent(share: float) -> str:
-    # Down, so that only what is whole is called so.
+    # Rounded down: 100 % means full coverage.
     return f'{math.floor(share)} %'
-
-
-def why_not(shown: trace.RuleTrace) -> str:
-    """Name the conditions that do not hold, with the reason of each."""
-    reasons = list(dict.fromkeys(
-        f'{each.op}: {each.reason}' if each.reason else each.op
-        for each in shown.conditions if not each.result))
-    if len(reasons) > _MOST_REASONS:
-        more = len(reasons) - _MOST_REASONS + 1
-        reasons[_MOST_REASONS - 1:] = [_('%d more') % more]
-    return '\n'.join(reasons)
 
 
 def diff(facts: working_copy.Facts,
@@ -200,13 +143,19 @@ class Json(Listing):
 class Yaml(Listing):
     """A list in YAML."""
 
-    tell = staticmethod(as_yaml)
+    @staticmethod
+    def tell(each: machine_test.MachineTest) -> str:
+        return yaml_text.dump([as_dict(each)], Dumper=yaml_text.FastDumper)
 
 
 class Table(Listing):
     """A line for each machine, or for all that fared alike; and the sum."""
 
-    tell = staticmethod(row)
+    @staticmethod
+    def tell(each: machine_test.MachineTest) -> Row:
+        return (each.path, each.result, len(each.matched),
+                len(each.outcome.changes), len(each.outcome.audited),
+                each.error or '')
 
     def __init__(self, output: typing.TextIO) -> None:
         super().__init__(output)
@@ -262,7 +211,6 @@ class Junit(Listing):
 
     @staticmethod
     def tell(each: machine_test.MachineTest) -> Case:
-        """Return what is told of a machine."""
         return each.path, each.result, each.error or ''
 
     def add(self, told: Case) -> None:
@@ -275,7 +223,46 @@ class Junit(Listing):
 class Details(Listing):
     """All about each machine, those with the same rules and changes once."""
 
-    tell = staticmethod(details)
+    @staticmethod
+    def tell(each: machine_test.MachineTest) -> tuple[str, str, str]:
+        """Return the machine, the verdict, and its rules and changes."""
+        verdict = {'ok': _('inspection would succeed'),
+                   'failed': _('inspection would fail'),
+                   'error': _('a rule has an error')}[each.result]
+        if each.problem is not None:
+            # It may be the file of its node that has the problem.
+            return each.path, _('it cannot be read: %s') % (
+                each.problem.removeprefix(f'{each.path}: ')), ''
+        rows = []
+        for shown in each.outcome.traces:
+            if shown.rule.mode != model.ENFORCE:
+                continue
+            why_not = list(dict.fromkeys(
+                f'{decided.op}: {decided.reason}' if decided.reason
+                else decided.op
+                for decided in shown.conditions if not decided.result))
+            if len(why_not) > _MOST_REASONS:
+                more = len(why_not) - _MOST_REASONS + 1
+                why_not[_MOST_REASONS - 1:] = [_('%d more') % more]
+            rows.append([machine_test.title(shown.rule), shown.rule.phase,
+                         _('yes') if shown.matched else _('no'),
+                         '\n'.join(why_not)])
+        lines = diff(each.facts, each.outcome.changes) or [
+            _('nothing would change')]
+        for shown in each.outcome.audited:
+            lines.append(_('audit: %s') % machine_test.title(shown.rule))
+            if shown.error:
+                lines.append('  ' + _('would fail: %s') % shown.error)
+            changes = diff(each.facts, [change for action in shown.actions
+                                        for change in action.changes])
+            lines += (f'  {line}' for line in changes)
+            if not changes and not shown.error:
+                lines.append('  ' + _('would change nothing'))
+        rules = table.render([_('Rule'), _('Phase'), _('Matched'),
+                              _('Why not')], rows)
+        return (each.path,
+                f'{verdict}: {each.error}' if each.error else verdict,
+                '\n'.join([rules, *lines]))
 
     def __init__(self, output: typing.TextIO) -> None:
         super().__init__(output)

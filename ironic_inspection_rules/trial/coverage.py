@@ -2,7 +2,9 @@
 
 """How much of their rules some machines reach, groups and all."""
 
+import collections
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 import functools
@@ -12,165 +14,66 @@ import typing
 from ironic_inspection_rules.engine import condition
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.trial import machine_test
 from ironic_inspection_rules.trial import walk
 
+TRUE, FALSE, RAN = 'true', 'false', 'ran'
 
-class ConditionCoverage:
-    """How many machines a condition held for, and how many not.
+Place = tuple[str | int, ...]
+"""The UUID of a rule, then the keys and indexes that lead to a part of it."""
 
-    ``conditions`` are those of a group: a machine counts for each that it
-    was asked about, for both where that was in a loop and went both ways.
+Written = typing.Mapping[str, typing.Any]
 
-    :param written: the condition.
+
+class Part(typing.NamedTuple):
+    """A condition or an action of a rule.
+
+    ``number`` counts from one; 2.1 is the first condition of the group that
+    is the second. ``of`` is what else a condition is of, such as an action.
     """
 
-    def __init__(self, written: typing.Mapping[str, typing.Any]) -> None:
-        self.true = 0
-        self.false = 0
-        self.conditions = [ConditionCoverage(each) for each
-                           in written.get('conditions') or ()]
-
-    def note(self, results: typing.Collection[bool],
-             inside: Sequence['Seen'] = ()) -> None:
-        """Count one machine.
-
-        :param results: what it was found to be.
-        :param inside: of the conditions of a group.
-        """
-        self.true += True in results
-        self.false += False in results
-        for part, seen in zip(self.conditions, inside, strict=True):
-            part.note(seen.results, seen.parts)
-
-    def add(self, other: 'ConditionCoverage') -> None:
-        """Count what other machines did too."""
-        self.true += other.true
-        self.false += other.false
-        for mine, more in zip(self.conditions, other.conditions,
-                              strict=True):
-            mine.add(more)
-
-    def missed(self, number: str, written: typing.Mapping[str, typing.Any],
-               of: str = '') -> Iterator[str]:
-        """Yield what no machine reached.
-
-        :param number: of the condition, from one; 2.1 is the first one of
-            the group that is the second.
-        :param of: what else it is of, such as an action.
-        """
-        for name, count in (('true', self.true), ('false', self.false)):
-            if not count:
-                yield _('condition %(number)s (%(op)s)%(of)s was never '
-                        '%(result)s') % {
-                            'number': number, 'op': written['op'], 'of': of,
-                            'result': name}
-        for place, part in enumerate(self.conditions, 1):
-            yield from part.missed(f'{number}.{place}',
-                                   written['conditions'][place - 1], of)
-
-    @property
-    def reached(self) -> Iterator[bool]:
-        """Yield whether it was true, then false; so for those of a group."""
-        yield self.true > 0
-        yield self.false > 0
-        for part in self.conditions:
-            yield from part.reached
-
-    def as_dict(self) -> dict[str, typing.Any]:
-        """Return plain JSON data."""
-        return {'true': self.true, 'false': self.false, **({
-            'conditions': [part.as_dict() for part in self.conditions]}
-            if self.conditions else {})}
+    place: Place
+    number: str
+    op: str
+    results: tuple[str, ...] = (TRUE, FALSE)
+    of: str = ''
 
 
-Parts = tuple[list[list['Seen']], list[list[list['Seen']]]]
-"""Of a rule: what is inside of its conditions, and of those of actions."""
+def parts(rule: model.Rule) -> Iterator[Part]:
+    """Yield the conditions and actions of a rule, groups before their own."""
+    yield from _conditions(rule.conditions, (rule.uuid, 'conditions'))
+    for index, action in enumerate(rule.actions):
+        place = (rule.uuid, 'actions', index)
+        yield Part(place, str(index + 1), action['op'], (RAN,))
+        yield from _conditions(action.get('when'), (*place, 'when'),
+                               of=_(' of action %d') % (index + 1))
 
 
-class RuleCoverage:
-    """How often the parts of a rule were used.
-
-    ``actions`` has the number of machines that each action ran for; undoing
-    one does not count. ``when`` has the conditions of each action: for how
-    many machines they held for some item, and did not for some.
-    """
-
-    def __init__(self, rule: model.Rule) -> None:
-        self.conditions = list(map(ConditionCoverage, rule.conditions))
-        self.actions = [0] * len(rule.actions)
-        self.when = [list(map(ConditionCoverage, action.get('when') or ()))
-                     for action in rule.actions]
-
-    def note(self, seen: trace.RuleTrace, inside: Parts) -> None:
-        """Count what became of the rule on one machine."""
-        conditions, when = inside
-        for counted, decided, parts in zip(
-                self.conditions, seen.conditions, conditions, strict=True):
-            counted.note([decided.result is True] if decided.result
-                         is not None else [], parts)
-        if not seen.matched:
-            return
-        for index, action in enumerate(seen.actions):
-            self.actions[index] += action.ran
-            for counted, asked, parts in zip(
-                    self.when[index], action.when, when[index], strict=True):
-                counted.note([result for result, count in (
-                    (True, asked.true), (False, asked.false)) if count],
-                    parts)
-
-    @property
-    def _all_conditions(self) -> list[ConditionCoverage]:
-        return [*self.conditions, *itertools.chain(*self.when)]
-
-    def add(self, other: 'RuleCoverage') -> None:
-        """Count what other machines did too."""
-        for mine, more in zip(self._all_conditions, other._all_conditions,
-                              strict=True):
-            mine.add(more)
-        self.actions = [mine + more for mine, more in zip(
-            self.actions, other.actions, strict=True)]
-
-    def missed(self, rule: model.Rule) -> Iterator[str]:
-        """Yield what no machine reached."""
-        for number, (part, written) in enumerate(
-                zip(self.conditions, rule.conditions, strict=True), 1):
-            yield from part.missed(str(number), written)
-        for number, (ran, action) in enumerate(
-                zip(self.actions, rule.actions, strict=True), 1):
-            if not ran:
-                yield _('action %(number)d (%(op)s) never ran') % {
-                    'number': number, 'op': action['op']}
-            for place, (part, written) in enumerate(zip(
-                    self.when[number - 1], action.get('when') or (),
-                    strict=True), 1):
-                yield from part.missed(str(place), written,
-                                       _(' of action %d') % number)
-
-    @property
-    def reached(self) -> Iterator[bool]:
-        """Yield whether each part was: a condition has two, true and false."""
-        for part in self._all_conditions:
-            yield from part.reached
-        for ran in self.actions:
-            yield ran > 0
+def _conditions(written: Iterable[Written] | None, above: Place,
+                before: str = '', of: str = '') -> Iterator[Part]:
+    for index, each in enumerate(written or ()):
+        place, number = (*above, index), f'{before}{index + 1}'
+        yield Part(place, number, each['op'], of=of)
+        yield from _conditions(each.get('conditions'), place, f'{number}.',
+                               of)
 
 
 class Coverage:
     """Coverage of some rules by machines.
 
-    Rules that are off are no part of it. ``problems`` say why files cannot be
-    read.
+    Rules that are off are no part of it. ``counts`` has the number of
+    machines by the place of a part and a result: a condition was ``true`` or
+    ``false``, for both where that was in a loop and went both ways; an action
+    ``ran``, and undoing it does not count. ``problems`` say why files cannot
+    be read.
 
     :param rules: in the order that they are shown in.
     """
 
     def __init__(self, rules: Sequence[model.Rule]) -> None:
         self.rules = tuple(rule for rule in rules if rule.mode != model.OFF)
-        self.parts = {rule.uuid: RuleCoverage(rule)
-                      for rule in self.rules}
+        self.counts: collections.Counter[Place] = collections.Counter()
         self.problems: list[str] = []
 
     def note(self, machine: machine_test.MachineTest,
@@ -181,14 +84,46 @@ class Coverage:
         """
         if machine.problem is not None:
             self.problems.append(machine.problem)
-        for seen in machine.outcome.traces:
-            self.parts[seen.rule.uuid].note(seen, watch.of(seen.rule))
+        self.counts.update(watch.seen)
+        for told in machine.outcome.traces:
+            uuid = told.rule.uuid
+            for index, decided in enumerate(told.conditions):
+                if decided.result is not None:
+                    self.counts[uuid, 'conditions', index,
+                                TRUE if decided.result else FALSE] += 1
+            for index, action in enumerate(told.actions) if (
+                    told.matched) else ():
+                self.counts[uuid, 'actions', index, RAN] += action.ran
+                for number, asked in enumerate(action.when):
+                    place = (uuid, 'actions', index, 'when', number)
+                    self.counts[*place, TRUE] += asked.true > 0
+                    self.counts[*place, FALSE] += asked.false > 0
 
     def add(self, other: 'Coverage') -> None:
         """Count the machines of another one of the same rules."""
         self.problems += other.problems
-        for uuid, part in other.parts.items():
-            self.parts[uuid].add(part)
+        self.counts.update(other.counts)
+
+    def reached(self, rule: model.Rule, within: Place = ()) -> list[bool]:
+        """Return whether each result of each part of a rule was reached.
+
+        :param within: the place whose parts count, all of them without it.
+        """
+        return [self.counts[*part.place, result] > 0 for part in parts(rule)
+                if part.place[:len(within)] == within
+                for result in part.results]
+
+    def missed(self, rule: model.Rule) -> Iterator[str]:
+        """Yield what no machine reached."""
+        for part in parts(rule):
+            for result in part.results:
+                if self.counts[*part.place, result]:
+                    continue
+                yield (_('action %(number)s (%(op)s) never ran')
+                       if result == RAN else
+                       _('condition %(number)s (%(op)s)%(of)s was never '
+                         '%(result)s')) % {**part._asdict(),
+                                           'result': result}
 
     @property
     def percent(self) -> float:
@@ -197,8 +132,7 @@ class Coverage:
 
     def percent_of(self, *rules: model.Rule) -> float:
         """Return the share of the parts of some rules, 0 to 100."""
-        reached = [each for rule in rules
-                   for each in self.parts[rule.uuid].reached]
+        reached = [each for rule in rules for each in self.reached(rule)]
         return 100 * sum(reached) / len(reached) if reached else 100.0
 
     def as_dict(self) -> dict[str, typing.Any]:
@@ -207,32 +141,48 @@ class Coverage:
             'rules': [{
                 'description': rule.description,
                 'uuid': rule.uuid,
-                'conditions': [each.as_dict() for each in part.conditions],
+                'conditions': self._shown(rule.conditions,
+                                          (rule.uuid, 'conditions')),
                 'actions': [
-                    {'ran': ran, **({'when': [each.as_dict() for each
-                                              in when]} if when else {})}
-                    for ran, when in zip(part.actions, part.when,
-                                         strict=True)],
-            } for rule in self.rules for part in [self.parts[rule.uuid]]],
+                    {RAN: self.counts[*place, RAN], **(
+                        {'when': self._shown(action['when'],
+                                             (*place, 'when'))}
+                        if action.get('when') else {})}
+                    for index, action in enumerate(rule.actions)
+                    for place in [(rule.uuid, 'actions', index)]],
+            } for rule in self.rules],
             'covered': round(self.percent, 1),
         }
 
+    def _shown(self, written: Iterable[Written], above: Place
+               ) -> list[dict[str, typing.Any]]:
+        return [{
+            **{result: self.counts[*above, index, result]
+               for result in (TRUE, FALSE)},
+            **({'conditions': self._shown(each['conditions'],
+                                          (*above, index))}
+               if each.get('conditions') else {})}
+            for index, each in enumerate(written)]
+
 
 class Seen(condition.Condition):
-    """A condition of a group that notes how it was decided."""
+    """A condition of a group that notes how it was decided.
 
-    __slots__ = ('_condition', 'parts', 'results')
+    :param noted: takes its place with the result.
+    """
 
-    def __init__(self, watched: condition.Condition, parts: list['Seen']
-                 ) -> None:
+    __slots__ = ('_condition', '_noted', '_place')
+
+    def __init__(self, watched: condition.Condition, place: Place,
+                 noted: set[Place]) -> None:
         super().__init__(watched.op, watched.operation)
         self._condition = watched
-        self.results: set[bool] = set()
-        self.parts = parts
+        self._place = place
+        self._noted = noted
 
     def check(self, roots: condition.Roots) -> bool:
         result = self._condition.check(roots)
-        self.results.add(result)
+        self._noted.add((*self._place, TRUE if result else FALSE))
         return result
 
     def reason(self, view: condition.Roots, shown: condition.Roots) -> str:
@@ -242,37 +192,34 @@ class Seen(condition.Condition):
 class Watch:
     """Notes what happens inside of groups, one machine at a time.
 
+    ``seen`` are the places of their conditions, each with a result.
+
     :param plans: compiled, and nobody else's.
     """
 
     def __init__(self, plans: machine_test.Plans) -> None:
-        self._seen: list[Seen] = []
-        self._parts: dict[str, Parts] = {
-            plan.rule.uuid: (
-                [self._watch(each) for each in plan.conditions],
-                [[self._watch(each) for each in action.when]
-                 for action in plan.actions])
-            for plan in itertools.chain(*plans.values())}
+        self.seen: set[Place] = set()
+        for plan in itertools.chain(*plans.values()):
+            for index, each in enumerate(plan.conditions):
+                self._watch(each, (plan.rule.uuid, 'conditions', index))
+            for index, action in enumerate(plan.actions):
+                for number, each in enumerate(action.when):
+                    self._watch(each, (plan.rule.uuid, 'actions', index,
+                                       'when', number))
 
     def begin(self) -> None:
         """Begin with another machine."""
-        for each in self._seen:
-            each.results.clear()
+        self.seen.clear()
 
-    def of(self, rule: model.Rule) -> Parts:
-        """Return what was noted of the conditions, and of each action's."""
-        return self._parts[rule.uuid]
-
-    def _watch(self, watched: condition.Condition) -> list[Seen]:
-        """Make the conditions of a group note how they are decided."""
+    def _watch(self, watched: condition.Condition, place: Place) -> None:
         if isinstance(watched, condition.Looped):
-            return self._watch(watched.condition)
-        if not isinstance(watched, condition.Group):
-            return []
-        parts = [Seen(part, self._watch(part)) for part in watched.parts]
-        self._seen += parts
-        watched.parts = tuple(parts)
-        return parts
+            watched = watched.condition
+        if isinstance(watched, condition.Group):
+            for index, part in enumerate(watched.parts):
+                self._watch(part, (*place, index))
+            watched.parts = tuple(
+                Seen(part, (*place, index), self.seen)
+                for index, part in enumerate(watched.parts))
 
 
 def measure(rules: Sequence[model.Rule], nodes: machine_test.Nodes,

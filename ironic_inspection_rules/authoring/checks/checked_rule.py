@@ -63,32 +63,28 @@ def texts(value: typing.Any, pointer: str = '') -> Found:
 
 
 def of(written: file_rule.WrittenRule, ops: registry.Registry) -> CheckedRule:
-    """Parse a written rule, or what is good of it."""
+    """Parse a written rule, or what can be checked beside its problems."""
     try:
         rule = written.parse(ops)
     except exceptions.InvalidRule as exc:
-        return _good_part(written, ops, exc.problems)
-    return CheckedRule(written, rule, *file_rule.operations(rule, ops))
-
-
-def _good_part(written: file_rule.WrittenRule, ops: registry.Registry,
-               problems: tuple[exceptions.Problem, ...]) -> CheckedRule:
-    """Read what a rule has that can be checked beside its problems."""
+        problems = exc.problems
+    else:
+        return CheckedRule(written, rule, *file_rule.operations(rule, ops))
     entry = written.entry if isinstance(written.entry, dict) and (
         not written.is_old) else {}
     bad = {each.pointer.split('/')[1] for each in problems
            if each.pointer.count('/') == 1}
     # An argument with a problem is looked at all the same.
-    broken = {'/'.join(each.pointer.split('/')[:3]) for each in problems
-              if not _IN_ARGUMENT.match(each.pointer)}
+    broken = frozenset('/'.join(each.pointer.split('/')[:3])
+                       for each in problems
+                       if not _IN_ARGUMENT.match(each.pointer))
     fields = {name: entry.get(name) for name in _PLAIN
               if name not in bad and entry.get(name) is not None}
     rule = model.Rule.from_mapping({
         'uuid': '', **fields, 'conditions': [], 'actions': []})
     conditions, actions = (
         file_rule.read(entry[name] if isinstance(entry.get(name), list)
-                       else [], f'/{name}', ops, inside,
-                       skip=frozenset(broken))
+                       else [], f'/{name}', ops, inside, skip=broken)
         for name, inside in (('conditions', 'conditions'),
                              ('actions', 'when')))
     return CheckedRule(written, rule, conditions, actions, problems)

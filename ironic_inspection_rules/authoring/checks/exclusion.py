@@ -103,8 +103,19 @@ def _related(some: Iterable[Claim], others: Iterable[Claim]
 def apart(one: Claim, other: Claim) -> bool:
     """Return whether no machine meets both."""
     for this, that in ((one, other), (other, one)):
-        if isinstance(this.plugin, plugin.Group):
-            return _group_apart(this, that)
+        if not isinstance(this.plugin, plugin.Group):
+            continue
+        if this.loops or this.inverted:
+            return False
+        if this.plugin.HOLDS == 'none':
+            return any(inner.says == that.says
+                       and inner.inverted is that.inverted
+                       and not inner.loops and not that.loops
+                       for inner in this.inner)
+        each = (apart(inner, that) for inner in this.inner)
+        if this.plugin.HOLDS == 'any':
+            return all(each)
+        return this.plugin.HOLDS == 'all' and any(each)
     if one.loops or other.loops:
         return False
     if one.says == other.says:
@@ -115,23 +126,10 @@ def apart(one: Claim, other: Claim) -> bool:
     return _refutes(one, other) or _refutes(other, one)
 
 
-def _group_apart(this: Claim, that: Claim) -> bool:
-    if this.loops or this.inverted:
-        return False
-    if this.plugin.HOLDS == 'none':
-        return any(inner.says == that.says
-                   and inner.inverted is that.inverted
-                   and not inner.loops and not that.loops
-                   for inner in this.inner)
-    each = (apart(inner, that) for inner in this.inner)
-    if this.plugin.HOLDS == 'any':
-        return all(each)
-    return this.plugin.HOLDS == 'all' and any(each)
-
-
 def _refutes(one: Claim, other: Claim) -> bool:
     """Return whether all values that one asks for do not meet the other."""
     condition = other.condition
+    given = condition.arguments
     for said in () if condition.op.plugin.NEEDS_VIEW else one.facts:
         few = facts.values(said)
         # There are many ways to write a number, and none for what is missing.
@@ -140,11 +138,10 @@ def _refutes(one: Claim, other: Claim) -> bool:
                 or isinstance(value, str) and re.search('[{}]', value)
                 for value in few):
             continue
-        filled = [_fill(condition.arguments, said.field, value)
-                  for value in few]
-        if all(known and _is_false(condition, {**condition.written,
-                                               'args': args})
-               for args, known in filled):
+        filled = [_fill(given, said.field, value) for value in few]
+        if all(args != given and not interpolation.fields(args)
+               and _is_false(condition, {**condition.written, 'args': args})
+               for args in filled):
             return True
     return False
 
@@ -165,30 +162,16 @@ def _is_false(condition: Operation,
         return False
 
 
-def _fill(written: typing.Any, field: str,
-          value: typing.Any) -> tuple[typing.Any, bool]:
-    """Put a value in the place of a field.
-
-    :returns: what becomes of it, and whether it held that field and no other.
-    """
+def _fill(written: typing.Any, field: str, value: typing.Any) -> typing.Any:
+    """Put a value in the place of a field."""
     if isinstance(written, dict):
-        pairs = {key: _fill(item, field, value)
-                 for key, item in written.items()}
-        return ({key: item for key, (item, _known) in pairs.items()},
-                _one_filled(written.values(), pairs.values()))
+        return {key: _fill(item, field, value)
+                for key, item in written.items()}
     if isinstance(written, list):
-        items = [_fill(item, field, value) for item in written]
-        return [item for item, _known in items], _one_filled(written, items)
+        return [_fill(item, field, value) for item in written]
     if facts.is_field(written) and facts.field_name(written) == field:
-        return value, True
-    return written, False
-
-
-def _one_filled(written: Iterable[typing.Any],
-                filled: Iterable[tuple[typing.Any, bool]]) -> bool:
-    known = [known or not interpolation.fields(item) for item, (_filled, known)
-             in zip(written, filled, strict=True)]
-    return all(known) and any(each for _item, each in filled)
+        return value
+    return written
 
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:

@@ -131,8 +131,13 @@ def _problem(use: reach.Use) -> str | None:
             'field': use.text, 'name': lacking[0], 'hint': suggestion.hint(
                 *lacking) or _('they are no mappings')}
     if root not in interpolation.ROOTS:
+        near = suggestion.nearest(root, interpolation.ROOTS)
+        hint = _('did you mean "%s"?') % near if near else (
+            _('what ironic-inspector called data is in inventory and '
+              'plugin_data') if root == 'data' else
+            _('did you mean {plugin_data[%s]}?') % root)
         return _('{%(field)s} is over an unknown name; %(hint)s') % {
-            'field': use.text, 'hint': _hint(root)}
+            'field': use.text, 'hint': hint}
     if root == 'node' and steps and steps[0] not in NODE:
         return _no_attribute(f'{{{use.text}}}', steps[0])
     return None
@@ -143,16 +148,6 @@ def _no_attribute(shown: str, name: str) -> str:
         "see the attributes of nodes in Ironic's API")
     return _('%(shown)s: a node has no "%(name)s"; %(hint)s') % {
         'shown': shown, 'name': name, 'hint': hint}
-
-
-def _hint(name: str) -> str:
-    near = suggestion.nearest(name, interpolation.ROOTS)
-    if near:
-        return _('did you mean "%s"?') % near
-    if name == 'data':
-        return _('what ironic-inspector called data is in inventory and '
-                 'plugin_data')
-    return _('did you mean {plugin_data[%s]}?') % name
 
 
 def _check_old(operation: file_rule.Operation) -> checked_rule.Found:

@@ -37,23 +37,26 @@ def render(covered: coverage.Coverage, machines: int,
     """
     rules = []
     for rule in covered.rules:
-        part = covered.parts[rule.uuid]
-        reached = list(part.reached)
+        reached = covered.reached(rule)
         lines = [_Line(text) for text in rule_text.head(rule)]
         if rule.conditions:
             lines.append(_Line('conditions:'))
-        for condition, seen in zip(rule.conditions, part.conditions,
-                                   strict=True):
-            lines += _operation(rule, condition, (seen.true, seen.false),
-                                all(seen.reached))
+        for index, condition in enumerate(rule.conditions):
+            place = (rule.uuid, 'conditions', index)
+            lines += _operation(
+                rule, condition, (covered.counts[*place, coverage.TRUE],
+                                  covered.counts[*place, coverage.FALSE]),
+                all(covered.reached(rule, place)))
         lines.append(_Line('actions:'))
-        for action, ran in zip(rule.actions, part.actions, strict=True):
-            lines += _operation(rule, action, (ran,))
+        for index, action in enumerate(rule.actions):
+            place = (rule.uuid, 'actions', index)
+            lines += _operation(rule, action,
+                                (covered.counts[*place, coverage.RAN],))
         rules.append({
             'title': machine_test.title(rule), 'uuid': rule.uuid,
             'percent': covered.percent_of(rule),
             'parts': len(reached), 'reached': sum(reached),
-            'missed': list(part.missed(rule)),
+            'missed': list(covered.missed(rule)),
             'lines': list(map(dataclasses.astuple, lines))})
     made, names = shell.now(), shell.names(files)
     return shell.render(f'Coverage of {names}, {made}', _ASSETS, {

@@ -102,7 +102,7 @@ class CoverageTestCase(CoverageCase):
         self.assertEqual(
             ['action 1 (log) never ran',
              'condition 1 (lt) of action 1 was never true'],
-            list(covered.parts[self.rules[0].uuid].missed(self.rules[0])))
+            list(covered.missed(self.rules[0])))
 
     def test_what_others_counted_is_added(self):
         covered = self.cover(1024)
@@ -145,7 +145,7 @@ class InsideTestCase(CoverageCase):
             ['condition 1 (any-of) was never false',
              'condition 1.2 (none-of) was never false',
              'condition 1.2.1 (lt) was never true'],
-            list(covered.parts[self.rules[0].uuid].missed(self.rules[0])))
+            list(covered.missed(self.rules[0])))
         self.assertEqual(100 * 6 / 9, covered.percent)
         other = self.cover(1024)
         other.add(self.cover(8192))

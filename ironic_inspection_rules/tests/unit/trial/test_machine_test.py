@@ -80,7 +80,7 @@ class TellTestCase(MachinesTestCase):
         count = []
         told = list(machine_test.tell(
             self.rules(), nodes or machine_test.Nodes(), paths,
-            [trial_text.row, trial_text.as_json], count.append))
+            [trial_text.Table.tell, trial_text.as_json], count.append))
         self.assertEqual(len(paths), sum(count))
         return [row for row, _text in told], [
             json.loads(text) for _row, text in told]
@@ -128,7 +128,7 @@ class TrialTestCase(MachinesTestCase):
                                            1]}]
               actions: [{op: set-attribute, args: [/extra/a, secret]}]
         """)
-        self.assertIn('[4096, 1]', trial_text.details(made)[2])
+        self.assertIn('[4096, 1]', trial_text.Details.tell(made)[2])
 
     def test_all_forms_of_inventories_are_read(self):
         for content in (
@@ -198,7 +198,7 @@ class TrialTestCase(MachinesTestCase):
             '- actions: [{op: log, args: [x]}]\n' * 2)
 
     def test_details_name_what_does_not_hold(self):
-        text = '\n'.join(trial_text.details(self.dell()))
+        text = '\n'.join(trial_text.Details.tell(self.dell()))
         self.assertIn('inspection would succeed', text)
         self.assertRegex(text, 'Refuse little memory .* no .*4096, 1024')
 
