@@ -38,6 +38,8 @@ import psutil
 
 from ironic_inspection_rules.client import fleet as client
 from ironic_inspection_rules.client import rule_set
+from ironic_inspection_rules.osc import fleet_evaluation
+from ironic_inspection_rules.osc import parallel
 from ironic_inspection_rules.tests.live import fleet
 from ironic_inspection_rules.tests.live import launcher
 from ironic_inspection_rules.tests.live import options
@@ -71,7 +73,6 @@ def arguments() -> argparse.Namespace:
                         help='of the API')
     parser.add_argument('--jobs', type=int, default=4,
                         help='pages at a time, as the command has them')
-    parser.add_argument('--page', type=int, default=client.PAGE)
     parser.add_argument('--peer', type=int, default=500,
                         help='nodes that the peer is measured on')
     return parser.parse_args()
@@ -185,8 +186,9 @@ class Memory(threading.Thread):
         return self.most
 
     def _now(self) -> float:
-        return sum(process.memory_info().rss
-                   for process in self._processes) / 2 ** 20
+        resident: int = sum(process.memory_info().rss
+                            for process in self._processes)
+        return resident / 2 ** 20
 
 
 def measure(name: str, count: int, server: psutil.Process,
@@ -217,11 +219,14 @@ def processor_times(server: psutil.Process) -> tuple[float, float]:
 def evaluate(baremetal: Any, rules: list[Json] | None, given:
              argparse.Namespace, compare: bool = False) -> dict[str, Any]:
     """Try the rules on the whole fleet; tell the changes of each node."""
+    nodes = list(baremetal.nodes(fields=['uuid']))
     found = {}
-    for entry in client.evaluate(baremetal, {}, rules, limit=given.page,
-                                 jobs=given.jobs, compare=compare):
-        assert entry['result'] == 'ok' or 'no stored' in entry['error'], entry
-        found[entry['name']] = len(entry['changes'])
+    with parallel.Requests(given.jobs) as threads:
+        for entry, _plain in fleet_evaluation.tried(
+                baremetal, nodes, threads, rules=rules, compare=compare):
+            assert (entry['result'] == 'ok'
+                    or 'no stored' in entry['error']), entry
+            found[entry['name']] = len(entry['changes'])
     return found
 
 
@@ -232,7 +237,7 @@ def measure_ours(ironic: launcher.Ironic, server: psutil.Process,
         auth_type='none', endpoint=ironic.url,
         baremetal_endpoint_override=ironic.url, baremetal_api_version='1')
     ours = measure(
-        f'this project, {given.jobs} pages of {given.page} at a time',
+        f'this project, {given.jobs} pages of {client.PAGE} at a time',
         given.nodes, server, lambda: evaluate(cloud.baremetal, rules, given))
     rule_set.replace_inspection_rules(cloud.baremetal, rules[1:])
     measure(f'the same compared with {len(rules) - 1} rules in force',

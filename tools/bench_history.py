@@ -12,6 +12,7 @@ import json
 import random
 import time
 import types
+from typing import Any
 import zlib
 
 from ironic.conf import CONF
@@ -26,11 +27,13 @@ from ironic_inspection_rules.tests import database
 
 NODE = types.SimpleNamespace(uuid=uuidutils.generate_uuid(),
                              inspect_interface='agent')
+Json = dict[str, Any]
+
 TABLES = (models.Content, models.ContentSection, models.Section,
           models.KeptInventory, models.PartStay)
 
 
-def make_machine(turn: int, size: int) -> tuple[dict, dict]:
+def make_machine(turn: int, size: int) -> tuple[Json, Json]:
     """Make inventory and plugin data of a machine.
 
     :param size: characters of both as JSON, about.

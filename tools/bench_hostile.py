@@ -9,7 +9,10 @@ the plugin and, where stock Ironic has the call, to one without it. What counts
 is processor time of the thread that answers; the least of a few is shown.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterable
 import json
+from typing import Any
 
 from ironic_inspection_rules.tests.functional.fuzz import cases
 from ironic_inspection_rules.tests.functional.fuzz import child
@@ -18,31 +21,36 @@ from ironic_inspection_rules.tests.functional.fuzz import test_fuzz
 TIMES = 3
 SIZES = (2_000, 20_000)
 JSON = 'application/json'
+
+Json = dict[str, Any]
+
 MACHINE = json.dumps({'inventory': {'interfaces': [
     {'mac_address': '52:54:00:00:00:00'}]}}).encode()
 
 
-def _url(path, parameters, method='GET', body=b''):
+def _url(path: str, parameters: Iterable[str], method: str = 'GET',
+         body: bytes = b'') -> cases.Case:
     return cases.Case(method, f'{path}?{"&".join(parameters)}',
                       JSON if body else '', body)
 
 
-def _body(method, path, document):
+def _body(method: str, path: str, document: Any) -> cases.Case:
     return cases.Case(method, path, JSON, json.dumps(document).encode())
 
 
-def _machine(rules, **plugin_data):
+def _machine(rules: list[tuple[Json, Json]], **plugin_data: Any
+             ) -> cases.Case:
     """Return a dry run of rules on the data that a machine could send."""
     return _body('POST', '/v1/inspection_rules/evaluate', {
         'inventory': {}, 'plugin_data': plugin_data, 'rules': [
             {'actions': [action], **fields} for action, fields in rules]})
 
 
-def _written(path, value, **fields):
+def _written(path: str, value: Any, **fields: Any) -> Json:
     return {'op': 'set-plugin-data', 'args': [path, value], **fields}
 
 
-HOSTILE = {
+HOSTILE: dict[str, tuple[bool, Callable[[int], cases.Case]]] = {
     'unknown parameters, no login': (True, lambda size: _url(
         '/v1/continue_inspection', (f'a{each}=' for each in range(size)),
         'POST', MACHINE)),
@@ -106,7 +114,7 @@ def _seconds(service: test_fuzz.Child, case: cases.Case) -> float:
     for verdict in verdicts:
         if verdict.get('status', 599) >= 500:
             raise SystemExit(f'{case.method} {case.path[:60]}: {verdict}')
-    return min(verdict['seconds'] for verdict in verdicts)
+    return min(float(verdict['seconds']) for verdict in verdicts)
 
 
 if __name__ == '__main__':

@@ -6,6 +6,7 @@
 import argparse
 import random
 import time
+from typing import Any
 
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import validation
@@ -15,10 +16,11 @@ from ironic_inspection_rules.rule_set import repository
 QUESTIONS = ('dead', 'shadowed', 'conflict', 'gap:/resource_class')
 
 
-def rule(chance: random.Random, number: int) -> dict:
+def rule(chance: random.Random, number: int) -> dict[str, Any]:
     """Return a rule as operators have them."""
-    conditions = [{'op': chance.choice(('ge', 'lt')), 'args': [
-        '{inventory.cpu.count}', chance.choice((8, 16, 32, 64, 128))]}]
+    conditions: list[dict[str, Any]] = [{
+        'op': chance.choice(('ge', 'lt')), 'args': [
+            '{inventory.cpu.count}', chance.choice((8, 16, 32, 64, 128))]}]
     conditions += chance.choice(([], [{'op': 'contains', 'args': [
         '{inventory.system_vendor.manufacturer}',
         chance.choice(('(?i)^dell', '(?i)^hpe', '(?i)^lenovo'))]}], [

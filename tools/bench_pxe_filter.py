@@ -92,7 +92,7 @@ def fill(url: str, ports: int) -> None:
         nodes = [
             connection.execute(sa.insert(models.Node).values(
                 uuid=uuidutils.generate_uuid(), provision_state=state,
-                inspect_interface='agent')).inserted_primary_key[0]
+                inspect_interface='agent')).inserted_primary_key[0]  # type: ignore[index]
             for state in ('available', 'inspect wait')]
         # In small steps, for the memory of this process is measured.
         for start in range(0, ports, 1000):
@@ -111,7 +111,9 @@ def measure(ports: int) -> tuple[float, list[float]]:
     this = filter_service.PxeFilter(
         firewall.Firewall(nftables.Table('lo', ['67/udp', '69/udp']),
                           watch.run_nft),
-        watcher.PortSource(['agent']), Leader, filter_service.Settings())
+        watcher.PortSource(['agent']),
+        Leader,  # type: ignore[arg-type]
+        filter_service.Settings())
     thread = threading.Thread(target=this.run, args=(stop,))
 
     def timed(mac: str, act: typing.Callable[[], None]) -> float:

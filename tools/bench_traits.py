@@ -111,7 +111,7 @@ class Lists:
                 return found
             answer = self._get(answer['next'])
 
-    def _get(self, url: str, **parameters: object) -> typing.Any:
+    def _get(self, url: str, **parameters: str | int) -> typing.Any:
         answer = self._client.get(url, params=parameters or None)
         answer.raise_for_status()
         return answer.json()

@@ -34,7 +34,7 @@ def group_tests() -> dict[str, list[str]]:
     for number in range(runs.count()):
         outcomes: dict[str, str] = {}
 
-        def add(test: dict[str, typing.Any],
+        def add(test: typing.Any,
                 outcomes: dict[str, str] = outcomes) -> None:
             if test['status'] in OUTCOMES:
                 outcomes[test['id']] = OUTCOMES[test['status']]
