@@ -42,7 +42,10 @@ class Conversion:
 
 
 class Notes:
-    """Collect what gets lost on the way, and what somebody has to know."""
+    """Collect what gets lost on the way, and what somebody has to know.
+
+    The turns of a loop may say the same.
+    """
 
     def __init__(self) -> None:
         self.lost: list[Problem] = []
@@ -57,10 +60,15 @@ class Notes:
             yield operation
 
     def lose(self, message: str) -> None:
-        self.lost.append(Problem(self.pointer, message))
+        self._note(self.lost, message)
 
     def hint(self, message: str) -> None:
-        self.hints.append(Problem(self.pointer, message))
+        self._note(self.hints, message)
+
+    def _note(self, told: list[Problem], message: str) -> None:
+        problem = Problem(self.pointer, message)
+        if problem not in told:
+            told.append(problem)
 
 
 def replace_texts(value: typing.Any,

@@ -198,8 +198,12 @@ def _again(items: Sequence[typing.Any], turns: Sequence[typing.Any],
     if names is None or any(_names(item) != names for item in items):
         return None
     marks = [f'zqitem{number}qz' for number in range(len(names) or 1)]
-    marked = turn(dict(zip(names, marks, strict=True)) if names
-                  else marks[0])
+    try:
+        marked = turn(dict(zip(names, marks, strict=True)) if names
+                      else marks[0])
+    except (rule.Inconvertible, stock_condition.Fails):
+        # A mark is no level of a log, and in no name of a trait.
+        return None
     if not isinstance(marked, dict) or 'conditions' in marked and (
             'args' in marked):
         return None
@@ -246,10 +250,6 @@ def _replace(value: typing.Any, write: Callable[[int], str],
         return [_replace(item, write, alone) for item in value]
     if not isinstance(value, str):
         return value
-    if key == 'path' and _MARK.fullmatch(value.removeprefix('/')):
-        # A path is written into the item as a whole.
-        value = value.removeprefix('/')
-    elif alone and key not in ('path', 'regex') and (
-            mark := _MARK.fullmatch(value)):
+    if alone and key != 'regex' and (mark := _MARK.fullmatch(value)):
         return alone(int(mark[1]))
     return _MARK.sub(lambda mark: write(int(mark[1])), value)

@@ -254,9 +254,9 @@ def _forced(op: str, args: Operation, always: bool = False) -> Operation:
     values = args['values']
     if not force or not isinstance(values, list):
         return args
-    if any(isinstance(value, list | dict) and '{' in json.dumps(value[:1]
-           if isinstance(value, list) else list(value))
-           for value in values):
+    if any(isinstance(value, list | dict) and '{' in json.dumps(
+            value[:1] if isinstance(value, list) else list(value),
+            default=lambda _text: '{') for value in values):
         raise rule.Inconvertible(
             _('a list or mapping with fields cannot be compared as text'))
     return {**args, 'values': [

@@ -78,10 +78,9 @@ class Text:
             return None
         quoted = re.sub(r"([\\'])", r'\\\1', self.source
                         if text is None else text).replace('\n', '\\n')
-        begin, end = f'{{{self.fields[0]}', self.filled.rpartition('}')[2]
-        before, _begin, after = self.filled.partition(begin)
-        suffix = after[:len(after) - len(end) - 1] or '!s'
-        return f"{before}{begin} | default('{quoted}'){suffix}}}{end}"
+        before, begin, after = self.filled.partition(f'{{{self.fields[0]}')
+        return (f"{before}{begin} | default('{quoted}')!s"
+                + after.removeprefix('!s'))
 
     @property
     def uncertain(self) -> list[str]:
@@ -144,7 +143,7 @@ def read(text: str, literal: str | None = None) -> Text:
         filled = f'{{{fields[0]}!s}}'
     source = None
     if len(fields) == 1 and plain and original == text and (
-            text.count('{') == 1):
+            text.count('{') == text.count('}') == 1):
         source = text[text.index('{'):text.index('}') + 1]
     return Text(filled, original, tuple(fields), source, formatted)
 
@@ -154,14 +153,14 @@ def write(value: typing.Any, fill: Callable[[Text], typing.Any],
           ) -> typing.Any:
     """Return a value with something in place of each text.
 
-    :param literal: makes the rest of it, also keys.
+    :param literal: makes the rest of it.
     """
     if isinstance(value, Text):
         return fill(value)
     if isinstance(value, list):
         return [write(item, fill, literal) for item in value]
     if isinstance(value, dict):
-        return {literal(key): write(item, fill, literal)
+        return {write(key, fill, literal): write(item, fill, literal)
                 for key, item in value.items()}
     return literal(value)
 
@@ -173,7 +172,7 @@ def read_any(value: typing.Any) -> typing.Any:
     if isinstance(value, list):
         return list(map(read_any, value))
     if isinstance(value, dict):
-        return {read(key).filled: read_any(item)
+        return {read(key): read_any(item)
                 for key, item in value.items()}
     return value
 
@@ -248,7 +247,7 @@ def read_turn(value: typing.Any, item: typing.Any,
         return [read_turn(each, item, not isinstance(each, str))
                 for each in value]
     if isinstance(value, dict):
-        return {read_turn(key, item, False).filled: read_turn(each, item)
+        return {read_turn(key, item, False): read_turn(each, item)
                 for key, each in value.items()}
     if not isinstance(value, str):
         return value

@@ -152,10 +152,7 @@ class Text:
 
         :param index: the number of the entry.
         """
-        try:
-            return any(True for _edit in self._edits(index, each))
-        except (LookupError, ValueError):
-            return False
+        return any(True for _edit in self._edits(index, each))
 
     def edited(self, changes: Iterable[tuple[int, Change]]) -> str:
         """Return the text with changes made, as far as they can be.
@@ -193,7 +190,8 @@ class Text:
                 yield Edit(node.start_mark.index, node.end_mark.index, text)
         elif key is None or any(
                 key.end_mark.index <= place < min(
-                    item.start_mark.index for item in node.value)
+                    (item.start_mark.index for item in node.value),
+                    default=node.end_mark.index)
                 for place in self._tags):
             # A tag says of the list that it is one.
             return

@@ -199,12 +199,16 @@ def _mapping(op: registry.Op) -> Schema:
                 if each.required]
     if required:
         schema['required'] = required
-    kinds = [{'if': {'properties': {'path': {
-                         'type': 'string', 'pattern': pattern}},
-                     'required': ['path']},
-              'then': {'properties': {'value': value, 'cleanup': cleanup}}}
-             for pattern, value, cleanup in op.plugin.cases()]
+    kinds = [{'if': {'properties': given, 'required': [*given]},
+              'then': {'properties': then}} for given, then in _kinds(op)]
     return {**schema, 'allOf': kinds} if kinds else schema
+
+
+def _kinds(op: registry.Op) -> Iterator[tuple[Schema, Schema]]:
+    """Yield schemas of some arguments, and what others are where they hold."""
+    for path, value, cleanup in op.plugin.cases():
+        yield ({'path': {'type': 'string', 'pattern': path}},
+               {'value': value, 'cleanup': cleanup})
 
 
 def _lists(op: registry.Op) -> Iterator[Schema]:
@@ -223,15 +227,10 @@ def _lists(op: registry.Op) -> Iterator[Schema]:
                 'maxItems': 1, 'items': {'type': 'array', **items}}]}
         yield values
         return
-    places = {each.name: index for index, each in enumerate(positional)}
-    kinds = []
-    for path_pattern, value, cleanup in op.plugin.cases():
-        path, last = places['path'], places['cleanup']
-        given: list[typing.Any] = [True] * (last + 1)
-        given[path] = {'type': 'string', 'pattern': path_pattern}
-        set_to: list[typing.Any] = [True] * (last + 1)
-        set_to[places['value']], set_to[last] = value, cleanup
-        kinds.append({'if': {'items': given}, 'then': {'items': set_to}})
+    kinds = [{
+        word: {'items': [of.get(each.name, True) for each in positional]}
+        for word, of in (('if', given), ('then', then))}
+        for given, then in _kinds(op)]
     schema: Schema = {
         'type': 'array', 'maxItems': len(positional),
         'minItems': sum(each.required for each in positional),

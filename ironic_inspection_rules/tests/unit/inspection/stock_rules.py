@@ -55,6 +55,9 @@ IDIOMS = {
     'a missing field is stored as it is written': _set(NOTHING),
     'JSON in text is stored as it is': _set('{"a": 1}'),
     'doubled braces': _set('{{x}}'),
+    'braces and fields in keys': _set(
+        {'a}}': {'{{': 1}, '{node.name}': 2, NOTHING: 3}),
+    'a brace before a missing field': _set('}}' + NOTHING),
     'a field with a dot is never filled in': _set('{inventory.memory}'),
     'a field of no known name': _set('{hostname}'),
     'eq of a number and text': _when('eq', values=[MEMORY, '65536']),
@@ -114,6 +117,8 @@ IDIOMS = {
         '{item[value]}', '{item[path]}', [
             {'path': '/extra/a', 'value': 'plain'},
             {'path': 'extra.b', 'value': '{inventory[bmc_address]}'}]),
+    'a loop over parts of traits': _do(
+        'add-trait', ['A', 'B'], name='CUSTOM_{item}'),
     'a field in the message of fail': _do('fail', msg='no ' + VENDOR),
     'a field in a path': _set('x', '/extra/' + MEMORY),
     'plugin data with a slash': _do(

@@ -13,6 +13,7 @@ import yaml
 
 from ironic_inspection_rules.authoring import lint
 from ironic_inspection_rules.authoring.mending import file
+from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
@@ -95,6 +96,17 @@ SAME = ({'op': 'any-of', 'conditions': [
         {'op': 'eq', 'args': [[1, 2]]}, {'op': 'eq', 'args': ['a', 'b']},
         {'op': '! ne', 'args': [1, '{node.name}', 2]},
         {'op': 'in-net', 'args': ['{inventory[bmc_address]}', '10.0.0.0/8']})
+
+
+class Mark(plugin.Action):
+    """``mark``: write in two places."""
+
+    def writes(self, arguments):
+        yield plugin.Write('plugin_data', 'marks')
+        yield plugin.Write('node', arguments['name'], argument='name')
+
+    def __call__(self, target, name: str = '/name'):
+        pass
 
 
 def mended(text):
@@ -183,6 +195,16 @@ class MendTestCase(files.FilesTestCase):
             mended('- phase: eraly\n  actions:\n'
                    '  - op: log\n    args: {msg: "{item.paht}"}\n'
                    '    loop: [{path: x}]\n'))
+
+    def test_ops_of_others_are_mended_too(self):
+        ops = registry.Registry({}, {'mark': Mark()})
+        for before, after in (
+                ('{op: mark, args: {name: /resource_clas}}',
+                 '{op: mark, args: {name: /resource_class}}'),
+                ('{op: mark, args: []}', '{op: mark, args: {}}'),
+                ('{op: mark, args: !!seq []}', '{op: mark, args: !!seq []}')):
+            self.assertEqual(f'- actions: [{after}]\n', file.mend_text(
+                'x', f'- actions: [{before}]\n', ops)[0])
 
     def test_the_old_language_stays(self):
         text = '- actions: [{action: fail, mesage: x}]\n'
