@@ -43,7 +43,7 @@ ROOMS = ('engine', 'conditions', 'filters', 'runs', 'authoring', 'trial')
 _SAME = ('_Is_Eq', '_Eq_Is', '_IsNot_NotEq', '_NotEq_IsNot')
 """Mutants that mean the same of what is None, true or a word."""
 
-_KEPT = ('@functools.cache', '@abc.abstractmethod')
+_KEPT = ('@functools.cache', '@text_cache.', '@abc.abstractmethod')
 """Decorators that change what a call costs, or what may be written."""
 
 _SLOW = ('hypothesis', 'ironic.api.app', 'ironic.conductor.manager',

@@ -30,7 +30,10 @@ _RESOURCES = ('/v1/introspection', '/v1/rules')
 
 
 class InspectorForms:
-    """A layer that gives some answers the form of ironic-inspector's."""
+    """A layer that gives some answers the form of ironic-inspector's.
+
+    :param app: the WSGI application below.
+    """
 
     def __init__(self, app: Callable) -> None:
         self._app = app

@@ -30,7 +30,10 @@ from ironic_inspection_rules.patches import body_limit
 
 
 class Refused(Exception):
-    """A body that is not let through."""
+    """A body that is not let through.
+
+    :param status: of the answer.
+    """
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -42,6 +45,8 @@ class BodyGuard:
 
     Ironic looks at the size and the depth of what claims to be JSON, and
     parses other bodies as JSON too. Its oldest releases do not look at all.
+
+    :param app: the WSGI application below.
     """
 
     def __init__(self, app: Callable) -> None:

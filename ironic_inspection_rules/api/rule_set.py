@@ -39,6 +39,8 @@ Fields = Mapping[str, Any]
 def decided_anew(change: Callable[[], Any]) -> Any:
     """Make a change, and again on what somebody made who was faster.
 
+    :param change: reads what is there, decides, and writes.
+    :returns: what it returned.
     :raises: ironic.common.exception.Conflict if others are faster every time.
     """
     return tenacity.Retrying(
@@ -55,8 +57,10 @@ def replace(rules: Sequence[Any], revision: int | None,
     :param rules: as they were posted, or as GET shows them.
     :param revision: the revision that this was decided on; None for
         whatever is there.
+    :param message: what the new revision says of it.
     :param dry_run: whether only to tell what would be done.
     :param prune: whether stored rules that are not among these go.
+    :returns: the answer to the client.
     :raises: Conflict if the rule set is at another revision.
     """
     return _replace(lambda present: _decide(rules, present, prune=prune),
@@ -174,6 +178,7 @@ def _parse(index: int, rule: Any, before: Fields | None, secret: bool
 def with_canonical_uuid(index: int, rule: Any) -> Any:
     """Return a posted rule with its UUID as it is stored.
 
+    :param index: of the rule in what was posted.
     :raises: Invalid if that is no string.
     """
     uuid = rule.get('uuid') if isinstance(rule, dict) else None

@@ -16,9 +16,9 @@ from ironic_inspection_rules import conf
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.authoring.conversion import stock_rule
 from ironic_inspection_rules.db import adoption
+from ironic_inspection_rules.db import api
 from ironic_inspection_rules.db import machine as db_machine
 from ironic_inspection_rules.db import migration
-from ironic_inspection_rules.db import rule as db_rule
 from ironic_inspection_rules.db import rule_set
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
@@ -101,7 +101,7 @@ def undo(dry_run: bool) -> int:
     """Put Ironic's own rules back as they were, and remove them here."""
     migration.check()
     rows = adoption.read_ironic(set_aside=True)
-    names = dict(db_rule.list_values('description'))
+    names = dict(api.list_values('description'))
     ours = [uuid for uuid in map(_uuid, [*rows, *_read_file()])
             if uuid in names]
     for row in rows:
@@ -126,7 +126,7 @@ def _converted(rows: list[adoption.Row]) -> list[Candidate]:
 
     :raises: :class:`.exceptions.Invalid` where one is here already.
     """
-    taken = {uuid for uuid, _value in db_rule.list_values('uuid')}
+    taken = {uuid for uuid, _value in api.list_values('uuid')}
     again = [row['uuid'] for row in rows if _uuid(row) in taken]
     if again:
         raise exceptions.Invalid(_TAKEN % again[0])
@@ -214,7 +214,7 @@ def from_inspector(url: str, dry_run: bool) -> None:
         nothing has changed then.
     """
     migration.check()
-    taken = {uuid for uuid, _value in db_rule.list_values('uuid')}
+    taken = {uuid for uuid, _value in api.list_values('uuid')}
     candidates = []
     for row in adoption.read_inspector(url):
         name = row['description'] or row['uuid']

@@ -53,6 +53,8 @@ def arranged(actions: Iterable[argparse.Action],
     too. It has those that its type takes, and the last of them are files
     where files are missing. What nobody can know stays for the parser to
     complain of.
+
+    :param actions: what the parser of the command knows.
     """
     known = list(actions)
     options: list[_Option] = []
@@ -95,7 +97,10 @@ def add_files(parser: argparse.ArgumentParser) -> None:
 
 def add_inventories(parser: argparse.ArgumentParser, text: str,
                     required: bool = False) -> None:
-    """Add the machines that rules are tried on."""
+    """Add the machines that rules are tried on.
+
+    :param text: says what they are for.
+    """
     parser.add_argument('--inventory', metavar='<path>', nargs='+',
                         action='extend', default=[], required=required,
                         help=text)

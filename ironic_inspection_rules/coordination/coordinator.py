@@ -92,6 +92,9 @@ class LeasedLock:
     A context manager: it connects on entry, on exit it frees the lock and
     leaves; then it is used up.
 
+    :param url: tooz URL of the coordinator.
+    :param member: who wants the lock.
+    :param name: of the lock.
     :param lease: seconds after the last question that the lock is kept for
         us; also how long any answer may take.
     """
@@ -176,6 +179,7 @@ def prepare(path: str) -> None:
     elected. So a directory that is this user's is closed to all others,
     also one that was made before; one of another user is left as it is.
 
+    :param path: of the directory.
     :raises: OSError when it cannot be made or closed.
     """
     os.makedirs(path, _DIRECTORY_MODE, exist_ok=True)

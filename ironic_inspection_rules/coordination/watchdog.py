@@ -28,6 +28,9 @@ class Loop:
     One that hangs in a round is left to itself, and replaced: then there is
     another ``generation``.
 
+    :param name: for the log.
+    :param work: does one round.
+    :param stop: set to end after a round.
     :param give_up: called when a round hangs, before the next one begins in
         another thread.
     """

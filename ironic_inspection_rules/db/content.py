@@ -131,6 +131,8 @@ def load(digests: Iterable[str]) -> dict[str, Document]:
 def sweep(limit: int = 500, grace: float = GRACE) -> int:
     """Remove documents and sections that no row names.
 
+    :param limit: how many of each to remove at most.
+    :param grace: seconds since they were last used.
     :returns: how many rows were removed.
     """
     named = [sa.exists().where(column == _CONTENTS.c.digest)

@@ -34,6 +34,8 @@ def record(values: Mapping[str, Any], began: Sequence[Mapping[str, Any]],
     One that has been stored before stays: of an inspection that is tried
     again the first attempt that ended counts.
 
+    :param values: column values of the inventory.
+    :param began: column values of the parts that are new.
     :param ended: when parts that are gone were last found, by ``kind`` and
         identity with a space between.
     :param session: a transaction to be part of, None for one of its own.
@@ -66,9 +68,11 @@ def list_inventories(node_uuid: str, limit: int | None = None,
                      ) -> list[models.KeptInventory]:
     """Read what is kept of the inspections of a node, newest first.
 
+    :param limit: the most to read, None for all.
     :param before: the ``id`` that they are all older than.
     :param since: when the oldest was made, at the earliest, in UTC.
     :param changed: only those that found other parts.
+    :param patches: read their patches as well.
     """
     row: Any = models.KeptInventory
     query = sa.select(row).where(row.node_uuid == node_uuid)
@@ -117,7 +121,10 @@ def get_inventory(node_uuid: str, uuid: str) -> models.KeptInventory:
 
 @transaction.retried
 def list_stays(identity: str, limit: int) -> list[dict[str, Any]]:
-    """Read where a part has been, newest first."""
+    """Read where a part has been, newest first.
+
+    :param identity: as it is stored.
+    """
     with transaction.reader() as session:
         return [dict(row._mapping) for row in session.execute(
             sa.select(*_STAYS.c).where(_STAYS.c.identity == identity)
@@ -135,6 +142,8 @@ def destroy(node_uuids: Collection[str]) -> None:
 def expire(before: datetime.datetime, limit: int = 500) -> int:
     """Remove what is too old, and what then is said of parts.
 
+    :param before: what was found earlier goes.
+    :param limit: inventories to remove at most.
     :returns: how many rows were removed.
     """
     count = 0

@@ -60,6 +60,10 @@ class Search:
     where a hundred thousand of them wait. So nobody looks at them twice in a
     lease: what was due before the first that was found is left out, but for
     what may have been on its way then.
+
+    :param lease: seconds that a request is given for.
+    :param states: one of which it has to be in.
+    :param served: what else has to be true of it, if anything.
     """
 
     def __init__(self, lease: float, states: Collection[str],
@@ -180,6 +184,7 @@ def lock(session: orm.Session, id_: int,
          *conditions: sa.ColumnElement[bool]) -> bool:
     """Lock a request, unless somebody else has locked it.
 
+    :param conditions: what has to be true of it.
     :returns: whether it is locked now.
     """
     return session.execute(
@@ -198,6 +203,7 @@ def prolong_requests(held: Iterable[tuple[str, int]],
     somebody is about to change it, and nobody can take it meanwhile.
 
     :param held: pairs of UUID and token.
+    :param lease: seconds from now to their new end.
     :returns: those of the pairs that are last deliveries.
     """
     row = models.Request
@@ -222,6 +228,7 @@ def expire_leases(lease: float, states: Iterable[str]
                   ) -> list[models.Request]:
     """Take back what workers held beyond the end of their lease.
 
+    :param states: those of the requests to look at.
     :returns: those requests as they were.
     """
     return _take_lapsed(lease, states, {'worker': None},
@@ -232,6 +239,7 @@ def claim_unsettled(lease: float, states: Iterable[str]
                     ) -> list[models.Request]:
     """Lease the ended requests whose nodes may not be in a final state.
 
+    :param states: in which requests have ended.
     :returns: as they were, but for the token.
     """
     return _take_lapsed(lease, states, {'due_at': clock.now() + lease},

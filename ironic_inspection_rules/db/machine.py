@@ -18,7 +18,10 @@ Row = dict[str, Any]
 
 def identify(uuids: Collection[str], names: Collection[str]
              ) -> list[tuple[str, str | None]]:
-    """Find nodes by UUID or by name."""
+    """Find nodes by UUID or by name.
+
+    :returns: UUID and name of those that there are.
+    """
     rows = _rows(sa.select(models.Node.uuid, models.Node.name).where(
         sa.or_(models.Node.uuid.in_(uuids), models.Node.name.in_(names))))
     return [(row['uuid'], row['name']) for row in rows]

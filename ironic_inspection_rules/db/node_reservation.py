@@ -104,6 +104,7 @@ def served_by(drivers: Collection[str], conductor_groups: Collection[str]
               ) -> sa.ColumnElement[bool]:
     """Describe the requests whose nodes a worker can reach.
 
+    :param drivers: hardware types.
     :param conductor_groups: empty for all.
     :returns: a condition on requests; one of a deleted node meets it too.
     """

@@ -44,6 +44,7 @@ def find_or_create_request(
         inspection began, if this is the first of it that is accepted.
     :param why_over: called with the open request that there is, and what
         ``accept`` returned; returns why that one ends, None if it does not.
+    :param over: the state that it ends in.
     :returns: the open request of the node, and whether it is the new one.
     :raises: RequestPending if somebody else stores one meanwhile.
     """
@@ -109,6 +110,8 @@ def renew_request(uuid: str, token: int, present_state: str,
                   ) -> models.Request | None:
     """Give an open request other data; it is due at once, to anybody.
 
+    :param present_state: the state that it has to be in.
+    :param values: the column values to change.
     :param data: as for :func:`unprocessed.put`.
     :returns: the row, None if it is in another state or delivered anew.
     """
@@ -131,8 +134,10 @@ def change_request(uuid: str, token: int, values: Mapping[str, Any],
                    session: orm.Session | None = None) -> bool:
     """Change an open request.
 
+    :param values: the column values to change.
     :param due_in: seconds from now to when the queue may act on it, None to
         leave that as it is.
+    :param present_state: the state that it has to be in, None for any.
     :param session: a transaction to be part of, None for one of its own.
     :returns: whether it was, and the delivery is the last one.
     """
@@ -150,6 +155,8 @@ def finish_request(uuid: str, token: int, state: str, error: str | None,
                    session: orm.Session | None = None) -> bool:
     """End an open request, and forget what its attempts have done.
 
+    :param state: the state that it is in from now on.
+    :param present_state: the state that it has to be in, None for any.
     :param session: a transaction to be part of, which leaves the node in a
         final state and unlocked. None for one of its own: the node is seen
         to later.
@@ -204,6 +211,7 @@ def list_requests(filters: Mapping[str, Any], limit: int | None = None,
     """Read requests in the order in which they were put.
 
     :param filters: column to the value it must have.
+    :param limit: the most that are read.
     :param after: ``id`` of the request before the first one.
     """
     query = sa.select(models.Request).filter_by(**filters)
@@ -218,6 +226,9 @@ def destroy_done_requests(before: datetime.datetime, limit: int) -> int:
     """Remove requests that were done before a point in time, in UTC.
 
     Those whose nodes are still to be seen to stay.
+
+    :param limit: how many to remove at most, the oldest first.
+    :returns: how many there were.
     """
     destroyed = 0
     while destroyed < limit and (count := _destroy_chunk(
@@ -243,6 +254,8 @@ def change(session: orm.Session, uuid: str, token: int,
            *conditions: sa.ColumnElement[bool]) -> bool:
     """Change an open request, within a transaction.
 
+    :param values: the column values to change.
+    :param conditions: what else has to be true of it.
     :returns: whether it was, and the delivery is the last one.
     """
     return changed_one(session.execute(

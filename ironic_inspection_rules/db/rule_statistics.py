@@ -71,7 +71,10 @@ def list_statistics() -> list[models.RuleStatistics]:
 
 
 def forget(session: orm.Session, rule_uuids: Sequence[str]) -> None:
-    """Remove what was counted of rules that are removed."""
+    """Remove what was counted of rules that are removed.
+
+    :param session: the transaction that removes them.
+    """
     for start in range(0, len(rule_uuids), _CHUNK):
         session.execute(
             sa.delete(models.RuleStatistics)

@@ -42,6 +42,7 @@ def record_run(values: Mapping[str, Any], keep: int,
 
     :param values: column values; ``uuid``, ``node_uuid``, ``event``,
         ``result`` and ``phases`` are required.
+    :param keep: how many runs the node has afterwards, at most.
     :param session: a transaction to be part of, None for one of its own.
     """
     def insert(connection: sa.Connection) -> None:
@@ -74,6 +75,7 @@ def list_runs(node_uuid: str, limit: int | None = None,
               ) -> list[models.Run]:
     """Read runs of a node, newest first; never what the machine sent.
 
+    :param limit: the most to read, None for all.
     :param before: the ``id`` that they are all older than.
     :param whole: whether with what rules did in each phase.
     """

@@ -58,6 +58,7 @@ def bound(engine: sa.Engine, seconds: float) -> None:
     A process that stops in the middle of a transaction loses its locks: the
     database ends the transaction. An answer that does not come is an error.
 
+    :param engine: what makes the connections from now on.
     :param seconds: how long a transaction may do nothing; twice as long an
         answer may take.
     """
@@ -119,6 +120,7 @@ def within(session: orm.Session | sa.Connection | None,
 
     :param session: the transaction; None for one of its own, which is
         repeated where it loses against another one.
+    :returns: what the work returns.
     """
     if session is None:
         return _alone(work)
@@ -137,6 +139,7 @@ def list_nodes(tables: Iterable[Any], after: str, limit: int) -> list[str]:
     """Read the UUIDs of nodes that tables have rows of, in order.
 
     :param after: the UUID before the first one, '' to begin.
+    :param limit: how many to read at most.
     """
     # Each branch reads its index from where it begins, and no further.
     branches = [

@@ -202,7 +202,7 @@ def _read_number(kind: type) -> typing.Callable[[typing.Any], typing.Any]:
         if isinstance(value, bool):
             raise TypeError
         number = kind(value)
-        if not -math.inf < number < math.inf:
+        if not abs(number) < math.inf:
             raise ValueError
         return number
     return read

@@ -123,11 +123,10 @@ def _steps(path: re.Match[str]) -> data_path.Path:
 
 def _with_problem(text: str, position: int, path: re.Match[str],
                   problem: str) -> Field | None:
-    end = text.find('}', position)
-    if end < 0 or path['root'] not in (*ROOTS, ITEM):
+    inside, closed, _rest = text[position + 1:].partition('}')
+    if not closed or path['root'] not in (*ROOTS, ITEM):
         return None
-    return Field(text[position + 1:end], path['root'], _steps(path),
-                 problem=problem)
+    return Field(inside, path['root'], _steps(path), problem=problem)
 
 
 def _argument(text: str, position: int) -> tuple[Field, int] | None:

@@ -21,8 +21,8 @@ from oslo_log import log
 
 from ironic_inspection_rules import conf
 from ironic_inspection_rules.db import adoption
+from ironic_inspection_rules.db import api
 from ironic_inspection_rules.db import migration
-from ironic_inspection_rules.db import rule as db_rule
 from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import start
@@ -173,8 +173,7 @@ def left_behind() -> str | None:
     if path:
         try:
             uuids = {rule['uuid'] for rule in stock_form.load(path)}
-            there = uuids <= {
-                uuid for uuid, _uuid in db_rule.list_values('uuid')}
+            there = uuids <= {uuid for uuid, _uuid in api.list_values('uuid')}
         except ValueError:
             there = False
         if not there:

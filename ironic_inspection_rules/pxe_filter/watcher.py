@@ -111,6 +111,7 @@ class Watcher:
     :param sync_period: seconds between two reads of all ports.
     :param allowlist_period: seconds between two reads of those of nodes in
         inspection.
+    :param changed: set when there is something new.
     """
 
     def __init__(self, source: Source, sync_period: float,

@@ -109,8 +109,10 @@ def page(context: Any, built_in: Iterable[model.Rule],
     run: built-in ones first, then by creation. Text is compared by code
     point, whatever the database would do.
 
+    :param filters: fields and the values they must have.
     :param sort_key: one of :data:`SORT_KEYS`; None for the order in which
         the rules run.
+    :param limit: number of rules on a page.
     :param marker: UUID of the last rule of the page before.
     :returns: the rules, and whether more follow; there is a rule then.
     :raises: InspectionRuleNotFound if there is no such marker.

@@ -96,6 +96,7 @@ def put_request(node: Any, parse: Callable[[Any], Data]
     These are in the body of the API's request, or else what the ramdisk
     posted last.
 
+    :param parse: makes data of the body.
     :returns: the request, which is on disk.
     :raises: NotFound if there are no data.
     :raises: Conflict if the node is locked, in inspection, or otherwise in

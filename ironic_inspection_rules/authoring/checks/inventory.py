@@ -111,10 +111,9 @@ def _elsewhere(text: str, steps: Steps,
     sources = inventory_fields.sources(steps)
     if not sources or any(map(target.has, sources)):
         return None
-    kinds = {each.kind for each in sources}
-    needs = inventory_fields.needs(steps) or [_('the ramdisk only')]
-    if kinds <= {'collector', 'hook'} and 'collector' in kinds and (
-            target.interface == inventory_fields.REDFISH):
+    needs = inventory_fields.needs(steps)
+    if not needs or target.interface == inventory_fields.REDFISH and any(
+            each.kind == 'collector' for each in sources):
         needs = [_('the ramdisk only')]
     said = [_('by %s') % target.interface] if target.interface else []
     said += [_('in Ironic %s') % target.release] if target.release else []

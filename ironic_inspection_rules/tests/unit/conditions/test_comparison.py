@@ -16,6 +16,7 @@ from ironic_inspection_rules.conditions import comparison
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import fuzz
+from ironic_inspection_rules.tests.unit.engine import paid
 
 _LIBRARIES = ('librpm.so.9', 'librpm.so.10', 'librpm.so.8')
 _PARTS = ('0', '1', '2', '9', '10', '03', '00', 'a', 'b', 'A', 'rc', 'el8',
@@ -170,3 +171,16 @@ class VersionTestCase(base.TestCase):
                     (comparison.VersionGreaterOrEqual, order >= 0)):
                 self.assertIs(holds, op()(budget.UNLIMITED, one, other),
                               (one, op))
+
+
+class CostTestCase(base.TestCase):
+
+    def test_long_lists_and_texts_are_paid_for(self):
+        for count in (15, 160, 1610):
+            for condition, values, divisor in (
+                    (comparison.OneOf(), (2, [1] * count), 16),
+                    (comparison.VersionEqual(),
+                     ('1' * count, '1' * count), 32)):
+                till = paid.Till()
+                condition(till, *values)
+                self.assertEqual(count // divisor, till.paid)

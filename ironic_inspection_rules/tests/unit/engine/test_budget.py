@@ -137,6 +137,12 @@ class NestingTestCase(base.TestCase):
             if depth:
                 self.assertTrue(budget.is_deeper(text.encode(), depth - 1))
 
+    def test_what_is_closed_is_no_depth(self):
+        for pair in (b'[],', b'{},', b'[[]],', b'{"a":[]},'):
+            text = b'[' + pair * 9 + b'[[[1]]]]'
+            self.assertFalse(budget.is_deeper(text, 4))
+            self.assertTrue(budget.is_deeper(text, 3))
+
     @hypothesis.given(st.binary(), st.integers(1, 5))
     def test_of_anything_something_is_told(self, text, limit):
         self.assertIsInstance(budget.is_deeper(text, limit), bool)

@@ -14,6 +14,7 @@ from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import fuzz
+from ironic_inspection_rules.tests.unit.engine import paid
 
 Missing = template.Missing
 
@@ -225,3 +226,12 @@ class FindPortTestCase(base.TestCase):
         for name in ('3', '-1', '', 'abcd', '00'):
             self.assertIsNone(rendering.find_port(
                 self.ports, name, budget.UNLIMITED))
+
+    def test_looking_at_many_ports_is_paid_for(self):
+        for count in (15, 160, 1610):
+            till = paid.Till()
+            ports = [*self.ports, *[{}] * (count - 3)]
+            self.assertEqual(2, rendering.find_port(ports, '2', till))
+            self.assertEqual(0, till.paid)
+            self.assertIsNone(rendering.find_port(ports, 'x', till))
+            self.assertEqual(count // 16, till.paid)

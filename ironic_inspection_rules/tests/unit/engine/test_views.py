@@ -54,21 +54,21 @@ class ViewsTestCase(base.TestCase):
         self.assertEqual('new', self.views.open['node']['a']['password'])
 
     def test_a_part_of_a_secret_that_is_written_or_removed_shows_none(self):
-        data = {'a': {'password': {'one': 1, 'two': 2, 'list': [1]}}}
+        data = {'a': {'b': {'password': {'one': 1, 'two': 2, 'list': [1]}}}}
         both = views.Views(budget.View({'node': data}),
                            lambda root, value: masking.mask(value))
         both.masked['node']
-        secret = ('a', 'password')
+        secret = ('a', 'b', 'password')
         for change, *args in ((both.assign, (*secret, 'one'), 3),
                               (both.append, (*secret, 'list'), 4),
                               (both.remove, (*secret, 'list')),
                               (both.remove, (*secret, 'two'))):
             change('node', *args)
-            self.assertEqual({'a': {'password': masking.MASK}},
+            self.assertEqual({'a': {'b': {'password': masking.MASK}}},
                              both.masked['node'])
         both.remove('node', (*secret, 'one'))
-        self.assertEqual({'a': {'password': {}}}, both.masked['node'])
-        self.assertEqual({'a': {'password': {}}}, both.open['node'])
+        for view in (both.masked, both.open):
+            self.assertEqual({'a': {'b': {'password': {}}}}, view['node'])
 
     def test_what_was_read_stays_as_it_was(self):
         read = self.views.open['node']['a']

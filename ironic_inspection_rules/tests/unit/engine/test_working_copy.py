@@ -15,6 +15,7 @@ from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import fuzz
+from ironic_inspection_rules.tests.unit.engine import paid
 from ironic_inspection_rules.tests.unit.engine import test_path
 
 MAC = '52:54:00:aa:bb:01'
@@ -69,6 +70,18 @@ class ConfirmedTestCase(base.TestCase):
             target.set('node', ('extra', 'size'), 1)
 
         self.assertEqual(1000, len(target.journal.confirmed))
+
+
+class CostTestCase(base.TestCase):
+
+    def test_what_is_looked_for_in_a_list_is_paid_for(self):
+        for count in (15, 160, 1610):
+            target, till = make(plugin_data={'l': [1] * count}), paid.Till()
+            with target.paid_by(till):
+                target.discard('plugin_data', ('l',), 2)
+                self.assertEqual(count // 16, till.paid)
+                target.discard('plugin_data', ('l',), 1)
+            self.assertEqual(count // 16 * 2 + 1, till.paid)
 
 
 class FactsTestCase(base.TestCase):

@@ -2,6 +2,8 @@
 
 """Work on many files is spread over processes and comes back in order."""
 
+from concurrent import futures
+import contextlib
 import functools
 import os
 import signal
@@ -65,6 +67,27 @@ class InChunksTestCase(base.TestCase):
         paths = [str(number) for number in range(200)]
         self.assertRaisesRegex(ValueError, '0', list, walk.in_chunks(
             paths, _prepare_failing, 2))
+
+    def test_so_many_chunks_wait_that_no_process_is_idle(self):
+        begun, seen = [], []
+
+        class Pool(contextlib.AbstractContextManager):
+            def __init__(self, jobs, **_prepared):
+                self.jobs = jobs
+
+            def __exit__(self, *_error):
+                pass
+
+            def submit(self, _work, chunk):
+                begun.append(chunk)
+                done = futures.Future()
+                done.set_result(chunk)
+                return done
+
+        self.patch(walk.futures, 'ProcessPoolExecutor', Pool)
+        for _count, _chunk in walk.in_chunks(['x'] * 500, _prepare, 2):
+            seen.append(len(begun))
+        self.assertEqual([*range(7, 21), *[20] * 6], seen)
 
     def test_an_interrupt_is_for_the_first_process(self):
         # What is started in the background may ignore interrupts.

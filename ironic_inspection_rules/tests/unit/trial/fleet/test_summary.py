@@ -104,6 +104,27 @@ class SummaryTestCase(base.TestCase):
 
     def test_machines_that_stay_as_they_are_are_no_group(self):
         self.assertEqual([], self.sum_up(entry(1))['groups'])
+        self.assertEqual([], self.sum_up(
+            entry(1, changes=[TAGGED], differs=False),
+            entry(2, result='failed', error='no', failed_by={
+                'rule': 'two', 'op': 'fail', 'kind': 'fail'}),
+            compared=True)['groups'])
+
+    def test_what_changes_or_fails_is_grouped(self):
+        shown = self.sum_up(
+            entry(1, changes=[TAGGED], differs=False), entry(2),
+            entry(3, result='failed', error='no', failed_by={
+                'rule': 'two', 'op': 'fail', 'kind': 'fail'}))
+        self.assertEqual([['uuid-1'], ['uuid-3']],
+                         [group['nodes'] for group in shown['groups']])
+
+    def test_what_most_machines_have_is_first_and_then_by_name(self):
+        changes = [{**TAGGED, 'path': f'/{name}', 'value': name}
+                   for name in ('CUSTOM_C', 'CUSTOM_B', 'CUSTOM_D')]
+        shown = self.sum_up(entry(1, changes=changes),
+                            entry(2, changes=changes[2:]))
+        self.assertEqual(['CUSTOM_D', 'CUSTOM_B', 'CUSTOM_C'],
+                         list(shown['traits']['gained']))
 
 
 def changed(number, *changes, result='ok', error=None, failed_by=None):
