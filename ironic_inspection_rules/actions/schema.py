@@ -6,6 +6,7 @@ These are the ones Ironic's own API lets a PATCH change; a test compares the
 two.
 """
 
+import re
 import typing
 
 from oslo_utils import netutils
@@ -17,6 +18,16 @@ from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import schema as engine_schema
 from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
+
+NAME_KIND = 'letters, digits, "-", ".", "_" and "~", and no UUID'
+"""The kind of the name of a node."""
+
+NODE_NAME = '[A-Za-z0-9._~-]+'
+UUID_LIKE = '-*(?:[0-9A-Fa-f]-*){32}'
+"""Patterns of text of those characters, and of what is a UUID among it."""
+
+TEXT_KINDS = ('a string', NAME_KIND)
+"""The kinds that take numbers too, and have a longest."""
 
 
 class Attribute(typing.NamedTuple):
@@ -64,8 +75,23 @@ def _of_type(value: typing.Any, types: typing.Any,
     return value
 
 
+def _text(value: typing.Any) -> str:
+    return str(_of_type(value, str | int | float, bool))
+
+
+def _is_name(text: str) -> bool:
+    """Return whether Ironic takes a text as the name of a node.
+
+    Its names have the characters that RFC 3986 section 2.3 leaves unreserved,
+    and are not mistaken for UUIDs.
+    """
+    return bool(re.fullmatch(NODE_NAME, text)
+                and not uuidutils.is_uuid_like(text))
+
+
 _READERS: dict[str, typing.Callable[[typing.Any], typing.Any]] = {
-    'a string': lambda value: str(_of_type(value, str | int | float, bool)),
+    'a string': _text,
+    NAME_KIND: lambda value: _valid(_text(value), _is_name),
     'true or false': lambda value: bool(strutils.bool_from_string(
         _of_type(value, bool | str), strict=True)),
     'a mapping': lambda value: _of_type(value, dict),
@@ -100,11 +126,11 @@ NODE = {
     'lessee': _TEXT,
     'maintenance': _BOOLEAN,
     'management_interface': _TEXT,
-    'name': _TEXT,
+    'name': Attribute(NAME_KIND),
     'network_data': _MAPPING,
     'network_interface': _TEXT,
     'owner': _TEXT,
-    'parent_node': Attribute('a string', longest=36),
+    'parent_node': _UUID,
     'power_interface': _TEXT,
     'properties': _MAPPING,
     'protected': _BOOLEAN,
@@ -153,6 +179,9 @@ def path_schema(table: typing.Mapping[str, Attribute],
 
 _KINDS: dict[str, list[dict[str, typing.Any]]] = {
     'a string': [{'type': ['string', 'number']}],
+    NAME_KIND: [{'type': 'number'},
+                {**engine_schema.whole(NODE_NAME),
+                 'not': {'pattern': f'^{UUID_LIKE}{engine_schema.END}'}}],
     'true or false': [{'type': 'boolean'}, engine_schema.whole(
         rf'\s*(?:{engine_schema.TRUTHS}|{engine_schema.FALSEHOODS})\s*')],
     'a mapping': [{'type': 'object'}],
@@ -176,7 +205,7 @@ def cases(table: typing.Mapping[str, Attribute]) -> typing.Iterator[
             each.longest), []).append(name)
     for kind, names in kinds.items():
         found = [{**each, 'maxLength': kind.longest}
-                 if kind.kind == 'a string' else each
+                 if kind.kind in TEXT_KINDS else each
                  for each in _KINDS[kind.kind]]
         value = [*found, engine_schema.VARIES]
         cleanup = engine_schema.either(*value, engine_schema.NULL)

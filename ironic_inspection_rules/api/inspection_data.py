@@ -149,7 +149,7 @@ def _newest(node: Any, stored: Any, failed: dict[str, Any] | None) -> Found:
     if stored is None:
         return exceptions.NotFound(
             _('Node %s has no stored inventory, as no inspection of it has '
-              'passed, and none that failed is kept; give one as "inventory"')
+              'passed, and none that failed is kept')
             % (node.name or node.uuid))
     # What rules did the last time is no fact of the machine.
     plugin_data = {name: value for name, value

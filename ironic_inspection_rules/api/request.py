@@ -45,6 +45,7 @@ class BodyGuard:
 
     Ironic looks at the size and the depth of what claims to be JSON, and
     parses other bodies as JSON too. Its oldest releases do not look at all.
+    Of what is not UTF-8 its framework says nothing but 400.
 
     :param app: the WSGI application below.
     """
@@ -57,8 +58,8 @@ class BodyGuard:
         content_type = environ.get('CONTENT_TYPE') or ''
         try:
             _check_type(content_type)
-            if not ('json' in content_type and body_limit.is_of_ironic()):
-                _limit_body(environ)
+            _check_body(environ,
+                        'json' in content_type and body_limit.is_of_ironic())
         except Refused as exc:
             return webob.Response(status=exc.status, json_body={
                 'faultcode': 'Client', 'faultstring': str(exc),
@@ -81,12 +82,18 @@ def _check_type(content_type: str) -> None:
                       _('The request must be JSON'))
 
 
-def _limit_body(environ: dict[str, Any]) -> None:
+def _check_body(environ: dict[str, Any], is_limited: bool) -> None:
+    """Refuse a body that is too large, too deep, or not UTF-8.
+
+    :param is_limited: whether Ironic looks at the size and the depth.
+    """
     request = webob.BaseRequest(environ)
     if not request.is_body_readable:
         return
     limit = body_limit.size(environ.get('PATH_INFO', ''))
     length = request.content_length
+    if is_limited and (length is None or length > limit):
+        return
     sent = b''
     if length is None or length <= limit:
         sent = environ['wsgi.input'].read(
@@ -100,7 +107,7 @@ def _limit_body(environ: dict[str, Any]) -> None:
     except UnicodeDecodeError as exc:
         raise Refused(http_client.BAD_REQUEST,
                       _('The request must be encoded in UTF-8')) from exc
-    if budget.is_deeper(sent, body_limit.depth()):
+    if not is_limited and budget.is_deeper(sent, body_limit.depth()):
         raise Refused(http_client.BAD_REQUEST,
                       _('The request is nested too deeply'))
     environ['wsgi.input'] = io.BytesIO(sent)

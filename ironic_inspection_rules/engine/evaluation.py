@@ -54,13 +54,20 @@ class Evaluation:
         }
 
 
+Refuse = typing.Callable[
+    [working_copy.WorkingCopy, tuple[trace.RuleTrace, ...]],
+    exceptions.RuleError | None]
+"""Finds the error that saving a phase would end with, where it is known."""
+
+
 def evaluate(
         plans: typing.Mapping[str, typing.Iterable[compiler.CompiledRule]],
         facts: working_copy.Facts,
         phases: typing.Iterable[str] = model.PHASES,
         explain: bool = True,
         limits: typing.Mapping[str, budget.Limits] = budget.BY_PHASE,
-        hidden: hiding.Hidden | None = None) -> Evaluation:
+        hidden: hiding.Hidden | None = None,
+        refuse: Refuse = lambda target, traces: None) -> Evaluation:
     """Run phases one after another; nothing is saved, logged or called.
 
     Each phase finds the data as the one before it left them.
@@ -72,6 +79,7 @@ def evaluate(
         each condition.
     :param limits: what each phase may take.
     :param hidden: places that sensitive rules have set before.
+    :param refuse: is asked about each phase that something would be saved of.
     """
     traces: list[trace.RuleTrace] = []
     changes: list[journal.Change] = []
@@ -86,11 +94,14 @@ def evaluate(
                              explain, limits=limits[phase])
         traces += outcome.traces
         audited += outcome.audited
-        if outcome.keeps_changes:
+        error = outcome.error
+        refused = outcome.keeps_changes and refuse(target, outcome.traces)
+        if refused:
+            error = refused
+        elif outcome.keeps_changes:
             changes += target.journal.changes
             hidden = target.journal.hidden
             facts = after(facts, target, outcome, phase)
-        error = outcome.error
         if error:
             break
     return Evaluation(tuple(traces), tuple(changes), facts, error,

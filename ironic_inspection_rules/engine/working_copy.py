@@ -33,8 +33,8 @@ Facts = views.Facts
 class WorkingCopy:
     """The data of one machine during one phase.
 
-    ``roots`` are the data by root name, ``journal`` tells what became of
-    them.
+    ``roots`` are the data by root name, ``before`` as the phase found them;
+    ``journal`` tells what became of them.
 
     :param facts: the data as the phase finds it; it is never changed.
     :param effects: carries out what reaches beyond the data.
@@ -51,7 +51,7 @@ class WorkingCopy:
         self._views = views.Views(self.roots, facts.masked)
         self._touched: dict[str, dict[str, set[str] | None]] = {}
         self._effects = effects or engine_effects.NoEffects()
-        self._before = facts.roots()
+        self.before = facts.roots()
 
     @contextlib.contextmanager
     def paid_by(self, allowance: budget.Budget) -> typing.Iterator[None]:
@@ -191,7 +191,7 @@ class WorkingCopy:
             below = touched.get(parents[0], set())
             names = set() if below is None else below
             if below is None:
-                for whole in (data_path.get(self._before[root], parents),
+                for whole in (data_path.get(self.before[root], parents),
                               data_path.get(self.roots[root], parents)):
                     names.update(whole if isinstance(whole, dict) else ())
         return {name: data_path.get(self.roots[root], (*parents, name))

@@ -29,9 +29,17 @@ Checkpoint = Callable[[Any], None]
 
 Traces = tuple[trace.RuleTrace, ...]
 
-_INTERFACES = tuple(f'{name}_interface'
-                    for name in sorted(driver_base.ALL_INTERFACES))
-_UNIQUE = ('address', 'instance_uuid', 'name')
+INTERFACES = tuple(f'{name}_interface'
+                   for name in sorted(driver_base.ALL_INTERFACES))
+References = Mapping[str, tuple[str | None, str]]
+
+NODE_REFERENCES: References = {
+    'chassis_uuid': ('chassis_id', 'Chassis'), 'parent_node': (None, 'Node')}
+PORT_REFERENCES: References = {'portgroup_uuid': ('portgroup_id', 'Portgroup')}
+"""Attributes that name another object by UUID: the one that holds its number,
+None where it is the UUID that is kept, and its class."""
+
+UNIQUE = ('address', 'instance_uuid', 'name')
 """Attributes that are unique in the database, which may refuse them."""
 
 
@@ -78,7 +86,7 @@ def _write(task, target: working_copy.WorkingCopy, traces: Traces,
             _update_node(task, {**attributes, **more}, traces)
         _write_ports(task, target, traces)
         if traits is not None:
-            with _blaming(traces, working_copy.TRAITS):
+            with blaming(traces, working_copy.TRAITS):
                 task.node.traits = objects.TraitList.create(
                     task.context, task.node.id, traits)
                 task.node.obj_reset_changes(['traits'])
@@ -100,13 +108,13 @@ def _write_ports(task, target: working_copy.WorkingCopy,
             port.save()
     for port, values in changed:
         name = f'port {port.address}'
-        _update(port, values, _PORT_REFERENCES, task.context, traces, name)
-        with _blaming(traces, name, *_UNIQUE):
+        _update(port, values, PORT_REFERENCES, task.context, traces, name)
+        with blaming(traces, name, *UNIQUE):
             port.save()
 
 
 @contextlib.contextmanager
-def _blaming(traces: Traces, name: str, *attributes: str) -> Iterator[None]:
+def blaming(traces: Traces, name: str, *attributes: str) -> Iterator[None]:
     """Lay an error of Ironic on the rule that caused it.
 
     That is the one that changed these attributes of the object last, or the
@@ -129,26 +137,22 @@ def _blaming(traces: Traces, name: str, *attributes: str) -> Iterator[None]:
             None if cause is None else str(cause)) from cause
 
 
-_NODE_REFERENCES = {'chassis_uuid': ('chassis_id', 'Chassis')}
-_PORT_REFERENCES = {'portgroup_uuid': ('portgroup_id', 'Portgroup')}
-"""Attributes that name another object: the one to set, and its class."""
-
-
 def _update(saved, values: Mapping[str, Any],
-            references: Mapping[str, tuple[str, str]],
-            context, traces: Traces, label: str) -> None:
+            references: References, context, traces: Traces,
+            label: str) -> None:
     for name, value in values.items():
-        with _blaming(traces, label, name):
+        with blaming(traces, label, name):
             if (label, name) == (working_copy.NODE, 'name') and (
                     value is not None
                     and (not utils.is_valid_logical_name(value)
                          or uuidutils.is_uuid_like(value))):
                 raise ValueError(
                     _('"%s" is not a valid name of a node') % value)
-            if name in references:
-                field, kind = references[name]
-                setattr(saved, field, value and getattr(
-                    objects, kind).get_by_uuid(context, value).id)
+            field, kind = references.get(name, (None, None))
+            found = kind and value and getattr(objects, kind).get_by_uuid(
+                context, value)
+            if field:
+                setattr(saved, field, found and found.id)
             else:
                 setattr(saved, name, copy.deepcopy(value))
 
@@ -161,12 +165,12 @@ def _update_node(task, attributes: Mapping[str, Any],
     rule chose itself have to be right.
     """
     node = task.node
-    _update(node, attributes, _NODE_REFERENCES, task.context, traces,
+    _update(node, attributes, NODE_REFERENCES, task.context, traces,
             working_copy.NODE)
-    if 'driver' in attributes or set(attributes) & set(_INTERFACES):
-        with _blaming(traces, working_copy.NODE, 'driver', *_INTERFACES):
+    if 'driver' in attributes or set(attributes) & set(INTERFACES):
+        with blaming(traces, working_copy.NODE, 'driver', *INTERFACES):
             hardware_type = driver_factory.get_hardware_type(node.driver)
-            for field in _INTERFACES:
+            for field in INTERFACES:
                 name = getattr(node, field)
                 if name is None or attributes.get(field):
                     continue
@@ -178,5 +182,5 @@ def _update_node(task, attributes: Mapping[str, Any],
                     setattr(node, field, None)
             driver_factory.check_and_update_node_interfaces(node,
                                                             hardware_type)
-    with _blaming(traces, working_copy.NODE, *_UNIQUE):
+    with blaming(traces, working_copy.NODE, *UNIQUE):
         node.save()

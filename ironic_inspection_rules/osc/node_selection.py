@@ -7,15 +7,27 @@ from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
+from openstack import exceptions as sdk_exceptions
 from osc_lib import exceptions as osc_exceptions
 
 from ironic_inspection_rules.client import node
+from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
 
 HELP = _('Filter of nodes as GET /v1/nodes takes it, such as '
          'resource_class=baremetal or traits=CUSTOM_A,CUSTOM_B, or name or '
          'UUID of a node; all nodes if none is given')
 
+FILTERS = (
+    'associated', 'chassis_uuid', 'conductor', 'conductor_group',
+    'description_contains', 'driver', 'fault', 'include_children',
+    'instance_name', 'instance_uuid', 'lessee', 'maintenance',
+    'not-traits', 'not-traits-any', 'owner', 'parent_node', 'project',
+    'provision_state', 'resource_class', 'retired', 'shard', 'sharded',
+    'traits', 'traits-any')
+"""Those that are known here; Ironic may have others."""
+
+_NAMES = ('name', 'uuid', 'id', 'node')
 _NO_FILTERS = ('detail', 'fields', 'limit', 'marker', 'sort_dir', 'sort_key')
 
 
@@ -76,6 +88,26 @@ class NodeSelection:
         """
         wanted = ('uuid', 'name', *fields)
         if not self.names:
-            yield from node.nodes(baremetal, self.filters, wanted)
+            try:
+                yield from node.nodes(baremetal, self.filters, wanted)
+            except sdk_exceptions.BadRequestException as exc:
+                self._explain(exc)
+                raise
         for name in self.names:
             yield node.node(baremetal, name, wanted)
+
+    def _explain(self, refusal: Exception) -> None:
+        """Say which filters there are, where Ironic refuses an unknown one.
+
+        :raises: CommandError where one of these is not known here either.
+        """
+        unknown = [name for name in self.filters if name not in FILTERS]
+        if not unknown:
+            return
+        text = suggestion.all_unknown(
+            _('filter of nodes'), unknown, FILTERS)
+        if unknown[0] in _NAMES:
+            text = _('"%(name)s" is no filter of nodes; name a node without '
+                     'it: %(value)s') % {'name': unknown[0],
+                                         'value': self.filters[unknown[0]]}
+        raise osc_exceptions.CommandError(text) from refusal

@@ -77,14 +77,25 @@ def printable() -> typing.Any:
 
 
 @functools.lru_cache(1024)
+def language(pattern: str) -> typing.Any:
+    """Return the language of texts that match as a whole.
+
+    An anchor is one of :func:`marked`'s marks.
+
+    :raises: :class:`Untranslatable` where there is none.
+    """
+    parsed = _parser.parse(pattern)
+    return _sequence(list(parsed), parsed.state.flags)
+
+
+@functools.lru_cache(1024)
 def matching(pattern: str, searches: bool) -> typing.Any:
     """Return the language of texts that match, between :func:`marked`'s marks.
 
     :param searches: whether a part of the text is enough.
     :raises: :class:`Untranslatable` where there is none.
     """
-    parsed = _parser.parse(pattern)
-    body = _sequence(list(parsed), parsed.state.flags)
+    body = language(pattern)
     if searches:
         around = z3.Star(z3.Union(z3.Range(FIRST, LAST), z3.Re(_BEGIN),
                                   z3.Re(_END)))

@@ -24,8 +24,9 @@ Value = values.Value
 LONGEST = 5
 """The number of items of a list that are looked at."""
 
-_KINDS = {'a string': 'text', 'true or false': 'boolean',
-          'a mapping': 'mapping', 'a UUID': 'text', 'a MAC address': 'text'}
+_KINDS = {**dict.fromkeys((*schema.TEXT_KINDS, 'a UUID', 'a MAC address'),
+                          'text'),
+          'true or false': 'boolean', 'a mapping': 'mapping'}
 _ANY = ('boolean', 'number', 'text', 'mapping', 'list')
 CAPABILITIES = ('node', 'properties', '#capabilities')
 """Where the capabilities of a node are, each by its name."""

@@ -158,6 +158,14 @@ def is_trait(machine: machines.Machine, name: values.Alternative
     return facet.terms[0]
 
 
+def _is_name(text: typing.Any) -> logic.Formula:
+    """Return when Ironic takes a text as the name of a node."""
+    is_name, is_uuid = (
+        z3.InRe(text, logic.language(pattern))
+        for pattern in (schema.NODE_NAME, schema.UUID_LIKE))
+    return z3.And(is_name, z3.Not(is_uuid))
+
+
 def read(path: data_path.Path,
          table: typing.Mapping[str, schema.Attribute],
          each: values.Alternative) -> Value:
@@ -176,13 +184,15 @@ def read(path: data_path.Path,
             values.FAILED)
     if attribute.kind == 'true or false' and is_boolean:
         return values.only(each)
-    if attribute.kind == 'a string':
+    if attribute.kind in schema.TEXT_KINDS:
         if not isinstance(each, values.Term):
             return values.FAILED
         text = None if is_boolean else expression.as_text(each)
         if text is not None:
-            return values.choose(z3.Length(text) <= attribute.longest,
-                                 values.only(values.Term(text)),
+            fits = z3.Length(text) <= attribute.longest
+            if attribute.kind == schema.NAME_KIND:
+                fits = z3.And(fits, _is_name(text))
+            return values.choose(fits, values.only(values.Term(text)),
                                  values.FAILED)
     return values.FAILED if is_boolean else values.only(values.Unknown(
         f'{path[0]} out of the data'))

@@ -27,6 +27,7 @@ from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import limits
+from ironic_inspection_rules.inspection import refusal
 from ironic_inspection_rules.inspection import start
 
 _OF_MACHINE = {'node': {'type': ['string', 'null']},
@@ -58,8 +59,9 @@ def post(asked: Answer) -> Answer:
     """
     _check_together(asked)
     plans = _plans(asked['rules'])
+    refuse = refusal.Refusals(api.request.context).find
     if asked['nodes'] is not None:
-        tried = trial.Trial(plans, _phases(asked), limits.by_phase(),
+        tried = trial.Trial(plans, _phases(asked), limits.by_phase(), refuse,
                             _plans(None) if asked['compare'] else None,
                             _hidden_by_rules(plans))
         page = fleet_page.find(asked['nodes'], asked['limit'],
@@ -78,7 +80,8 @@ def post(asked: Answer) -> Answer:
             facts.hidden_by_runs(api.request.context, [uuid])[uuid],
             _hidden_by_rules(plans), known)
     outcome = evaluation.evaluate(plans, known, _phases(asked),
-                                  limits=limits.by_phase(), hidden=hidden)
+                                  limits=limits.by_phase(), hidden=hidden,
+                                  refuse=refuse)
     return {**view.represent_evaluation(outcome), **origin}
 
 
@@ -163,7 +166,11 @@ def _facts(context: Any, asked: dict[str, Any], reads_previous: bool
                                   node={}), origin
     node = _visible(context, asked['node'])
     if inventory is None:
-        found = inspection_data.find(context, node)
+        try:
+            found = inspection_data.find(context, node)
+        except exceptions.NotFound as exc:
+            raise exceptions.NotFound(
+                _('%s; give one as "inventory"') % exc) from exc
         inventory = found.inventory
         if plugin_data is None:
             plugin_data = found.plugin_data

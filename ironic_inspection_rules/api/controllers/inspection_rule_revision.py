@@ -9,6 +9,7 @@ from ironic.api.controllers.v1 import utils as api_utils
 from ironic.common import args
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api import rule_set
 from ironic_inspection_rules.api import view
 from ironic_inspection_rules.engine import model
@@ -29,6 +30,11 @@ def _number(_name: str, text: str) -> int:
 
 
 LIST = {'limit': args.integer, 'marker': _number}
+
+
+_NOTHING: dict[str, Any] = {
+    'type': 'object', 'additionalProperties': False, 'properties': {}}
+"""Body of a request to restore, if it has one."""
 
 
 def get_all(query: Answer) -> Answer:
@@ -53,7 +59,13 @@ def get_one(revision: str) -> Answer:
 
 
 def restore(revision: str) -> Answer:
-    """Put the rule set of a revision in force again."""
+    """Put the rule set of a revision in force again.
+
+    :raises: Invalid if the request asks for more than that.
+    """
+    asked = request.body() if api.request.body else None
+    if asked is not None:
+        request.checked(asked, _NOTHING)
     found = _read(revision)
     return rule_set.restore(
         found['rules'], _('Restore revision %d') % found['revision'])

@@ -39,6 +39,7 @@ class Trial:
     :param plans: the rules of each phase.
     :param phases: the phases to try.
     :param limits: what each phase may take.
+    :param refuse: finds what would not be saved.
     :param in_force: the rules to compare with, None to compare with none.
     :param hidden: where sensitive rules may have left values.
     """
@@ -46,6 +47,7 @@ class Trial:
     plans: posted_rules.Plans
     phases: Iterable[str]
     limits: Mapping[str, budget.Limits]
+    refuse: evaluation.Refuse
     in_force: posted_rules.Plans | None = None
     hidden: frozenset[hiding.Place] = frozenset()
 
@@ -118,7 +120,8 @@ class Trial:
                   facts: working_copy.Facts, hidden: hiding.Hidden
                   ) -> evaluation.Evaluation:
         return evaluation.evaluate(plans, facts, self.phases, explain=False,
-                                   limits=self.limits, hidden=hidden)
+                                   limits=self.limits, hidden=hidden,
+                                   refuse=self.refuse)
 
 
 def _told(plans: posted_rules.Plans,

@@ -58,10 +58,18 @@ def convert(path: str, ops: registry.Registry,
     """
     lost: list[lint.Finding] = []
     kept: list[file_rule.WrittenRule] = []
-    pieces = [''.join(map(_comment, [
-        _('Converted from %s.') % path,
-        *(_OF_STOCK if stock else _IN_GENERAL)]))]
     written = file_rule.load(path)
+    kinds = {rule.is_old for rule in written if isinstance(rule.entry, dict)}
+    header = [_('Converted from %s.') % path]
+    if stock and kinds == {True}:
+        header.append(_('Its rules are those of ironic-inspector, not of '
+                        'stock Ironic.'))
+        stock = False
+    if stock:
+        header += _OF_STOCK
+    if True in kinds:
+        header += _IN_GENERAL
+    pieces = [''.join(map(_comment, header))]
     conversions = iter(_convert_valid(written, ops, lost))
     for rule in written:
         if not isinstance(rule.entry, dict):

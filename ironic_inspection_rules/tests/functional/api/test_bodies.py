@@ -78,6 +78,13 @@ class BodiesTestCase(base.TestCase):
                                **{'X-Auth-Token': 'lessee-reader'})
             self.assertEqual(403, answer.status_int, (method, path))
 
+    def test_what_is_not_utf_8_is_told(self):
+        self.serve()
+        for method, path in CALLS:
+            answer = self.send(method, path, b'{"a": "\xff"}')
+            self.assertEqual(400, answer.status_int, (method, path))
+            self.assertIn('must be encoded in UTF-8', answer.text)
+
     def test_dry_runs_may_have_what_inspection_data_have(self):
         if body_limit.json_depth is None:
             self.skipTest('this Ironic has no options for bodies')

@@ -167,7 +167,26 @@ class EntryTestCase(FleetTestCase):
         self.assertEqual(('error', [], []), tuple(
             found['n6'][name] for name in ('result', 'matched', 'changes')))
         self.assertIn('n6 has no stored inventory', found['n6']['error'])
+        self.assertNotIn('give one', found['n6']['error'])
+        self.assertIn('give one as "inventory"', self.reason(
+            {'node': 'n6'}, 404))
         self.assertEqual('ok', found['n5']['result'])
+
+    def test_what_would_not_be_saved_is_an_error(self):
+        rules = [{'uuid': UNKNOWN, 'actions': [
+            {'op': 'set-attribute', 'args': ['/name', 'n3']}]}]
+        found = self.entries(['n2', 'n3'], rules=rules, compare=True)
+        self.assertEqual(('ok', False), (found['n3']['result'],
+                                         found['n3']['differs']))
+        self.assertEqual(
+            ('failed', [], True, {'rule': UNKNOWN, 'op': 'set-attribute',
+                                 'kind': 'error'}),
+            tuple(found['n2'][name] for name in (
+                'result', 'changes', 'differs', 'failed_by')))
+        alone = self.send({'node': 'n2', 'rules': rules}).json
+        self.assertEqual(('failed', [], found['n2']['error']),
+                         (alone['result'], alone['changes'], alone['error']))
+        self.assertIn('A node with name n3 already exists', alone['error'])
 
     def test_the_nodes_of_a_chassis(self):
         chassis = objects.Chassis(self.admin, uuid=UNKNOWN)

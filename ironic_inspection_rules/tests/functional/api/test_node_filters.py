@@ -14,6 +14,8 @@ from ironic.common import context
 from ironic.conf import CONF
 from oslo_config import fixture as config_fixture
 
+from ironic_inspection_rules.api.fleet import page
+from ironic_inspection_rules.osc import node_selection
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.functional.api import conductor
@@ -105,6 +107,12 @@ def enroll(nodes: list[dict[str, Any]]) -> None:
                             chassis_id=chassis[node['chassis']])
         made.create()
         objects.TraitList.create(admin, made.id, node['traits'])
+
+
+class KnownFiltersTestCase(base.TestCase):
+
+    def test_our_commands_know_those_of_ironic(self):
+        self.assertLessEqual(set(page.FILTERS), set(node_selection.FILTERS))
 
 
 class NodeFiltersMixin:

@@ -5,6 +5,8 @@
 from ironic import objects
 from ironic.api.controllers.v1 import node as node_api
 from ironic.api.controllers.v1 import port as port_api
+from ironic.common import utils as ironic_utils
+from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.actions import schema
@@ -27,7 +29,8 @@ class IronicTestCase(base.TestCase):
                          schema.PORT.keys())
 
     def test_ironic_takes_each_kind_of_value(self):
-        values = {'a string': 'a', 'true or false': True, 'a mapping': {},
+        values = {'a string': 'a', schema.NAME_KIND: 'a',
+                  'true or false': True, 'a mapping': {},
                   'a UUID': '11111111-1111-4111-8111-111111111111',
                   'a MAC address': '52:54:00:aa:bb:01'}
         for table, owner in ((schema.NODE, objects.Node()),
@@ -37,6 +40,21 @@ class IronicTestCase(base.TestCase):
                     setattr(owner, name, values[attribute.kind])
                     if attribute.default is not ...:
                         setattr(owner, name, attribute.default)
+
+    def test_a_node_may_have_the_names_that_ironic_lets_it_have(self):
+        for number in range(0x20, 0x300):
+            name = f'a{chr(number)}'
+            try:
+                schema.read_value(('name',), name, schema.NODE)
+                is_name = True
+            except exceptions.OperationError:
+                is_name = False
+            if name.isascii():
+                self.assertEqual(ironic_utils.is_valid_logical_name(name),
+                                 is_name, name)
+            else:
+                # The letters that Ironic's documentation leaves out, too.
+                self.assertFalse(is_name, name)
 
 
 class ReadValueTestCase(base.TestCase):
@@ -59,7 +77,9 @@ class ReadValueTestCase(base.TestCase):
         for name, value in (('name', True), ('name', []), ('extra', 'a'),
                             ('maintenance', 'perhaps'), ('maintenance', 1),
                             ('instance_uuid', 'a'), ('name', 'a' * 256),
-                            ('driver', None)):
+                            ('driver', None), ('name', 'a b'), ('name', ''),
+                            ('name', uuidutils.generate_uuid()),
+                            ('name', 'a\n'), ('parent_node', 'a')):
             self.assertRaises(exceptions.OperationError, self.read, name,
                               value)
 

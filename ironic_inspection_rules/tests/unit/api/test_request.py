@@ -214,6 +214,17 @@ class BodyGuardTestCase(base.IronicTestCase):
             self.skipTest('this Ironic has no limits')
         self.assertEqual((200, DEEP), self.send(DEEP, 'application/json'))
 
+    def test_what_is_not_utf_8_is_told_whatever_it_claims_to_be(self):
+        for content_type in (*OTHER_TYPES, 'application/json'):
+            self.assertEqual((400,), self.send(b'{"a": "\xff"}',
+                                               content_type))
+
+    def test_size_of_json_is_left_to_ironic_where_it_looks(self):
+        if body_limit.json_depth is None:
+            self.skipTest('this Ironic has no limits')
+        body = b'\xff' * 2 * 1024 ** 2
+        self.assertEqual((200, body), self.send(body, 'application/json'))
+
     def test_depth_of_json_is_limited_where_ironic_does_not_look(self):
         self.without_limits_of_ironic()
 

@@ -278,6 +278,23 @@ class FileTestCase(files.FilesTestCase):
         self.path = self.write('rules.json', content)
         return converted_file.convert(self.path, registry.installed())
 
+    def test_the_head_names_those_whose_rules_they_are(self):
+        old = {'description': 'old', 'actions': [ACTION]}
+        new = {'description': 'new', 'actions': [
+            {'op': 'fail', 'args': ['no']}]}
+        for rules, stock, said in (
+                ([old], False, 'inspector'), ([old], True, 'inspector'),
+                ([old, new], True, 'both'), ([new], True, 'stock'),
+                ([new], False, 'none')):
+            text, _lost = converted_file.convert(
+                self.write('rules.json', rules), registry.installed(), stock)
+            self.assertEqual(
+                (said in ('inspector', 'both'), said in ('stock', 'both')),
+                ('Other than in ironic-inspector' in text,
+                 'Other than in stock' in text), (rules, stock))
+            self.assertEqual(stock and rules == [old],
+                             'not of stock' in text.replace('\n#  ', ''))
+
     def test_comments_say_what_differs(self):
         text, lost = self.convert([
             {'description': 'one', 'uuid': inspection.UUID % 1,

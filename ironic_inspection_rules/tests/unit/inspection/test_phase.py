@@ -175,7 +175,7 @@ class PhaseRunnerTestCase(base.GlueTestCase):
         self.assertEqual({}, self.task.node.extra)
 
     def test_an_invalid_name_is_refused(self):
-        self.assertIn('not a valid name', self.failed(
+        self.assertIn('no UUID', self.failed(
             base.rule(('set-attribute', ['/name', 'no/slash']))))
 
     def test_rules_of_another_scope_do_not_run(self):

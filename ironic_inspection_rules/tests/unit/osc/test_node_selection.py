@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
+from openstack import exceptions as sdk_exceptions
 from osc_lib import exceptions as osc_exceptions
 
 from ironic_inspection_rules.osc import node_selection
@@ -31,6 +32,26 @@ class NodeSelectionTestCase(base.TestCase):
         self.assertEqual([], self.nodes())
         self.assertEqual([{'params': {'fields': 'uuid,name,traits'}}],
                          self.ironic.asked('GET', '/nodes'))
+
+    def refusal(self, error, *words):
+        self.ironic.routes['GET', '/nodes'] = (400, {
+            'error_message': 'Unexpected arguments: x'})
+        return str(self.assertRaises(error, self.nodes, *words))
+
+    def test_what_ironic_does_not_know_is_told_with_what_it_knows(self):
+        for words, said in (
+                (('driver=a', 'resource-class=b'),
+                 'unknown filter of nodes "resource-class"; did you mean '
+                 '"resource_class"?'),
+                (('colour=red',), 'known: associated, chassis_uuid'),
+                (('name=rack1-07',),
+                 '"name" is no filter of nodes; name a node without it: '
+                 'rack1-07')):
+            self.assertIn(said, self.refusal(osc_exceptions.CommandError,
+                                             *words))
+
+    def test_what_else_ironic_refuses_it_says_itself(self):
+        self.refusal(sdk_exceptions.BadRequestException, 'instance_uuid=x')
 
     def test_nodes_can_be_named(self):
         self.ironic.routes['GET', '/nodes/rack1-07'] = (200, {'uuid': '1'})

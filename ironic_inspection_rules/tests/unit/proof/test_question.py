@@ -28,6 +28,7 @@ VENDORS = ('Dell Inc.', 'HPE')
 SIZES = (100, 200)
 GONE = object()
 MAC = '52:54:00:00:00:01'
+MACHINE = '5e1f6b5e-4a5c-4d1e-9c53-5b2f8f1c7a10'
 
 
 def machines():
@@ -288,6 +289,16 @@ class QuestionTestCase(base.TestCase):
               for args in ([field, 'dell'], [
                   '{inventory.cpu.count | tier([[0, "s"], [9, "m"]])}',
                   'l']))))
+
+    def test_what_is_no_name_of_a_node_ends_an_inspection(self):
+        self.assertEqual(
+            {('1',): 'yes', ('2',): 'yes', ('3',): 'no'},
+            self.one('dead', {'actions': [{'op': 'set-attribute', 'args': [
+                '/name', '{inventory.system_vendor.serial_number}']}]}, *({
+                    'conditions': [{'op': 'eq', 'args': ['{node.name}',
+                                                         name]}],
+                    'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}]}
+                    for name in ('a b', MACHINE, MACHINE[:-1]))))
 
     def test_lists_may_be_as_long_as_they_like(self):
         loop = {'loop': '{inventory.disks}'}

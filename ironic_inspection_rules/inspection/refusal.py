@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Changes of rules that Ironic would not save, found without saving them."""
+
+import functools
+from typing import Any
+
+from ironic import objects
+from ironic.common import exception as ironic_exception
+from ironic.db import api as db_api
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.inspection import saving
+
+NODE, PORTS = working_copy.NODE, working_copy.PORTS
+
+_ANYTHING = 'fake-hardware'
+"""The hardware type that takes any interface that is enabled."""
+
+
+class Refusals:
+    """Questions to Ironic's database about what rules would change.
+
+    Nothing is asked about what they leave as it is. What is not known for
+    certain is not refused.
+
+    :param context: of the request.
+    """
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+
+    def find(self, target: working_copy.WorkingCopy, traces: saving.Traces
+             ) -> exceptions.RuleError | None:
+        """Return the error that saving a phase would end with.
+
+        :param target: holds the changes.
+        :param traces: what the rules did, to name the one at fault.
+        """
+        try:
+            self._check_node(target, traces)
+            self._check_ports(target, traces)
+        except exceptions.RuleError as exc:
+            return exc
+        return None
+
+    def _check_node(self, target: working_copy.WorkingCopy,
+                    traces: saving.Traces) -> None:
+        attributes, node = target.changed(NODE), target.roots[NODE]
+        self._check_references(attributes, saving.NODE_REFERENCES, traces,
+                               NODE)
+        chosen = {name: attributes[name] for name in saving.INTERFACES
+                  if attributes.get(name)}
+        if chosen or 'driver' in attributes:
+            with saving.blaming(traces, NODE, 'driver', *saving.INTERFACES):
+                self._check_driver(node.get('driver'), chosen)
+        uuid = node.get('uuid')
+        name, instance = (uuid and attributes.get(each)
+                          for each in ('name', 'instance_uuid'))
+        with saving.blaming(traces, NODE, *saving.UNIQUE):
+            if name and self._holder(
+                    objects.Node.get_by_name, name) not in (None, uuid):
+                raise ironic_exception.DuplicateName(name=name)
+            if instance and self._holder(
+                    objects.Node.get_by_instance_uuid,
+                    instance) not in (None, uuid):
+                raise ironic_exception.InstanceAssociated(
+                    instance_uuid=instance, node=uuid)
+
+    def _check_references(self, attributes: dict[str, Any],
+                          references: saving.References,
+                          traces: saving.Traces, label: str) -> None:
+        for name, (_field, kind) in references.items():
+            if value := attributes.get(name):
+                with saving.blaming(traces, label, name):
+                    getattr(objects, kind).get_by_uuid(self._context, value)
+
+    @functools.cached_property
+    def _conductors(self) -> list[Any]:
+        return objects.Conductor.list(self._context)
+
+    def _check_driver(self, driver: str | None,
+                      chosen: dict[str, str]) -> None:
+        """Check what conductors tell of themselves.
+
+        A conductor that has stopped still tells its hardware types, but not
+        their interfaces.
+
+        :param chosen: interfaces that rules have set, by attribute.
+        :raises: IronicException or ValueError where no conductor has them.
+        """
+        having = {each.hostname for each in self._conductors
+                  if driver in each.drivers}
+        if driver is None or not self._conductors:
+            return
+        if not having:
+            raise ironic_exception.DriverNotFound(driver_name=driver)
+        database = db_api.get_instance()
+        if driver == _ANYTHING or not chosen or not having <= (
+                database.get_active_hardware_type_dict().get(driver, set())):
+            return
+        enabled: dict[str, set[str]] = {}
+        for row in database.list_hardware_type_interfaces([driver]):
+            enabled.setdefault(f'{row["interface_type"]}_interface', set()
+                               ).add(row['interface_name'])
+        for attribute, name in chosen.items():
+            if name not in (known := enabled.get(attribute, ())):
+                raise ValueError(
+                    _('no conductor has the %(attribute)s "%(name)s" for the '
+                      'driver %(driver)s; there are: %(known)s') % {
+                        'attribute': attribute, 'name': name,
+                        'driver': driver, 'known': ', '.join(sorted(known))})
+
+    def _check_ports(self, target: working_copy.WorkingCopy,
+                     traces: saving.Traces) -> None:
+        if not target.changed(PORTS):
+            return
+        before = target.before[PORTS]
+        own = {port.get('uuid') for port in before}
+        changed = [target.changed(PORTS, str(index))
+                   for index, _port in enumerate(before)]
+        # They are saved one after the other, but may exchange their names.
+        addresses = {port.get('address'): index
+                     for index, port in enumerate(before)}
+        names = {port.get('name'): index for index, port in enumerate(before)
+                 if 'name' not in changed[index]}
+        for index, (port, values) in enumerate(zip(before, changed,
+                                                   strict=True)):
+            was = port.get('address')
+            self._check_references(values, saving.PORT_REFERENCES, traces,
+                                   f'port {was}')
+            address, name = values.get('address'), values.get('name')
+            with saving.blaming(traces, f'port {was}', *saving.UNIQUE):
+                if address and (
+                        addresses.setdefault(address, index) != index
+                        or self._is_elsewhere(objects.Port.get_by_address,
+                                              address, own)):
+                    raise ironic_exception.MACAlreadyExists(mac=address)
+                if name and (
+                        names.setdefault(name, index) != index
+                        or self._is_elsewhere(objects.Port.get_by_name,
+                                              name, own)):
+                    raise ironic_exception.PortDuplicateName(name=name)
+            if address and address != was:
+                del addresses[was]
+
+    def _is_elsewhere(self, find: Any, value: str, own: set[Any]) -> bool:
+        """Return whether a port of another node has a value."""
+        return self._holder(find, value) not in {None, *own}
+
+    def _holder(self, find: Any, value: Any) -> str | None:
+        """Return the UUID of what has a value, None if nothing has."""
+        try:
+            return find(self._context, value).uuid
+        except ironic_exception.NotFound:
+            return None
