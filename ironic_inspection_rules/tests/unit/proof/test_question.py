@@ -7,6 +7,7 @@ import os
 import random
 import unittest
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import validation
@@ -377,8 +378,11 @@ class _Met:
         for each in self.everywhere:
             done = [self.engine.evaluate(self.rules[:number + 1], each)
                     for number in (first, second)]
-            if all(witness.matched(*pair) for pair in zip(
-                    done, (one, other), strict=True)) and any(
+            # A rule that breaks off has written nothing.
+            if all(witness.matched(*pair) and (
+                    pair[0].error is None or isinstance(
+                        pair[0].error, exceptions.RuleFailed))
+                    for pair in zip(done, (one, other), strict=True)) and any(
                     here != there for here, there in self.places(
                         one, other, *done)):
                 return True
