@@ -12,9 +12,9 @@ and to both over RabbitMQ, where separate workers are woken up.
 
 Needs a MariaDB server: ``--server`` is a SQLAlchemy URL without a database;
 and the right to use ``rabbitmqctl``.
-With ``--plans`` it measures nothing: it fills the queue with that many
-requests, and shows how the database carries out what workers and leader ask
-for again and again.
+With ``--plans`` it measures nothing: it fills the queue with 100,000 requests,
+and shows how the database carries out what workers and leader ask for again
+and again.
 
 Exits with 1 when inventories are accepted at less than 0.8 times the rate of
 stock Ironic, or any is refused.
@@ -24,26 +24,20 @@ import argparse
 import collections
 from collections.abc import Iterator
 import contextlib
-import datetime
 import pathlib
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-import typing
 import uuid
 
 from ironic.db.sqlalchemy import models as ironic_models
 from oslo_db.sqlalchemy import enginefacade
 import sqlalchemy as sa
 
-from ironic_inspection_rules.db import backlog
-from ironic_inspection_rules.db import lease as leases
 from ironic_inspection_rules.db import migration
-from ironic_inspection_rules.db import models
-from ironic_inspection_rules.db import unprocessed
-from ironic_inspection_rules.queue import database_queue
+from ironic_inspection_rules.tests.functional.queue import test_plans
 from ironic_inspection_rules.tests.integration import fixtures
 from ironic_inspection_rules.tests.live import fleet
 from ironic_inspection_rules.tests.live import launcher
@@ -77,8 +71,8 @@ def arguments() -> argparse.Namespace:
                         help='measure no batches')
     parser.add_argument('--workers', type=int, nargs='+', default=[1, 2, 4],
                         help='numbers of worker processes to measure')
-    parser.add_argument('--plans', type=int, metavar='REQUESTS',
-                        help='explain the queries with so many requests')
+    parser.add_argument('--plans', action='store_true',
+                        help='explain the queries of a long queue')
     return parser.parse_args()
 
 
@@ -258,55 +252,19 @@ def compare_lone(given: argparse.Namespace) -> None:
 
 
 def explain(given: argparse.Namespace) -> None:
-    """Show the plans of the queries that are asked again and again.
-
-    One request of ten waits, and one of a hundred was being processed when
-    its worker died.
-    """
+    """Show the plans of the queries that are asked again and again."""
     with database(given.server) as url:
         enginefacade.configure(connection=url)
         migration.upgrade()
         ironic_models.Base.metadata.create_all(
             enginefacade.writer.get_engine())
         engine = enginefacade.writer.get_engine()
-        states = ['waiting'] * 10 + ['processing'] + ['finished'] * 89
-        with engine.begin() as connection:
-            for first in range(0, given.plans, 10000):
-                connection.execute(sa.insert(models.Request), [{
-                    'uuid': str(uuid.uuid4()), 'node_uuid': f'node-{n}',
-                    'open_node_uuid': (None if state == 'finished'
-                                       else f'node-{n}'),
-                    'event': 'continue', 'state': state, 'checkpoints': {},
-                    'worker': None if state == 'waiting' else 'w1',
-                    'due_at': None if state == 'finished' else float(n),
-                    'finished_at': (datetime.datetime(2030, 1, 1)
-                                    if state == 'finished' else None)}
-                    for n in range(first, min(first + 10000, given.plans))
-                    for state in [states[n % 100]]])
-        asked: list[tuple[str, typing.Any]] = []
-        sa.event.listen(
-            engine, 'before_cursor_execute',
-            lambda connection, cursor, statement, parameters, *others:
-            asked.append((statement, parameters)))
-        queue = database_queue.DatabaseQueue(60.0)
-        with engine.begin() as connection:
-            connection.exec_driver_sql(
-                'ANALYZE' if engine.dialect.name == 'postgresql'
-                else 'ANALYZE TABLE ir_requests')
-        asked.clear()
-        for question in (
-                lambda: queue.get('w1'), queue.is_any_starting,
-                queue.unsettled, lambda: leases._list_lapsed([
-                    sa.and_(models.Request.state == 'processing', when)
-                    for when in leases.due(60.0)]),
-                lambda: queue.forget(0.0),
-                lambda: unprocessed.list_nodes('', 500),
-                backlog.read):
-            question()
-        with engine.connect() as connection:
-            for statement, parameters in list(asked):
-                if 'ir_requests' in statement and 'SELECT' in statement:
-                    print(' '.join(statement.split())[:150])
+        test_plans.fill(engine)
+        for name, question in test_plans.questions().items():
+            queries = test_plans.asked(engine, question)
+            with engine.connect() as connection:
+                for statement, parameters in queries:
+                    print(f'{name}:', ' '.join(statement.split())[:150])
                     for row in connection.exec_driver_sql(
                             f'EXPLAIN {statement}', parameters):
                         print('   ', *row)

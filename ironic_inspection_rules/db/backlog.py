@@ -7,6 +7,7 @@ import typing
 import sqlalchemy as sa
 
 from ironic_inspection_rules.db import clock
+from ironic_inspection_rules.db import lease as leases
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import transaction
 
@@ -35,6 +36,9 @@ class Unserved(typing.NamedTuple):
 _LOOKED_AT = 500
 """How many of the requests that wait longest are looked at."""
 
+_OPEN_STATES = ('starting', 'waiting', 'processing')
+"""Those of open requests; each is a range of an index."""
+
 
 @transaction.retried
 def read_unserved(served: sa.ColumnElement[bool],
@@ -44,14 +48,16 @@ def read_unserved(served: sa.ColumnElement[bool],
     :param served: what they can, see :func:`.node_reservation.served_by`.
     :param patience: seconds; what waits longer is told.
     """
-    request = models.Request
+    request: typing.Any = models.Request
     node = sa.table('nodes', sa.column('uuid'), sa.column('driver'),
                     sa.column('conductor_group'))
     # Nobody asks of each that waits whose it is: there may be many.
-    longest = (sa.select(request.id)
-               .where(request.due_at <= clock.now() - patience,
-                      request.open_node_uuid.is_not(None))
-               .order_by(request.due_at).limit(_LOOKED_AT).subquery())
+    longest = leases.limited(
+        [request.id, request.due_at],
+        [sa.and_(request.state == state,
+                 request.due_at <= clock.now() - patience)
+         for state in _OPEN_STATES],
+        [request.due_at], _LOOKED_AT).order_by('due_at').subquery()
     with transaction.reader() as session:
         rows = session.execute(
             sa.select(node.c.driver, node.c.conductor_group,
@@ -65,20 +71,49 @@ def read_unserved(served: sa.ColumnElement[bool],
     return list(kinds.values())
 
 
-_OPEN_STATES = ('starting', 'waiting', 'processing')
-"""Those of open requests; they are a range of an index."""
+def _is_held() -> sa.ColumnElement[bool]:
+    # A lease that has run out is nobody's. Of what is not due yet there is
+    # little: what workers have, or have just put off.
+    row: typing.Any = models.Request
+    return sa.and_(row.state.in_(_OPEN_STATES), row.due_at > clock.now(),
+                   row.worker.is_not(None))
+
+
+def _first_due() -> list[typing.Any]:
+    # The first entry of each range: a minimum of all would read them all.
+    row: typing.Any = models.Request
+    return [clock.now(), *(
+        sa.select(sa.func.min(row.due_at)).where(row.state == state)
+        .scalar_subquery() for state in _OPEN_STATES)]
+
+
+def _delay(now: float, *due: float | None) -> float:
+    return max([0.0, *(now - each for each in due if each is not None)])
 
 
 @transaction.retried
 def read() -> Backlog:
-    """Read the backlog; the delay is by the clock of the database."""
-    request = models.Request
+    """Read the backlog; the delay is by the clock of the database.
+
+    What is open is counted by entries of an index; there are no more than
+    there are nodes.
+    """
+    count = sa.select(sa.func.count())
     with transaction.reader() as session:
-        count, processing, due_at, now = session.execute(sa.select(
-            sa.func.count(), sa.func.count(request.worker),
-            sa.func.min(sa.case((request.worker.is_(None), request.due_at))),
-            clock.now(),
-        ).where(request.state.in_(_OPEN_STATES),
-                request.open_node_uuid.is_not(None))).one()
-    return Backlog(count - processing, processing,
-                   max(now - due_at, 0.0) if due_at is not None else 0.0)
+        present, processing, *due = session.execute(sa.select(
+            count.where(models.Request.state.in_(_OPEN_STATES))
+            .scalar_subquery(),
+            count.where(_is_held()).scalar_subquery(), *_first_due())).one()
+    return Backlog(present - processing, processing, _delay(*due))
+
+
+@transaction.retried
+def read_neglected(patience: float) -> Backlog | None:
+    """Read the backlog if something waits for long and no worker has any.
+
+    :param patience: seconds that are not long.
+    """
+    with transaction.reader() as session:
+        is_any_held, *due = session.execute(sa.select(
+            sa.exists().where(_is_held()), *_first_due())).one()
+    return None if is_any_held or _delay(*due) <= patience else read()

@@ -131,7 +131,7 @@ def _due_requests(lease: float, states: Collection[str],
     if since:
         beyond.append(row.due_at > since)
     with transaction.reader() as session:
-        return [_Candidate(*found) for found in session.execute(_limited(
+        return [_Candidate(*found) for found in session.execute(limited(
             [row.id, row.token, row.due_at, clock.now().label('looked_at')],
             [sa.and_(row.state == state, when, db_request.OPEN, *conditions,
                      *beyond) for state in states for when in due(lease)],
@@ -139,10 +139,10 @@ def _due_requests(lease: float, states: Collection[str],
         ).order_by('due_at', 'id'))]
 
 
-def _limited(columns: list[typing.Any],
+def limited(columns: list[typing.Any],
              branches: list[sa.ColumnElement[bool]],
              order: list[typing.Any], limit: int) -> typing.Any:
-    """Read the first rows of several ranges of an index."""
+    """Return a query for the first rows of several ranges of an index."""
     return sa.union_all(*(
         sa.select(sa.select(*columns).where(branch).order_by(*order)
                   .limit(limit).subquery())
@@ -214,9 +214,10 @@ def prolong_requests(held: Iterable[tuple[str, int]],
             .where(db_request.OPEN, key.in_(list(held))))
         found: dict[int, tuple[str, int]] = {
             id_: (uuid, token) for id_, uuid, token in rows}
-    for id_, (_uuid, token) in found.items():
+    for id_, (uuid, token) in found.items():
         with transaction.writer() as session:
-            if lock(session, id_, row.token == token, db_request.OPEN):
+            if lock(session, id_, row.uuid == uuid, row.token == token,
+                    db_request.OPEN):
                 session.execute(
                     sa.update(row).where(row.id == id_)
                     .values(due_at=clock.now() + lease)
@@ -259,7 +260,7 @@ def _take_lapsed(lease: float, states: Iterable[str],
 @transaction.retried
 def _list_lapsed(branches: list[sa.ColumnElement[bool]]) -> list[int]:
     with transaction.reader() as session:
-        return list(session.execute(_limited(
+        return list(session.execute(limited(
             [models.Request.id], branches, [models.Request.due_at], _LIMIT)
         ).scalars())
 

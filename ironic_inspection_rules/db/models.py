@@ -221,7 +221,7 @@ class Request(models.TimestampMixin, Base):
     worker = sa.Column(sa.String(255), nullable=True)
     sender = sa.Column(sa.String(255), nullable=True)
     inspection_began_at = sa.Column(sa.DateTime, nullable=True)
-    due_at = sa.Column(sa.Double, nullable=True, index=True)
+    due_at = sa.Column(sa.Double, nullable=True)
     started_at = sa.Column(sa.DateTime, nullable=True)
     finished_at = sa.Column(sa.DateTime, nullable=True, index=True)
     last_error = sa.Column(_StorableText, nullable=True)

@@ -246,7 +246,7 @@ def _destroy_chunk(limit: int, condition: sa.ColumnElement[bool]) -> int:
         ids = list(session.execute(
             sa.select(row.id).where(condition)
             .order_by(row.finished_at).limit(limit)).scalars())
-    return unprocessed.destroy(row, ids)
+    return unprocessed.destroy(row, ids, condition)
 
 
 def change(session: orm.Session, uuid: str, token: int,

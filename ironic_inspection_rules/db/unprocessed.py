@@ -22,6 +22,9 @@ from ironic_inspection_rules.db import transaction
 CHUNK = 500
 """How many values a statement is given at most."""
 
+_CHUNKS = 10
+"""How many times that a round of the leader looks at, to archive some."""
+
 _ENDED = sa.not_(sa.exists().where(
     models.Request.open_node_uuid == models.InspectionData.node_uuid))
 """Whether the node of the data has no open request."""
@@ -77,31 +80,47 @@ def get_unprocessed(node_uuid: str) -> dict[str, Any] | None:
                                       [digest]).get(digest)
 
 
-def archive(limit: int) -> int:
+def archive(limit: int, after: int = 0) -> int:
     """Store by content what ramdisks posted, where no request is open.
 
     What was given for one reapplication is removed, as nobody reads it again.
 
-    :param limit: how many data to look at, at most.
-    :returns: how many there were.
+    :param limit: how many data to store at most.
+    :param after: the ``id`` before the first one to look at, 0 to begin.
+    :returns: the ``id`` to go on after, 0 when all were looked at.
     """
-    ended = _list_ended(limit)
-    destroy(models.InspectionData, [id_ for id_, posted in ended
-                                    if not posted],
+    ended: list[Any] = []
+    for _chunk in range(_CHUNKS):
+        looked_at = _look_at(after)
+        ended += [row for row in looked_at if row.ended]
+        after = looked_at[-1].id if len(looked_at) == CHUNK else 0
+        if len(ended) >= limit:
+            ended = ended[:limit]
+            after = ended[-1].id
+        if len(ended) == limit or not after:
+            break
+    destroy(models.InspectionData, [row.id for row in ended
+                                    if not row.posted],
             _ENDED, sa.not_(models.InspectionData.posted))
-    for id_, posted in ended:
-        if posted:
-            _archive(id_)
-    return len(ended)
+    for row in ended:
+        if row.posted:
+            _archive(row.id)
+    return after
 
 
 @transaction.retried
-def _list_ended(limit: int) -> list[Any]:
+def _look_at(after: int) -> Sequence[Any]:
     row: Any = models.InspectionData
+    request: Any = models.Request
+    data = (sa.select(row.id, row.node_uuid, row.posted)
+            .where(row.id > after).order_by(row.id).limit(CHUNK).subquery())
     with transaction.reader() as session:
-        return list(session.execute(
-            sa.select(row.id, row.posted).where(_ENDED)
-            .order_by(row.id).limit(limit)).all())
+        return session.execute(
+            sa.select(data.c.id, data.c.posted,
+                      request.open_node_uuid.is_(None).label('ended'))
+            .outerjoin_from(data, request,
+                            request.open_node_uuid == data.c.node_uuid)
+            .order_by(data.c.id)).all()
 
 
 @transaction.retried
@@ -155,7 +174,7 @@ def destroy_nodes(node_uuids: Collection[str]) -> None:
                     sa.select(table.id)
                     .where(table.node_uuid.in_(chunk))).scalars())
             while ids:
-                destroy(table, ids[:CHUNK])
+                destroy(table, ids[:CHUNK], table.node_uuid.in_(chunk))
                 ids = ids[CHUNK:]
 
 
@@ -163,6 +182,8 @@ def destroy_nodes(node_uuids: Collection[str]) -> None:
 def destroy(table: Any, ids: Sequence[int],
             *conditions: sa.ColumnElement[bool]) -> int:
     """Remove rows that nobody has locked.
+
+    SQLite gives the id of a row that is gone to the next one.
 
     :param conditions: what must still be so of them.
     :returns: how many there were.

@@ -73,6 +73,7 @@ class QueueMaintenance:
         self._report_expiration = report_expiration
         self._wake = wake
         self._settle = settle
+        self._archived = 0
         self._records = (_Records('requests', unprocessed.list_nodes,
                                   unprocessed.destroy_nodes),
                          _Records('runs', run.list_nodes, recorder.forget))
@@ -136,7 +137,7 @@ class QueueMaintenance:
 
     def archive_data(self) -> None:
         """Store by content what ended requests were for, a few a round."""
-        unprocessed.archive(_ARCHIVED)
+        self._archived = unprocessed.archive(_ARCHIVED, self._archived)
 
     def forget_requests(self) -> None:
         """Remove requests that were done long ago."""

@@ -113,12 +113,13 @@ class WorkerAbsence:
 
     :param patience: seconds; what waits longer is due to a worker missing,
         and the database is not asked more often.
-    :param read: reads the backlog.
+    :param read: reads the backlog, if it is neglected for so long.
     :param clock: tells seconds that never go back.
     """
 
     def __init__(self, patience: float,
-                 read: Callable[[], backlog.Backlog] = backlog.read,
+                 read: Callable[[float], backlog.Backlog | None] = (
+                     backlog.read_neglected),
                  clock: Callable[[], float] = time.monotonic) -> None:
         self._patience = patience
         self._read = read
@@ -134,16 +135,15 @@ class WorkerAbsence:
                 return
             self._next = self._clock() + self._patience
         try:
-            found = self._read()
+            found = self._read(self._patience)
         except db_exc.DBError as exc:
             LOG.debug('The backlog cannot be read: %s', exc)
             return
-        absent = found.delay > self._patience and not found.processing
-        if absent and not self._warned:
+        if found is not None and not self._warned:
             LOG.warning(
                 '%(waiting)d inspection requests wait, the first for '
                 '%(delay).0f seconds, and no worker takes them: is '
                 'ironic-inspection-worker running?', found._asdict())
-        elif self._warned and not absent:
+        elif self._warned and found is None:
             LOG.info('Workers take inspection requests again')
-        self._warned = absent
+        self._warned = found is not None

@@ -28,6 +28,7 @@ class ServerTestCase(base.TestCase):
 
     kind: str
     ready = True
+    ironic = False
     query: dict[str, str] = {}
 
     def setUp(self):
@@ -36,7 +37,8 @@ class ServerTestCase(base.TestCase):
         if reason:
             self.skipTest(reason)
         self.database = self.useFixture(
-            database.Database(self.kind, self.ready, **self.query))
+            database.Database(self.kind, self.ready, self.ironic,
+                              **self.query))
 
 
 class KillMixin:

@@ -80,10 +80,9 @@ class UnprocessedMixin:
         before = unprocessed.get_unprocessed(NODE)
         self.work()
 
-        self.assertEqual(1, unprocessed.archive(9))
+        self.assertEqual(0, unprocessed.archive(9))
         self.assertEqual((0, 1), self.counts())
         self.assertEqual(before, unprocessed.get_unprocessed(NODE))
-        self.assertEqual(0, unprocessed.archive(9))
 
     def test_data_of_an_open_request_stay_where_they_are(self):
         self.post()
@@ -172,14 +171,14 @@ class UnprocessedMixin:
         self.work()
         self.queue.put(NODE, queue_request.REAPPLY, inventory(1), {})
         self.work()
-        ended = unprocessed._list_ended(9)
+        looked_at = unprocessed._look_at(0)
         with transaction.writer() as session:
             session.execute(sa.delete(models.InspectionData))
         for number in (2, 3):
             self.post(number, f'node-{number}')
 
-        with mock.patch.object(unprocessed, '_list_ended',
-                               lambda limit: ended):
+        with mock.patch.object(unprocessed, '_look_at',
+                               lambda after: looked_at):
             unprocessed.archive(9)
 
         self.assertEqual((2, 0), self.counts())
@@ -204,8 +203,26 @@ class UnprocessedMixin:
             self.post(node=f'node-{number}')
             self.work()
 
-        self.assertEqual([2, 1, 0], [unprocessed.archive(2)
-                                     for _round in range(3)])
+        after, left = 0, []
+        for _round in range(2):
+            after = unprocessed.archive(2, after)
+            left.append(self.counts())
+        self.assertEqual([(1, 2), (0, 3)], left)
+        self.assertEqual(0, after)
+
+    def test_a_round_looks_at_a_bounded_number(self):
+        for number in range(6):
+            self.post(node=f'node-{number}')
+        self.queue.abort(self.queue.find_open('node-4').uuid, 'enough')
+
+        after, left = 0, []
+        with mock.patch.object(unprocessed, '_CHUNKS', 2), \
+                mock.patch.object(unprocessed, 'CHUNK', 1):
+            for _round in range(4):
+                after = unprocessed.archive(9, after)
+                left.append((self.counts(), bool(after)))
+        self.assertEqual([((6, 0), True), ((6, 0), True), ((5, 1), True),
+                          ((5, 1), False)], left)
 
     def post_and_work(self, number):
         node = f'node-{number}'

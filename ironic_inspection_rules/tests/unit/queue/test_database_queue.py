@@ -6,6 +6,7 @@
 """
 
 from concurrent import futures
+import importlib
 import threading
 
 import fixtures
@@ -205,6 +206,53 @@ class DatabaseQueueMixin(contract.QueueContract):
                 self.queue.consume(request, transaction=session)
         self.assertEqual(2, self.queue.forget(-60, limit=2))
         self.assertEqual(1, self.queue.forget(-60, limit=2))
+
+    def meanwhile(self, name, happens):
+        """Have something happen just before a function is first called."""
+        module, _dot, attribute = name.rpartition('.')
+        function = getattr(importlib.import_module(module), attribute)
+        remaining = [happens]
+
+        def call(*args):
+            while remaining:
+                remaining.pop()()
+            return function(*args)
+        self.useFixture(fixtures.MonkeyPatch(name, call))
+
+    def replace_all(self):
+        """Remove all requests, and put one whose id SQLite has given out."""
+        with transaction.writer() as session:
+            session.execute(sa.delete(models.Request))
+        self.put('node-2')
+
+    def test_what_comes_in_the_place_of_an_old_request_stays(self):
+        self.put()
+        request = self.take()
+        with transaction.writer() as session:
+            self.queue.consume(request, transaction=session)
+        self.meanwhile('ironic_inspection_rules.db.unprocessed.destroy',
+                       self.replace_all)
+        self.queue.forget(-60)
+        self.assertIsNotNone(self.queue.find_open('node-2'))
+
+    def test_what_comes_in_the_place_of_that_of_a_deleted_node_stays(self):
+        self.put()
+        self.meanwhile('ironic_inspection_rules.db.unprocessed.destroy',
+                       self.replace_all)
+        unprocessed.destroy_nodes([contract.NODE])
+        self.assertIsNotNone(self.queue.find_open('node-2'))
+
+    def test_a_lease_in_the_place_of_another_is_not_prolonged(self):
+        self.put()
+        held = self.queue.get('w1')
+
+        def replace():
+            self.replace_all()
+            database_queue.DatabaseQueue(1.0).get('w2')
+        self.meanwhile('ironic_inspection_rules.db.lease.lock', replace)
+        self.queue.heartbeat([held])
+        self.pass_time(2)
+        self.assertEqual('node-2', self.queue.get('w3').node_uuid)
 
     def test_nodes_are_listed_in_order_and_once(self):
         for _turn in range(2):

@@ -5,6 +5,7 @@ from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import request
 from ironic_inspection_rules.queue import service
+from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.queue import base as queue_base
@@ -44,6 +45,33 @@ class BacklogMixin:
         self.put('a')
         self.queue.consume(self.queue.get('worker'), None)
         self.assertEqual((0, 0, 0.0), backlog.read())
+
+    def test_what_a_dead_worker_had_waits(self):
+        self.put('a', 'b')
+        self.queue.begin(self.queue.get('worker'), state.PROCESSING)
+        queue_base.pass_time(LEASE + 10)
+        found = backlog.read()
+        self.assertEqual((2, 0), found[:2])
+        self.assertAlmostEqual(LEASE + 10, found.delay, delta=5)
+
+    def test_what_was_put_off_waits_without_delay(self):
+        self.put('a')
+        self.queue.retry(self.queue.get('worker'), 20.0)
+        self.assertEqual((1, 0, 0.0), backlog.read())
+
+    def test_what_waits_for_long_is_neglected(self):
+        self.put('a')
+        self.assertIsNone(backlog.read_neglected(30))
+        queue_base.pass_time(31)
+        self.assertEqual((1, 0), backlog.read_neglected(30)[:2])
+
+    def test_nothing_is_neglected_while_a_worker_is_busy(self):
+        self.put('a', 'b')
+        queue_base.pass_time(31)
+        self.queue.get('worker')
+        self.assertIsNone(backlog.read_neglected(30))
+        queue_base.pass_time(LEASE)
+        self.assertEqual((2, 0), backlog.read_neglected(30)[:2])
 
 
 class BacklogTestCase(BacklogMixin, base.TestCase):
