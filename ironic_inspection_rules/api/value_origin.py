@@ -104,10 +104,7 @@ def _place(asked: Question) -> tuple[run_explain.Place, Any]:
     except exceptions.OperationError as exc:
         raise exceptions.Invalid(str(exc)) from exc
     if asked.port is not None:
-        port = next((port for port in objects.Port.list_by_node_id(
-            api.request.context, asked.node.id)
-            if asked.port == port.uuid
-            or asked.port.lower() == port.address), None)
+        port = _port(asked)
         address = port.address if port else asked.port.lower()
         return (run_explain.Place(f'port {address}', path),
                 _present(port, path))
@@ -124,6 +121,15 @@ def _place(asked: Question) -> tuple[run_explain.Place, Any]:
             _present(asked.node, path))
 
 
+def _port(asked: Question) -> Any:
+    """Return the port that was asked for, None where there is none."""
+    return None if asked.port is None else next(
+        (port for port in objects.Port.list_by_node_id(
+            api.request.context, asked.node.id)
+         if asked.port == port.uuid or asked.port.lower() == port.address),
+        None)
+
+
 def _present(ironic_object: Any, path: data_path.Path) -> Any:
     if ironic_object is None:
         return data_path.ABSENT
@@ -133,12 +139,19 @@ def _present(ironic_object: Any, path: data_path.Path) -> Any:
 
 def _nobody(asked: Question, count: int, sensitive: tuple[str, ...]) -> str:
     what = asked.trait or asked.path
+    port = _port(asked)
+    if asked.port is not None:
+        what = _('%(path)s of port %(port)s') % {
+            'path': asked.path, 'port': port.address if port else asked.port}
     if not CONF.inspection_rules.keep_runs:
         return _('Nobody knows what set %s: no runs are kept, '
                  '[inspection_rules]keep_runs is 0.') % what
     message = _('No rule has set %(what)s of node %(node)s in the %(count)d '
                 'inspections that are kept.') % {
                     'what': what, 'node': asked.node.uuid, 'count': count}
+    if asked.port is not None and port is None:
+        message += ' ' + _('It has no port %s: a port is named by its MAC '
+                           'address or UUID.') % asked.port
     if sensitive:
         message += ' ' + _(
             'Of the sensitive rules that ran then, it is not recorded what '

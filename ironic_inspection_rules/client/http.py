@@ -3,6 +3,7 @@
 """One request to Ironic through openstacksdk."""
 
 from collections.abc import Iterator
+import json
 from typing import Any
 from urllib import parse as urlparse
 
@@ -22,13 +23,26 @@ def call(baremetal, method: str, path: str, **kwargs: Any) -> Any:
     # The SDK would try again on 409, which here is final.
     response = baremetal.request(path, method, microversion=MICROVERSION,
                                  retriable_status_codes={503}, **kwargs)
-    sdk_exceptions.raise_from_response(response)
+    try:
+        sdk_exceptions.raise_from_response(response)
+    except sdk_exceptions.HttpException as exc:
+        exc.details = _description(response) or exc.details
+        raise
     return response.json() if response.content else None
 
 
 def given(**asked: Any) -> dict[str, Any]:
     """Return what is not None of what may be asked for."""
     return {name: value for name, value in asked.items() if value is not None}
+
+
+def _description(response: Any) -> str | None:
+    """Return what Ironic says of an error in a form that the SDK lacks."""
+    try:
+        error = json.loads(response.json()['error_message'])
+        return str(error['description'])
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def items(baremetal, path: str, name: str,

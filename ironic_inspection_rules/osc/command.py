@@ -8,10 +8,16 @@ from typing import Any
 
 from cliff import columns
 from ironicclient.osc import command
+from openstack import exceptions as sdk_exceptions
 from osc_lib import exceptions as osc_exceptions
 
+from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.terminal import escapes
+
+_SWITCHED_OFF = _("Ironic's API runs without this plugin: name it in "
+                 'ironic.conf ([api]middleware = inspection-rules) and '
+                 'restart the API')
 
 
 class _Application:
@@ -74,11 +80,23 @@ class Guarded:
             # the name of its class, a status and a URL.
             said = getattr(exc, 'details', None)
             text = escapes.shown(said or str(exc))
+            if self._asks_in_vain(exc):
+                raise osc_exceptions.CommandError(_SWITCHED_OFF) from exc
             if text == str(exc):
                 raise
             raise osc_exceptions.CommandError(text) from exc
         finally:
             self.app = app
+
+    def _asks_in_vain(self, exc: Exception) -> bool:
+        """Check whether Ironic refused a call that it does not have."""
+        if not isinstance(exc, sdk_exceptions.HttpException):
+            return False
+        try:
+            return not inspection_rule.is_served(self.baremetal)
+        except Exception:
+            # What was said first counts.
+            return False
 
 
 class Command(Guarded, command.Command):

@@ -27,7 +27,6 @@ from ironic_inspection_rules.osc import rule_files
 from ironic_inspection_rules.report.pages import fleet as page
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_file import yaml_text
-from ironic_inspection_rules.rule_set import replacement
 from ironic_inspection_rules.trial.fleet import capacity
 from ironic_inspection_rules.trial.fleet import flavor
 from ironic_inspection_rules.trial.fleet import summary
@@ -162,7 +161,7 @@ def _evaluate(baremetal: Any, selection: node_selection.NodeSelection,
     compared = False
     title = _('The rules in force')
     if parsed_args.rules:
-        rules = _with_uuids(files.rules, in_force)
+        rules = rule_files.with_uuids(files.rules, in_force)
         compared = parsed_args.compare is not False
         title = ', '.join(map(os.path.basename, parsed_args.rules))
         if compared:
@@ -192,21 +191,3 @@ def _evaluate(baremetal: Any, selection: node_selection.NodeSelection,
         'filters': selection.filters, 'rules': shown, 'nodes': entries,
         'summary': made.as_dict(),
         **({'capacity': counted.as_list()} if flavors else {})}, made
-
-
-def _with_uuids(rules: Sequence[Any], in_force: Sequence[Plain]
-                ) -> list[Any]:
-    """Return rules that have a UUID each, the same one on each page.
-
-    It is that of the rule in force whose place ``apply`` would have it take.
-    What is no rule is Ironic's to refuse.
-    """
-    places = replacement.match(
-        [rule if isinstance(rule, dict)
-         and isinstance(rule.get('uuid', ''), str | None) else None
-         for rule in rules],
-        [rule for rule in in_force if not rule['built_in']])
-    return [rule if not isinstance(rule, dict) or rule.get('uuid')
-            else {**rule, 'uuid': place[0]['uuid']} if place
-            else fleet.with_uuids([rule])[0]
-            for rule, place in zip(rules, places, strict=True)]

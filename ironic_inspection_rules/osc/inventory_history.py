@@ -25,6 +25,9 @@ _PARTS = ('id', 'kind', 'node', 'from', 'to')
 _CHANGES = ('node', 'kind', 'what', 'id', 'slot', 'before', 'after')
 _UNITS = {'h': 'hours', 'd': 'days', 'w': 'weeks'}
 
+_OPTION = _('Ironic keeps inspections for the days in '
+            '[inspection_rules]keep_history, which is 0 by default.')
+
 
 class ListInventories(command.Lister):
     """List what inspections of a node found, newest first."""
@@ -37,11 +40,13 @@ class ListInventories(command.Lister):
         add_since(parser)
 
     def take_action(self, parsed_args):
-        found = inventory_history.inventories(
+        found = list(itertools.islice(inventory_history.inventories(
             self.baremetal, parsed_args.node, limit=parsed_args.limit,
-            since=since(parsed_args.since))
-        return _COLUMNS, [tuple(each[name] for name in _COLUMNS) for each
-                          in itertools.islice(found, parsed_args.limit)]
+            since=since(parsed_args.since)), parsed_args.limit))
+        if not found:
+            self.app.stderr.write(_nothing(parsed_args.node) + '\n')
+        return _COLUMNS, [tuple(each[name] for name in _COLUMNS)
+                          for each in found]
 
 
 class ShowInventory(command.Command):
@@ -60,8 +65,7 @@ class ShowInventory(command.Command):
                 baremetal, parsed_args.node, limit=1), None)
             if last is None:
                 raise osc_exceptions.CommandError(
-                    _('Nothing is kept of inspections of node %s')
-                    % parsed_args.node)
+                    _nothing(parsed_args.node))
             uuid = last['uuid']
         json.dump(inventory_history.inventory(
             baremetal, parsed_args.node, uuid), self.app.stdout, indent=2)
@@ -116,9 +120,17 @@ class FindInspectionPart(command.Lister):
             help=_('Serial number, WWN or MAC address of the part'))
 
     def take_action(self, parsed_args):
-        return _PARTS, [tuple(each[name] for name in _PARTS) for each
-                        in inventory_history.parts(self.baremetal,
-                                                   parsed_args.id)]
+        found = inventory_history.parts(self.baremetal, parsed_args.id)
+        if not found:
+            self.app.stderr.write(
+                _('No inspection that is kept has found it. %s\n') % _OPTION)
+        return _PARTS, [tuple(each[name] for name in _PARTS)
+                        for each in found]
+
+
+def _nothing(node: str) -> str:
+    return _('No such inspection of node %(node)s is kept. %(option)s') % {
+        'node': node, 'option': _OPTION}
 
 
 def since(text: str | None) -> str | None:

@@ -4,13 +4,17 @@
 
 import collections
 from collections.abc import Iterator
+import contextlib
 import functools
 import json
 import os.path
 from typing import Any
 
+from openstack import exceptions as sdk_exceptions
+
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.client import inventory_history as client
+from ironic_inspection_rules.client import rule_set
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.osc import command
 from ironic_inspection_rules.osc import inventory_history
@@ -75,9 +79,10 @@ class ReplayInspectionRules(command.Command):
                 in_force = list(inspection_rule.inspection_rules(baremetal))
             if paths:
                 rule_files.warn_of_left_out(files, in_force, self.app.stderr)
+            given = rule_files.with_uuids(files.rules, in_force)
             ask = functools.partial(
                 client.replay_page, baremetal,
-                rules=files.rules if paths else None,
+                rules=given if paths else None,
                 since=inventory_history.since(parsed_args.since))
             names = {node['uuid']: node['name']
                      for node in selection.nodes(baremetal)}
@@ -94,10 +99,8 @@ class ReplayInspectionRules(command.Command):
                 'The rules of their time')
             with open(parsed_args.report, 'w', encoding='utf-8') as stream:
                 stream.write(page.render(
-                    _('%s on kept inspections') % title, found.plain(), {
-                        rule['uuid']: rule.get('description')
-                        for rule in (*in_force, *files.rules)
-                        if isinstance(rule, dict) and rule.get('uuid')}))
+                    _('%s on kept inspections') % title, found.plain(),
+                    _names(baremetal, [*in_force, *given], found.told)))
         if parsed_args.format == 'json':
             json.dump(found.plain(), self.app.stdout, indent=2)
             self.app.stdout.write('\n')
@@ -110,18 +113,21 @@ class ReplayInspectionRules(command.Command):
 
 
 class _Result:
-    """The outcomes of runs; of those that end as they did, the number."""
+    """The outcomes of runs; of those that end as they did, the number.
+
+    :ivar told: the entries of the others that can be compared.
+    """
 
     def __init__(self, entries: Iterator[Entry]) -> None:
         self._counts: collections.Counter[str] = collections.Counter()
         self._reasons: collections.Counter[str] = collections.Counter()
-        self._told: list[Entry] = []
+        self.told: list[Entry] = []
         for entry in entries:
             self._counts[entry['outcome']] += 1
             if entry['outcome'] == INCOMPARABLE:
                 self._reasons[entry['reason']] += 1
             elif entry['outcome'] != SAME:
-                self._told.append(entry)
+                self.told.append(entry)
 
     @property
     def status(self) -> int:
@@ -135,7 +141,7 @@ class _Result:
         """Return all that is known as plain data."""
         return {**{name: self._counts[name] for name in (
             SAME, DIFFERENT, INCOMPARABLE, ERROR)},
-            'reasons': dict(self._reasons), 'runs': self._told}
+            'reasons': dict(self._reasons), 'runs': self.told}
 
     def text(self) -> str:
         """Return it for people."""
@@ -145,10 +151,10 @@ class _Result:
                      '[inspection_rules]keep_history, which is 0 by '
                      'default.\n')
         lines = []
-        if self._told:
+        if self.told:
             lines.append(table.render(
                 [_('Node'), _('Inspected'), _('Then'), _('Now'), _('What')],
-                [_row(entry) for entry in self._told]))
+                [_row(entry) for entry in self.told]))
         lines.append(_(
             '%(all)d inspections: %(same)d end as they did, %(different)d '
             'end otherwise, %(incomparable)d cannot be compared') % {
@@ -158,6 +164,29 @@ class _Result:
         lines += [f'  {count}: {reason}'
                   for reason, count in self._reasons.most_common()]
         return '\n'.join(lines) + '\n'
+
+
+def _names(baremetal: Any, rules: list[Any], told: list[Entry]
+           ) -> dict[str, str | None]:
+    """Return the descriptions of rules by their UUIDs.
+
+    :param rules: those in force, and those of the files.
+    :param told: inspections; rules that matched in one, and that are gone
+        since, are looked up in the rule set of its time.
+    """
+    names = {rule['uuid']: rule.get('description') for rule in rules
+             if isinstance(rule, dict)}
+    asked = set()
+    for entry in told:
+        matched = (entry.get('then') or {}).get('matched', ())
+        if names.keys() >= set(matched) or entry['revision'] in asked:
+            continue
+        asked.add(entry['revision'])
+        with contextlib.suppress(sdk_exceptions.NotFoundException):
+            names = {rule['uuid']: rule['description'] for rule
+                     in rule_set.get_inspection_rule_revision(
+                         baremetal, entry['revision'])['rules']} | names
+    return names
 
 
 def _row(entry: Entry) -> list[str]:

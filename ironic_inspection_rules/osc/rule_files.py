@@ -4,6 +4,7 @@
 
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Sequence
 import contextlib
 import json
 from typing import Any
@@ -12,17 +13,16 @@ from openstack import exceptions as sdk_exceptions
 from osc_lib import exceptions as osc_exceptions
 
 from ironic_inspection_rules.authoring import lint
+from ironic_inspection_rules.client import fleet
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
+from ironic_inspection_rules.rule_set import replacement
 
 _MOST_TOLD = 50
-_SWITCHED_OFF = _("Ironic's API runs without this plugin: name it in "
-                  'ironic.conf ([api]middleware = inspection-rules) and '
-                  'restart the API')
 
 
 def add_argument(parser: Any) -> None:
@@ -64,9 +64,28 @@ def explained(baremetal: Any, files: file_rule.RuleFiles) -> Iterator[None]:
         if exc.response is None or exc.response.status_code >= 500:
             raise
         if not inspection_rule.is_served(baremetal):
-            raise osc_exceptions.CommandError(_SWITCHED_OFF) from exc
+            # All commands tell of that.
+            raise
         raise osc_exceptions.CommandError(
             files.explain(exc.details or str(exc))) from exc
+
+
+def with_uuids(rules: Sequence[Any], in_force: Sequence[dict[str, Any]]
+               ) -> list[Any]:
+    """Return rules that have a UUID each, the same one on each page.
+
+    It is that of the rule in force whose place ``apply`` would have it take.
+    What is no rule is Ironic's to refuse.
+    """
+    places = replacement.match(
+        [rule if isinstance(rule, dict)
+         and isinstance(rule.get('uuid', ''), str | None) else None
+         for rule in rules],
+        [rule for rule in in_force if not rule['built_in']])
+    return [rule if not isinstance(rule, dict) or rule.get('uuid')
+            else {**rule, 'uuid': place[0]['uuid']} if place
+            else fleet.with_uuids([rule])[0]
+            for rule, place in zip(rules, places, strict=True)]
 
 
 def warn_of_left_out(files: file_rule.RuleFiles, in_force: Iterable[Any],

@@ -15,6 +15,7 @@ from ironic import objects
 from ironic.api.controllers.v1 import utils as api_utils
 from ironic.common import args
 from ironic.common import exception as ironic_exception
+from ironic.conf import CONF
 from oslo_utils import timeutils
 
 from ironic_inspection_rules import exceptions
@@ -88,9 +89,11 @@ def diff(node: Any, query: Answer) -> Answer:
             node.uuid, 1, before=after.id)
         before = earlier[0] if earlier else None
     if before is None or after is None:
-        raise exceptions.NotFound(
-            _('There are no two inventories of node %s to compare')
-            % node.uuid)
+        message = _('There are no two inventories of node %s to compare'
+                    ) % node.uuid
+        if not CONF.inspection_rules.keep_history:
+            message += _('; [inspection_rules]keep_history is 0')
+        raise exceptions.NotFound(message)
     # Patches are read with one inventory.
     after = db_history.get_inventory(node.uuid, after.uuid)
     changes = part_difference.between(history.read_parts(before),

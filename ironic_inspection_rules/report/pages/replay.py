@@ -33,7 +33,9 @@ def render(title: str, found: Mapping[str, typing.Any],
                   if uuid not in other.get('matched', ()))
             for one, other in ((then, now), (now, then)))
         runs.append((
-            run['name'] or run['node'], run.get('created_at') or '',
+            run['name'] or run['node'],
+            # To the second, which is what fits.
+            (run.get('created_at') or '').replace('T', ' ')[:19],
             run['outcome'], then.get('result'), now.get('result'),
             details.of((
                 run['reason'], None if error == then.get('error') else error,

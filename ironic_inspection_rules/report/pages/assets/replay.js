@@ -6,7 +6,8 @@ const runs = data.runs.map(([name, when, outcome, before, after, at]) => {
 });
 const groups = [...Map.groupBy(runs, ({at, before, after}) =>
   `${at} ${before} ${after}`).values()].sort(
-  (a, b) => b.length - a.length);
+  ([a, ...others], [b, ...more]) => isWorse(b) - isWorse(a) ||
+    more.length - others.length);
 const looks = {different: 'warn', error: 'bad'};
 
 function resultText(run) {
@@ -30,7 +31,7 @@ function matches(title, names) {
 }
 
 function what(run) {
-  return make('div', {}, [run.reason, run.error].filter(Boolean).map(
+  return make('div', {className: 'opened'}, [run.reason, run.error].filter(Boolean).map(
     (text) => make('p', {className: 'say warn'}, text)),
   run.lines.length ? diffOf(run.lines) : null,
   matches('Matched then, not now', run.lost),
@@ -38,7 +39,7 @@ function what(run) {
 }
 
 const table = new Table({label: 'Inspections', rows: runs,
-  detail: (run) => make('div', {className: 'opened'}, what(run)),
+  detail: what,
   columns: [
     {title: 'Machine', sort: (run) => run.name, cell: (run) => run.name},
     {title: 'Inspected', look: 'wide', width: '14rem',

@@ -3,8 +3,10 @@
 """What all commands have from their base."""
 
 import itertools
+import json
 
 import fixtures
+from osc_lib import exceptions as osc_exceptions
 
 from ironic_inspection_rules.osc import inspection_rule
 from ironic_inspection_rules.osc import inspection_run
@@ -64,3 +66,28 @@ class BaremetalTestCase(base.TestCase):
         command = rule_set.PlanInspectionRules(app, None)
         self.assertEqual('baremetal', command.baremetal)
         self.assertEqual('1', app.cloud.config.config['baremetal_api_version'])
+
+
+class ErrorTestCase(base.TestCase):
+
+    def refused(self, status, body, served):
+        ironic = fakes.Ironic()
+        ironic.routes = {('GET', '/nodes/one/inspection_runs'): (status, body)}
+        if served:
+            ironic.routes['GET', '/traits'] = 200, {'traits': []}
+        command = inspection_run.ListInspectionRuns(fakes.App(ironic), None)
+        return str(self.assertRaises(
+            osc_exceptions.CommandError, command.run,
+            command.get_parser('openstack').parse_args(['one'])))
+
+    def test_an_ironic_without_the_plugin_is_said_to_be_one(self):
+        for status in (400, 404, 405, 500):
+            self.assertIn('[api]middleware = inspection-rules', self.refused(
+                status, {'error_message': 'Unexpected arguments'}, False))
+
+    def test_what_ironic_says_in_either_form_is_printed(self):
+        for error in ({'faultstring': 'No node one'}, {
+                'code': 404, 'title': 'Not Found',
+                'description': 'No node one'}):
+            self.assertEqual('No node one', self.refused(
+                404, {'error_message': json.dumps(error)}, True))

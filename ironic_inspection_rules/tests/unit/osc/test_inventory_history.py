@@ -35,10 +35,16 @@ class HistoryTestCase(test_inspection_run.CommandTestCase):
         self.assertEqual(shown, json.loads(self.app.stdout.getvalue()))
 
     def test_a_node_may_have_no_history(self):
-        self.answer({'inventories': []})
+        self.answer({'inventories': []}, {'inventories': []}, {'parts': []})
         self.assertRaisesRegex(
-            osc_exceptions.CommandError, 'one', self.run_command,
-            inventory_history.ShowInventory, 'one')
+            osc_exceptions.CommandError, 'one.*keep_history',
+            self.run_command, inventory_history.ShowInventory, 'one')
+        for kind in (inventory_history.ListInventories,
+                     inventory_history.FindInspectionPart):
+            _columns, rows = self.run_command(kind, 'one')
+            self.assertEqual([], rows)
+        self.assertEqual(
+            2, self.app.stderr.getvalue().count('keep_history'))
 
     def test_one_node_is_compared_with_itself(self):
         self.answer(DIFF)

@@ -8,6 +8,7 @@ import fixtures
 from osc_lib import exceptions as osc_exceptions
 
 from ironic_inspection_rules.osc import replay
+from ironic_inspection_rules.tests.unit.osc import fakes
 from ironic_inspection_rules.tests.unit.osc import test_inspection_run
 
 NODES = {'nodes': [{'uuid': f'u{each}', 'name': f'n{each}'}
@@ -106,6 +107,36 @@ class ReplayTestCase(test_inspection_run.CommandTestCase):
         for part in ('The rules of their time on kept inspections', 'n0',
                      '+ /extra/a: 1', 'Note the rack', 'rules are gone'):
             self.assertIn(part, written)
+
+    def test_a_page_names_rules_of_files_and_those_that_are_gone(self):
+        folder = self.useFixture(fixtures.TempDir())
+        with open(folder.join('rules.json'), 'w', encoding='utf-8') as stream:
+            json.dump([{'description': name, 'actions': []}
+                       for name in ('Note the rack', 'No small ones')], stream)
+
+        def decided(rules, **_asked):
+            return 200, page({
+                **DIFFERENT, 'then': {**OK, 'matched': ['b', 'gone']},
+                'now': {**DIFFERENT['now'], 'matched': [
+                    rule['uuid'] for rule in rules]}})
+
+        self.baremetal = fakes.Ironic()
+        self.app = fakes.App(self.baremetal)
+        self.baremetal.routes = {
+            ('GET', '/inspection_rules'): (200, {'inspection_rules': [
+                {'uuid': 'b', 'description': 'Note the rack',
+                 'built_in': False}]}),
+            ('GET', '/nodes'): (200, {'nodes': NODES['nodes'][:1]}),
+            ('POST', '/inspection_rules/replay'):
+                lambda json, **_more: decided(**json),
+            ('GET', '/inspection_rules/revisions/1'): (200, {'rules': [
+                {'uuid': 'gone', 'description': 'Tag them'}]})}
+        self.replay(folder.join('rules.json'), '--report',
+                    folder.join('page.html'))
+        with open(folder.join('page.html'), encoding='utf-8') as stream:
+            written = stream.read()
+        # The rule of the same description is the same rule.
+        self.assertIn('["Tag them"],["No small ones"]', written)
 
     def test_a_page_needs_a_folder_before_anything_is_asked(self):
         self.assertRaisesRegex(

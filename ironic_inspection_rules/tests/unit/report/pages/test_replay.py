@@ -34,7 +34,7 @@ class ReplayTestCase(base.TestCase):
 
     def test_an_inspection_has_what_ends_otherwise(self):
         first = self.data['runs'][0]
-        self.assertEqual(['r0', '2026-01-02T03:04:00', 'different', 'ok',
+        self.assertEqual(['r0', '2026-01-02 03:04:00', 'different', 'ok',
                           'failed'], first[:-1])
         self.assertEqual({
             'reason': None, 'error': 'too small', 'gained': ['b'],
