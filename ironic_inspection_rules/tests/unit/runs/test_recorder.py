@@ -56,3 +56,17 @@ class RecorderTestCase(base.IronicTestCase):
         self.assertEqual([SECRET, BEFORE], self.run_.hidden)
         self.run_.hide([BEFORE], all_of_them=True)
         self.assertEqual([BEFORE], self.run_.hidden)
+
+    def test_what_rules_found_is_kept_and_not_what_they_left(self):
+        found = {'a': 1, 'b': [2], 'gone': 3, 'logs': 'x'}
+        now = dict(found)
+        self.run_.begin({'cpu': 1}, now)
+        for changes in ({'b': [4], 'made': 5}, {'b': [6], 'a': 7}):
+            before = dict(now)
+            now.update(changes)
+            now.pop('gone', None)
+            self.run_.set_aside(before, now)
+        self.assertEqual(
+            {'inventory': {'cpu': 1},
+             'plugin_data': {'a': 1, 'b': [2], 'gone': 3}},
+            self.run_.data(mask=False))
