@@ -133,9 +133,10 @@ class Comparison(plugin.Condition):
         if one.__class__ is not other.__class__:
             one, other = _comparable(one, other)
         try:
-            return bool(self.compare(one, other))
+            holds: bool = self.compare(one, other)
         except TypeError:
             return False
+        return holds
 
 
 class Equal(Comparison):

@@ -16,7 +16,9 @@ TRAITS = 'traits'
 _MOST_CONFIRMED = 1000
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+# Not frozen, although nobody changes one: that takes four times as long to
+# make, and there is one for each value that is set.
+@dataclasses.dataclass(slots=True)
 class Change:
     """One change that an action made.
 
@@ -53,6 +55,8 @@ class Journal:
     sensitive rules now, ``found`` those of them where such a value was before
     a sensitive rule set it.
 
+    ``hides`` tells whether what is written now must not show.
+
     :param port_names: what changes call the ports, by index.
     :param hidden: places that sensitive rules of earlier phases have
         written to.
@@ -68,7 +72,7 @@ class Journal:
         self._port_names = port_names
         self._secretive = False
         self._sensitive = False
-        self._copies = self._hides_path = False
+        self.hides = self._hides_path = False
 
     def enter(self, masked: bool, sensitive: bool, copies: bool = False,
               hides_path: bool = False) -> None:
@@ -80,23 +84,18 @@ class Journal:
         :param hides_path: whether the places may be.
         """
         self._secretive, self._sensitive = masked, sensitive
-        self._copies = copies
+        self.hides = sensitive or copies
         self._hides_path = sensitive or hides_path
 
     def read(self, root: str, path: data_path.Path) -> None:
         """Record that what follows may be made of the value at a place."""
-        if not self._copies and self.hidden.covers(root, path):
-            self._copies = True
+        if not self.hides and self.hidden.covers(root, path):
+            self.hides = True
 
     @property
     def copies(self) -> bool:
         """Return whether what follows may copy values of sensitive rules."""
-        return self._copies and not self._sensitive
-
-    @property
-    def hides(self) -> bool:
-        """Return whether what is written now must not show."""
-        return self._sensitive or self._copies
+        return self.hides and not self._sensitive
 
     def fork(self) -> 'Journal':
         """Return an empty journal of the same machine."""

@@ -127,11 +127,16 @@ def is_masked(root: str, path: data_path.Path,
     :param unmasked: the same with all secrets.
     """
     try:
-        seen = data_path.get(masked[root], path)
+        data = masked[root]
     except KeyError:
         return False
+    real_data = unmasked.get(root)
+    if data is real_data:
+        # Nothing in all of it is hidden.
+        return False
+    seen = data_path.get(data, path)
     if root in unmasked:
-        real = data_path.get(unmasked[root], path)
+        real = data_path.get(real_data, path)
         return seen is not real and not data_path.same(seen, real)
     ahead = [seen]
     while ahead:

@@ -37,8 +37,8 @@ class Op(typing.NamedTuple):
 
     def context(self, view: budget.View) -> list[typing.Any]:
         """Return what its calls begin with, before the arguments."""
-        return [*([view] if self.plugin.NEEDS_VIEW else ()),
-                *([view.budget] if self.plugin.PAYS else ())]
+        paid = [view.budget] if self.plugin.PAYS else []
+        return [view, *paid] if self.plugin.NEEDS_VIEW else paid
 
 
 class Registry:

@@ -183,6 +183,22 @@ class Path(Template):
         try:
             value = roots[self._root]
             for step in self._steps:
+                value = value[step]
+        except (LookupError, TypeError):
+            return value if value.__class__ is Missing else self._missing
+        return value
+
+
+class ItemPath(Path):
+    """The same, where a step may be the index of an item of a list."""
+
+    __slots__ = ()
+
+    def render(self, roots: Roots) -> typing.Any:
+        value: typing.Any = None
+        try:
+            value = roots[self._root]
+            for step in self._steps:
                 if value.__class__ is dict:
                     value = value[step]
                     continue
@@ -193,6 +209,12 @@ class Path(Template):
         except LookupError:
             return value if value.__class__ is Missing else self._missing
         return value
+
+
+def path_to(root: str, steps: data_path.Path, missing: Missing) -> Path:
+    """Build the template of the value at a path."""
+    numbered = any(data_path.index(step) is not None for step in steps)
+    return (ItemPath if numbered else Path)(root, steps, missing)
 
 
 def costs_nothing(value: Template) -> bool:
@@ -208,7 +230,8 @@ class SecondName(Template):
     def __init__(self, path: Template, steps: data_path.Path,
                  missing: Missing) -> None:
         self._path = path
-        self._others = [Path(other[0], (*other[1:], *steps[1:]), missing)
+        self._others = [path_to(other[0], (*other[1:], *steps[1:]),
+                                missing)
                         for other in SECOND_NAMES[steps[0]]]
 
     @property
@@ -233,7 +256,7 @@ class PortPath(Template):
                  missing: Missing) -> None:
         self._root = root
         self._name = steps[0]
-        self._path = Path(root, steps[1:], missing)
+        self._path = path_to(root, steps[1:], missing)
         self._missing = missing
 
     def render(self, roots: Roots) -> typing.Any:

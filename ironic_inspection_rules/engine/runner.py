@@ -128,7 +128,7 @@ class _Phase:
     def decide_first(self, plan: compiler.CompiledRule) -> None:
         """Decide whether a rule matches, before it is its turn."""
         self._decided[plan] = self.matches(plan)
-        if self._decided[plan]:
+        if self._keep and self._decided[plan]:
             self._keep_why(plan)
 
     def matches(self, plan: compiler.CompiledRule) -> bool:
@@ -192,15 +192,16 @@ class _Phase:
 
     def act(self, plan: compiler.CompiledRule) -> None:
         """Carry out a rule that matches."""
-        self._keep_why(plan)
-        self._started = time.perf_counter()
+        if self._keep:
+            self._keep_why(plan)
+            self._started = time.perf_counter()
         # What is kept of a run has no secrets, whoever sees them.
         told = self._explain or self._keep and plan.masked
         self._carry_out(plan, step.act, self._explaining if told else None)
 
     def _keep_why(self, plan: compiler.CompiledRule) -> None:
         """Keep why a rule matches, while the data are those that decided."""
-        if self._keep and not plan.rule.sensitive and plan not in self._why:
+        if not plan.rule.sensitive and plan not in self._why:
             shown = self._views[True]
             with (self._target.paid_by(self._explaining),
                   self._vars.given(plan, self._target)):

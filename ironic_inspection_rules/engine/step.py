@@ -128,7 +128,7 @@ def act(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
             _carry_out(plan, action, apply, target, done, asked)
     except exceptions.RuleError as exc:
         error = exc
-    return trace.RuleTrace(plan.rule, True, actions=tuple(done)), error
+    return trace.RuleTrace(plan.rule, True, (), tuple(done)), error
 
 
 class _Asked:

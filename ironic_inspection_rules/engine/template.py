@@ -98,7 +98,8 @@ def _compile_field(field: interpolation.Field) -> Template:
             _('field {%(field)s} cannot be read: %(problem)s')
             % {'field': field.text, 'problem': field.problem})
     missing = Missing(field.text)
-    path: Template = rendering.Path(field.root or '', field.steps, missing)
+    path: Template = rendering.path_to(field.root or '', field.steps,
+                                       missing)
     if field.root == interpolation.ITEM:
         path = rendering.Made(path, rendering.missing_inside)
     elif field.root in rendering.PORT_ROOTS and field.steps:

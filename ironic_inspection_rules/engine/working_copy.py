@@ -7,7 +7,6 @@ changed, and nothing outside has changed until someone applies it. A dry run
 just never does.
 """
 
-import contextlib
 import typing
 
 from ironic_inspection_rules import exceptions
@@ -53,15 +52,9 @@ class WorkingCopy:
         self._effects = effects or engine_effects.NoEffects()
         self.before = facts.roots()
 
-    @contextlib.contextmanager
-    def paid_by(self, allowance: budget.Budget) -> typing.Iterator[None]:
+    def paid_by(self, allowance: budget.Budget) -> budget.PaidBy:
         """Replace the budget of both views while the context lasts."""
-        before = self.roots.budget
-        self.roots.budget = self._views.masked.budget = allowance
-        try:
-            yield
-        finally:
-            self.roots.budget = self._views.masked.budget = before
+        return budget.PaidBy(allowance, self.roots, self._views.masked)
 
     def view(self, masked: bool) -> budget.View:
         """Return the data by root name, with or without its secrets."""
@@ -89,10 +82,10 @@ class WorkingCopy:
             through a plain value.
         """
         before = data_path.get(self.roots[root], path)
-        if data_path.same(before, value):
+        op = 'add' if before is data_path.ABSENT else 'replace'
+        if op == 'replace' and data_path.same(before, value):
             self.journal.confirm(root, path, value)
             return
-        op = 'add' if before is data_path.ABSENT else 'replace'
         self.roots.budget.write(value, len(path), before)
         self._write(root, path, value)
         self.journal.record(op, self.roots[root], root, path, value,
