@@ -10,6 +10,7 @@ import typing
 
 from cliff import app
 from cliff import commandmanager
+import stevedore
 
 from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.i18n import _
@@ -17,6 +18,18 @@ from ironic_inspection_rules.terminal import escapes
 
 NAME = 'ironic-inspection-rules'
 COMMANDS = 'ironic_inspection_rules.commands'
+
+
+class _Commands(commandmanager.CommandManager):
+    """The commands there are, each loaded when it is called."""
+
+    def load_commands(self, namespace: str) -> None:
+        self.group_list.append(namespace)
+        # Of no names it loads nothing: all commands together take a second.
+        listed: stevedore.NamedExtensionManager[typing.Any] = (
+            stevedore.NamedExtensionManager(namespace, names=[]))
+        self.commands.update((each.name, each)
+                             for each in listed.list_entry_points())
 
 
 class Shell(app.App):
@@ -28,7 +41,7 @@ class Shell(app.App):
         super().__init__(
             description=_('Check, try and convert inspection rules.'),
             version=importlib.metadata.version(NAME),
-            command_manager=commandmanager.CommandManager(COMMANDS),
+            command_manager=_Commands(COMMANDS),
             deferred_help=True)
 
     def build_option_parser(
