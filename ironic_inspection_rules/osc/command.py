@@ -16,8 +16,8 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.terminal import escapes
 
 _SWITCHED_OFF = _("Ironic's API runs without this plugin: name it in "
-                 'ironic.conf ([api]middleware = inspection-rules) and '
-                 'restart the API')
+                  'ironic.conf ([api]middleware = inspection-rules) and '
+                  'restart the API')
 
 
 class _Application:

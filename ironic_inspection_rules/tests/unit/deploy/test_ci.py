@@ -62,6 +62,25 @@ class PipelineTestCase(CheckoutTestCase):
             given = job['steps'][-1]['with']
             self.assertEqual(name, given['command'])
             self.assertLessEqual(given.keys(), inputs.keys())
+            self.assertEqual('${{ vars.INSPECTION_RULES_PACKAGE }}',
+                             given['package'])
+
+    def test_what_to_install_is_asked_for(self):
+        run = self.read(ACTION)['runs']['steps'][0]['run']
+        line, = self.read(GITLAB)['.inspection-rules']['before_script']
+        for text, name in ((run, 'PACKAGE'),
+                           (line, 'INSPECTION_RULES_PACKAGE')):
+            told = subprocess.run(
+                ['/bin/bash', '-c', text], capture_output=True, text=True,
+                env={'PATH': '/nowhere'})
+            self.assertNotEqual(0, told.returncode)
+            self.assertIn(f'{name}: ', told.stderr)
+            self.assertNotIn('not found', told.stderr)
+
+    def test_no_address_is_left_to_fill_in(self):
+        for path in SOURCE.parent.rglob('*'):
+            if path.is_file() and path.suffix != '.pyc':
+                self.assertNotIn('OWNER', path.read_text(), path)
 
     def test_the_shell_of_the_action_gets_values_by_its_environment(self):
         for step in self.read(ACTION)['runs']['steps']:

@@ -70,7 +70,7 @@ class ImageMixin:
 
 class KollaTestCase(ImageMixin, base.IronicTestCase):
 
-    def lines(self):
+    def lines(self, package='git+https://x/rules'):
         """Render the override as kolla-build does.
 
         :returns: what is run in ``ironic-base``, and in ``ironic-api``.
@@ -80,7 +80,9 @@ class KollaTestCase(ImageMixin, base.IronicTestCase):
         template = jinja2.Environment(loader=jinja2.DictLoader({
             'parent': '@'.join(f'{{% block {name} %}}{{% endblock %}}'
                                for name in blocks),
-            'override': override.read_text()})).get_template('override')
+            'override': override.read_text().replace(
+                "package = ''", f"package = '{package}'")})
+                                     ).get_template('override')
         rendered = template.render(parent_template='parent')
         return [part.strip().removeprefix('RUN ')
                 for part in rendered.split('@')]
@@ -89,8 +91,10 @@ class KollaTestCase(ImageMixin, base.IronicTestCase):
         self.record('pip')
         self.run_in(self.lines()[0])
         asked, = self.asked()
-        self.assertIn('-c /requirements/upper-constraints.txt git+https://',
-                      asked)
+        self.assertIn('-c /requirements/upper-constraints.txt '
+                      'git+https://x/rules', asked)
+        self.run_in(self.lines('')[0], ends_with=1)
+        self.assertFalse(self.log.exists())
 
     def test_the_bootstrap_container_makes_the_tables(self):
         script = '/usr/local/bin/kolla_ironic_extend_start'
