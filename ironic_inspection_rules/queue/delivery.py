@@ -162,11 +162,8 @@ class Deliverer:
             except exceptions.LeaseLost:
                 raise
             except Exception as exc:
-                if surroundings.are_to_blame(exc):
-                    return self._retry(request, str(exc), True)
-                log_request(LOG.exception, request, 'processing broke off')
-                return self._give_back(dataclasses.replace(
-                    request, attempts=request.attempts + 1), str(exc))
+                return self._give_back(request, dataclasses.replace(
+                    request, attempts=request.attempts + 1), exc)
         except exceptions.LeaseLost as exc:
             log_request(LOG.warning, request, str(exc))
             return Outcome.LOST
@@ -193,11 +190,7 @@ class Deliverer:
         except exceptions.LeaseLost:
             raise
         except Exception as exc:
-            if surroundings.are_to_blame(exc):
-                # As it was before: the attempt does not count.
-                return self._retry(request, str(exc), True)
-            log_request(LOG.exception, begun, 'processing broke off')
-            return self._give_back(begun, str(exc))
+            return self._give_back(request, begun, exc)
 
     def _fail_node(self, node: typing.Any, request: queue_request.Request,
                    refusal: str) -> Outcome:
@@ -227,11 +220,18 @@ class Deliverer:
         return Outcome.FAILED
 
     def _give_back(self, request: queue_request.Request,
-                   reason: str) -> Outcome:
-        """Give a request back whose attempt counts, or end it."""
-        if request.attempts > self._max_attempts:
-            return self._end(request, f'given up, as it broke off: {reason}')
-        return self._retry(request, reason, False)
+                   begun: queue_request.Request, exc: Exception) -> Outcome:
+        """Give a request back that broke off, or end it.
+
+        :param begun: the same with the attempt, which does not count where
+            the surroundings are to blame.
+        """
+        if surroundings.are_to_blame(exc):
+            return self._retry(request, str(exc), True)
+        log_request(LOG.exception, begun, 'processing broke off')
+        if begun.attempts > self._max_attempts:
+            return self._end(begun, f'given up, as it broke off: {exc}')
+        return self._retry(begun, str(exc), False)
 
     def _retry(self, request: queue_request.Request, reason: str,
                of_surroundings: bool) -> Outcome:
