@@ -76,9 +76,9 @@ class Conductor:
             self._submitter.abort(waiting.uuid, 'aborted by an operator')
         with self._lock(node_uuid, 'abort') as task:
             if task.node.provision_state == states.INSPECTWAIT:
-                self._watch.begin_inspection(node_uuid)
                 task.node.last_error = 'aborted by an operator'
-                task.process_event('abort')
+                with self._watch.begin_inspection(node_uuid):
+                    task.process_event('abort')
                 self._watch.may_end_all(node_uuid)
 
     def _lock(self, node_uuid: str, purpose: str) -> Any:
@@ -96,9 +96,9 @@ class Conductor:
                 return
             # No two inspections of a node begin at the same time.
             self._turns.pause(lambda: False, 1.0)
-            self._watch.begin_inspection(node_uuid)
             task.load_driver()
-            task.process_event('inspect')
+            with self._watch.begin_inspection(node_uuid):
+                task.process_event('inspect')
             database_queue.DatabaseQueue(1).supersede(node_uuid)
             inspection.inspect_hardware(task)
         self._turns.note(f'node {node_uuid} is inspected anew')

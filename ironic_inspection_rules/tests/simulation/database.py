@@ -22,6 +22,8 @@ from ironic_inspection_rules.tests.simulation import waiting
 _TABLES = ('ir_requests', 'ir_unprocessed', 'ir_archived', 'node_history',
            'node_traits', 'node_inventory', 'ports', 'nodes')
 
+_CLOCK = 'clock_of_schedule'
+
 _OF_NODES = ('uuid, reservation, provision_state, last_error, extra, '
              'properties, maintenance, updated_at, inspection_started_at')
 
@@ -60,7 +62,7 @@ class Database:
         self._idle_since: dict[Any, float] = {}
         self._writing: set[Any] = set()
         self._writes = 0
-        self._rows: tuple[int, Any] = (-1, None)
+        self._rows: dict[str, tuple[int, list[dict[str, Any]]]] = {}
         self._do_begin, self._do_commit = dialect.do_begin, dialect.do_commit
         self._do_rollback = dialect.do_rollback
         self._do_execute = dialect.do_execute
@@ -76,9 +78,8 @@ class Database:
             engine.pool._creator, pool_size=20, timeout=1.0,
             dialect=engine.dialect, _dispatch=engine.pool.dispatch)
         if engine.dialect.name == 'sqlite':
-            sa.event.listen(engine, 'connect', _prepare_sqlite)
-        sa.event.listen(engine, 'before_cursor_execute', self._tell_time,
-                        retval=True)
+            sa.event.listen(engine, 'connect', self._prepare_sqlite)
+        self._with_clock: dict[str, str] = {}
 
     def close(self) -> None:
         """Release what the invariants read by."""
@@ -119,10 +120,8 @@ class Database:
         self._swallow()
 
     def committed(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """Return all nodes and requests, read anew only after a change."""
-        if self._rows[0] != self._writes:
-            self._rows = self._writes, (self.nodes(), self.requests())
-        return self._rows[1]
+        """Return all nodes and requests."""
+        return self.nodes(), self.requests()
 
     def is_away(self) -> bool:
         """Whether it is out of reach now."""
@@ -137,7 +136,17 @@ class Database:
         return self._read('SELECT * FROM ir_requests ORDER BY id')
 
     def _read(self, query: str) -> list[dict[str, Any]]:
-        """Read what is committed, straight from the driver."""
+        """Read what is committed, straight from the driver.
+
+        Only anew after a commit that may have changed something.
+        """
+        writes, rows = self._rows.get(query, (-1, []))
+        if writes != self._writes:
+            rows = self._read_anew(query)
+            self._rows[query] = self._writes, rows
+        return rows
+
+    def _read_anew(self, query: str) -> list[dict[str, Any]]:
         cursor = self._reading.cursor()
         cursor.execute(query)
         names = [column[0] for column in cursor.description]
@@ -153,6 +162,7 @@ class Database:
                  context: Any = None) -> None:
         """Carry out a statement, perhaps after a pause."""
         actor = self.turns.current
+        statement = self._tell_time(statement)
         is_change = statement.startswith(('UPDATE', 'INSERT', 'DELETE'))
         if is_change:
             self._writing.add(cursor.connection)
@@ -210,14 +220,18 @@ class Database:
             # A server forgets what it was told by who is gone.
             dbapi_connection.rollback()
         self._require()
-        if _of_driver(dbapi_connection) in self._writing:
+        is_change = _of_driver(dbapi_connection) in self._writing
+        if is_change:
             self.changed = self.was_written = True
-            self._writes += 1
         self._end_of(dbapi_connection)
-        if self.turns.current is None:
+
+        def commit() -> None:
             self._do_commit(dbapi_connection)
+            self._writes += is_change
+        if self.turns.current is None:
+            commit()
             return
-        self.around_commit(lambda: self._do_commit(dbapi_connection))
+        self.around_commit(commit)
         self._stall_after_commit(self.turns.current)
         if self.lose_answers:
             self.lose_answers -= 1
@@ -241,20 +255,26 @@ class Database:
         if self.is_away() and self.turns.current is not None:
             raise db_exc.DBConnectionError('the database is away')
 
-    def _tell_time(self, connection: Any, cursor: Any, statement: str,
-                   parameters: Any, context: Any, executemany: bool
-                   ) -> tuple[str, Any]:
-        return statement.replace(self._clock_sql,
-                                 f'({self.now()!r})'), parameters
+    def _tell_time(self, statement: str) -> str:
+        """Have a statement ask for the time of the scheduler."""
+        if self._clock_sql not in statement:
+            return statement
+        if self.engine.dialect.name != 'sqlite':
+            return statement.replace(self._clock_sql, f'({self.now()!r})')
+        # Its driver keeps what it has prepared, by the text.
+        if statement not in self._with_clock:
+            self._with_clock[statement] = statement.replace(
+                self._clock_sql, f'{_CLOCK}()')
+        return self._with_clock[statement]
+
+    def _prepare_sqlite(self, connection: Any, record: Any) -> None:
+        # Nothing is to survive the machine, and disks are slow. Who waits
+        # for a lock is to give the baton back.
+        connection.execute('PRAGMA synchronous=OFF')
+        connection.execute('PRAGMA busy_timeout=0')
+        connection.create_function(_CLOCK, 0, self.now)
 
 
 def _of_driver(connection: Any) -> Any:
     """Take the pool's wrapping off a connection."""
     return getattr(connection, 'driver_connection', connection)
-
-
-def _prepare_sqlite(connection: Any, record: Any) -> None:
-    # Nothing is to survive the machine, and disks are slow. Who waits for a
-    # lock is to give the baton back.
-    connection.execute('PRAGMA synchronous=OFF')
-    connection.execute('PRAGMA busy_timeout=0')

@@ -87,9 +87,30 @@ class Invariants:
                 self._violate(f'{other.delivery} is at work, and '
                               f'{request.delivery} takes over')
 
-    def begin_inspection(self, node_uuid: str) -> None:
-        """Note that what comes from now on is of another inspection."""
+    @contextlib.contextmanager
+    def begin_inspection(self, node_uuid: str) -> Iterator[None]:
+        """Note that what comes from now on is of another inspection.
+
+        Unless whoever changes the node in this context does not live to.
+        """
+        before = self._state(node_uuid)
         self._inspections[node_uuid] += 1
+        try:
+            yield
+        except BaseException:
+            if self._state(node_uuid) == before:
+                self._inspections[node_uuid] -= 1
+                now = self._inspections[node_uuid]
+                for mark, (node, first, last) in self._posted.items():
+                    if node == node_uuid:
+                        self._posted[mark] = node, min(first, now), min(
+                            last, now)
+            raise
+
+    def _state(self, node_uuid: str) -> Any:
+        return next((node['provision_state'] for node
+                     in self._database.nodes()
+                     if node['uuid'] == node_uuid), None)
 
     def posts(self, node_uuid: str, mark: str) -> None:
         """Note in which inspection a machine posts."""
