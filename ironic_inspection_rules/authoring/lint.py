@@ -58,75 +58,72 @@ class Finding:
         return dataclasses.asdict(self)
 
 
-PLAIN_SCALAR = 'plain-scalar'
-
-CHECKS: dict[str, typing.Callable[[checked_rule.CheckedRule],
-                                  checked_rule.Found]] = {
-    'unknown-field': names.check,
-    'jinja': names.check_jinja,
-    'unused-value': names.check_vars,
-    'never-holds': exclusion.check,
-    'unreachable-action': unreached.check_actions,
-    'secret': writes.check_secrets,
-    'masked-value': writes.check_masked,
-    'unit': shape.check_units,
-    'capability-path': writes.check_capabilities,
-    'invalid-trait': writes.check_traits,
-    'list-arguments': shape.check_arguments,
-    'node-name': names.check_node,
-    'value': values.check,
-    'no-effect': shape.check,
-    'no-field': shape.check_fields,
-    PLAIN_SCALAR: shape.check_scalars,
-    'missing': inventory.check_missing,
-    'trait-of-text': writes.check_texts,
-    'one-port': writes.check_ports,
-}
-"""The checks of single valid rules, by the name that findings give."""
-
 FILE, INVALID, DUPLICATE = 'file', 'invalid', 'duplicate-uuid'
 BUILT_IN_ONLY, UNREACHABLE = 'built-in-only', 'unreachable-rule'
 UNREPORTED, NEEDS = 'unreported-field', 'needs'
 CONFLICT, UNMATCHED = 'conflict', 'unmatched-rule'
 TOO_EARLY, STOCK = 'too-early', 'stock-rule'
+PLAIN_SCALAR = 'plain-scalar'
 
-OPTIONAL = frozenset({*CHECKS, BUILT_IN_ONLY, UNREACHABLE, UNREPORTED, NEEDS,
-                      CONFLICT, UNMATCHED, TOO_EARLY, STOCK})
-"""The checks of rules that could be made; an author may do without them."""
-
-DESCRIPTIONS = {
-    FILE: _('The file cannot be read.'),
-    INVALID: _('The rule would be refused.'),
-    DUPLICATE: _('Two rules have the same UUID.'),
-    BUILT_IN_ONLY: _('Only a built-in rule may have this.'),
-    'unknown-field': _('A replacement field can never exist.'),
-    UNREPORTED: _('No inspection reports a replacement field.'),
-    NEEDS: _('Not every inspection reports a replacement field.'),
-    'unused-value': _('Nothing uses a value of the rule.'),
-    'jinja': _('A variable of a template engine was not replaced.'),
-    'never-holds': _('No machine can meet the condition.'),
-    'unreachable-action': _('An earlier action fails the inspection.'),
-    UNREACHABLE: _('An earlier rule fails the inspection.'),
-    'secret': _('A secret is in a rule that is not marked sensitive.'),
-    'masked-value': _('An action writes a secret, which rules do not see.'),
-    'unit': _('A quantity with a unit compares as text.'),
-    'capability-path': _('A path leads into the text of the capabilities.'),
-    'invalid-trait': _('No trait can have this name.'),
-    'list-arguments': _('Arguments have no names, which Ironic deprecates.'),
-    'node-name': _('A name is nearly one that Ironic knows.'),
-    'value': _('A field never has the value it is compared with.'),
-    'no-effect': _('A part of the rule does nothing.'),
-    'no-field': _('Text was perhaps to be a replacement field.'),
-    PLAIN_SCALAR: _('YAML reads text without quotes as something else.'),
-    'missing': _('An action uses what the conditions say is missing.'),
-    'trait-of-text': _('A trait is named after text of any form.'),
-    'one-port': _('A rule for all machines needs the port of one.'),
-    TOO_EARLY: _('A rule reads what only a later one writes.'),
-    CONFLICT: _('Two rules write one place, and only their order decides.'),
-    UNMATCHED: _('The rule matches none of the inventories.'),
-    STOCK: _("The rule was written for stock Ironic's own engine."),
+_CHECKS: dict[str, tuple[str, typing.Callable[
+        [checked_rule.CheckedRule], checked_rule.Found] | None]] = {
+    FILE: (_('The file cannot be read.'), None),
+    INVALID: (_('The rule would be refused.'), None),
+    DUPLICATE: (_('Two rules have the same UUID.'), None),
+    BUILT_IN_ONLY: (_('Only a built-in rule may have this.'), None),
+    'unknown-field': (_('A replacement field can never exist.'),
+                      names.check),
+    UNREPORTED: (_('No inspection reports a replacement field.'), None),
+    NEEDS: (_('Not every inspection reports a replacement field.'), None),
+    'unused-value': (_('Nothing uses a value of the rule.'),
+                     names.check_vars),
+    'jinja': (_('A variable of a template engine was not replaced.'),
+              names.check_jinja),
+    'never-holds': (_('No machine can meet the condition.'),
+                    exclusion.check),
+    'unreachable-action': (_('An earlier action fails the inspection.'),
+                           unreached.check_actions),
+    UNREACHABLE: (_('An earlier rule fails the inspection.'), None),
+    'secret': (_('A secret is in a rule that is not marked sensitive.'),
+               writes.check_secrets),
+    'masked-value': (_('An action writes a secret, which rules do not see.'),
+                     writes.check_masked),
+    'unit': (_('A quantity with a unit compares as text.'),
+             shape.check_units),
+    'capability-path': (_('A path leads into the text of the capabilities.'),
+                        writes.check_capabilities),
+    'invalid-trait': (_('No trait can have this name.'),
+                      writes.check_traits),
+    'list-arguments': (_('Arguments have no names, which Ironic deprecates.'),
+                       shape.check_arguments),
+    'node-name': (_('A name is nearly one that Ironic knows.'),
+                  names.check_node),
+    'value': (_('A field never has the value it is compared with.'),
+              values.check),
+    'no-effect': (_('A part of the rule does nothing.'), shape.check),
+    'no-field': (_('Text was perhaps to be a replacement field.'),
+                 shape.check_fields),
+    PLAIN_SCALAR: (_('YAML reads text without quotes as something else.'),
+                   shape.check_scalars),
+    'missing': (_('An action uses what the conditions say is missing.'),
+                inventory.check_missing),
+    'trait-of-text': (_('A trait is named after text of any form.'),
+                      writes.check_texts),
+    'one-port': (_('A rule for all machines needs the port of one.'),
+                 writes.check_ports),
+    TOO_EARLY: (_('A rule reads what only a later one writes.'), None),
+    CONFLICT: (_('Two rules write one place, and only their order decides.'),
+               None),
+    UNMATCHED: (_('The rule matches none of the inventories.'), None),
+    STOCK: (_("The rule was written for stock Ironic's own engine."), None),
 }
-"""A sentence for each check: the mistake that it finds."""
+"""By the name that findings give: the mistake that a check finds, and what
+finds it in a single valid rule."""
+
+DESCRIPTIONS = {name: text for name, (text, _find) in _CHECKS.items()}
+
+OPTIONAL = frozenset(_CHECKS) - {FILE, INVALID, DUPLICATE}
+"""The checks of rules that could be made; an author may do without them."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -237,15 +234,16 @@ def _check_together(subjects: list[checked_rule.CheckedRule],
 
 def _check(rule: checked_rule.CheckedRule, own: frozenset[str],
            target: inventory_fields.Target) -> typing.Iterator[Finding]:
-    for name, check in CHECKS.items():
-        for pointer, message in check(rule):
+    for name, (_text, find) in _CHECKS.items():
+        for pointer, message in find(rule) if find else ():
             yield _found(rule.written, pointer, message, name)
     told = stock_form.find(rule.written.entry)
     if told is not None:
         yield _found(rule.written, told.pointer, told.message, STOCK)
     # What a built-in rule may have and a stored one may not.
     for problem in [] if rule.written.is_old or rule.problems else (
-            validation.validate(rule.written.entry, NO_OPS)):
+            validation.validate(rule.written.entry,
+                                registry.Registry({}, {}))):
         if problem.pointer in ('/uuid', '/priority'):
             yield _found(rule.written, problem.pointer,
                          _('%s, unless the rule is built-in')
@@ -254,9 +252,6 @@ def _check(rule: checked_rule.CheckedRule, own: frozenset[str],
         yield _found(rule.written, pointer, message, UNREPORTED)
     for pointer, message in inventory.notes(rule, own, target):
         yield _found(rule.written, pointer, message, NEEDS, NOTE)
-
-
-NO_OPS = registry.Registry({}, {})
 
 
 def _found(rule: file_rule.WrittenRule, pointer: str, message: str,

@@ -9,13 +9,11 @@ the code of the ramdisk, of Ironic's hooks and of inspection by Redfish.
 from collections.abc import Iterable
 import dataclasses
 import functools
-import importlib.resources
 import re
 import typing
 
-import yaml
-
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.rule_file import yaml_text
 
 ITEM = '[]'
 """The step into an item of a list."""
@@ -193,10 +191,7 @@ def _number(release: str) -> tuple[int, ...]:
 @functools.cache
 def known() -> Field:
     """Return the root of all known fields."""
-    text = importlib.resources.files('ironic_inspection_rules.machine'
-                                     ).joinpath('inventory_fields.yaml')
-    read = yaml.load(text.read_text('utf-8'),
-                     getattr(yaml, 'CSafeLoader', yaml.SafeLoader))
+    read = yaml_text.packaged('machine/inventory_fields.yaml')
     root = Field()
     for path, sources in read['fields'].items():
         field = root

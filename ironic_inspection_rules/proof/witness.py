@@ -9,12 +9,10 @@ from collections.abc import Sequence
 import copy
 import dataclasses
 import functools
-import importlib.resources
 import json
 import pathlib
 import typing
 
-import yaml
 import z3
 
 from ironic_inspection_rules import exceptions
@@ -29,6 +27,7 @@ from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
 from ironic_inspection_rules.proof import state as states
 from ironic_inspection_rules.proof import value as values
+from ironic_inspection_rules.rule_file import yaml_text
 from ironic_inspection_rules.trial import machine_test
 
 ABSENT = data_path.ABSENT
@@ -37,9 +36,7 @@ ABSENT = data_path.ABSENT
 @functools.cache
 def sample() -> dict[str, typing.Any]:
     """Return the sample by the names of roots, with a new node."""
-    text = importlib.resources.files('ironic_inspection_rules.proof'
-                                     ).joinpath('sample.yaml')
-    read = yaml.safe_load(text.read_text('utf-8'))
+    read = yaml_text.packaged('proof/sample.yaml')
     node = machine_test.load_node(None)
     return {**read, 'node': node.fields,
             'ports': list(machine_test.ports(read['inventory']))}

@@ -135,8 +135,11 @@ def _certain(entry: dict[str, typing.Any]) -> Iterator[Problem]:
                 isinstance(args, dict) and 'plugin_data' in args
                 or isinstance(args, list) and args[2:] == [{}]):
             yield Problem(f'{pointer}/args', _('as its API shows it'))
-        if isinstance(args, dict) and _asks_for_its_own_text(
-                args.get('value'), args.get('regex')):
+        value, regex = (args.get(name) if isinstance(args, dict) else None
+                        for name in ('value', 'regex'))
+        # It asks for its own text.
+        if isinstance(value, str) and isinstance(regex, str) and (
+                unescaped(regex) == value and interpolation.fields(value)):
             yield Problem(f'{pointer}/args', _(
                 'where a missing field stays as it is written'))
 
@@ -159,7 +162,8 @@ def _likely(entry: dict[str, typing.Any]) -> Iterator[Problem]:
         if pointer.startswith('/actions'):
             yield from (Problem(f'{pointer}/args', _(
                 'where text such as %s is none with fields') % value)
-                for value in values if _is_json(value))
+                for value in values if value.startswith(('{"', '[{"'))
+                and _is_json(value))
 
 
 def _operations(entry: dict[str, typing.Any]
@@ -173,11 +177,9 @@ def _operations(entry: dict[str, typing.Any]
                 yield f'/{name}/{index}', operation
 
 
-def _asks_for_its_own_text(value: typing.Any, regex: typing.Any) -> bool:
-    if not isinstance(value, str) or not isinstance(regex, str):
-        return False
-    plain = re.sub(r'\\(.)', r'\1', regex).removeprefix('^').removesuffix('$')
-    return plain == value and bool(interpolation.fields(value))
+def unescaped(regex: str) -> str:
+    """Return the text that a regular expression without choices matches."""
+    return re.sub(r'\\(.)', r'\1', regex).removeprefix('^').removesuffix('$')
 
 
 def _flat(value: typing.Any) -> Iterator[typing.Any]:
@@ -189,8 +191,6 @@ def _flat(value: typing.Any) -> Iterator[typing.Any]:
 
 
 def _is_json(value: str) -> bool:
-    if not value.startswith(('{"', '[{"')):
-        return False
     try:
         json.loads(value)
     except ValueError:

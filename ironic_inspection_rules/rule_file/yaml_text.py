@@ -7,6 +7,7 @@ write first, so an error says to put them in quotes.
 """
 
 import dataclasses
+import importlib.resources
 import json
 import math
 import re
@@ -21,10 +22,10 @@ from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.i18n import _
 
 DEPTH = 100
-"""How deep mappings and lists in a file may be nested, aliases included."""
+"""Levels of mappings and lists in a file, aliases included."""
 
 ALIASED = 1_000_000
-"""For how many values all aliases of a file may stand."""
+"""Values that all aliases of a file may stand for."""
 
 Loader = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 _TEXT = 'tag:yaml.org,2002:str'
@@ -113,9 +114,18 @@ def comment(text: str, width: float = math.inf) -> str:
         break_long_words=False, break_on_hyphens=False)) + '\n'
 
 
+def packaged(path: str) -> typing.Any:
+    """Read a YAML file of this package.
+
+    :param path: below ``ironic_inspection_rules``.
+    """
+    file = importlib.resources.files('ironic_inspection_rules').joinpath(path)
+    return yaml.load(file.read_text('utf-8'), Loader)
+
+
 @dataclasses.dataclass
 class _Extent:
-    """How deep a value is nested, and of how many it is made."""
+    """The depth of a nested value, and the number of values in it."""
 
     height: int = 0
     size: int = 1

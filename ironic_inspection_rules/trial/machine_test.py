@@ -26,8 +26,6 @@ from ironic_inspection_rules.trial import walk
 
 Plans = dict[str, list[compiler.CompiledRule]]
 
-_SUFFIXES = ('.json', '.yaml', '.yml')
-
 # What every node has, as Ironic makes it.
 _NODE = {name: attribute.default for name, attribute in schema.NODE.items()
          if attribute.default is not ...}
@@ -179,18 +177,9 @@ def find_inventories(paths: typing.Iterable[str]) -> list[str]:
 
     :raises: :class:`.exceptions.InvalidDocument` where there are none.
     """
-    found: list[str] = []
-    for path in map(pathlib.Path, paths):
-        if not path.is_dir():
-            found.append(str(path))
-            continue
-        inside = sorted(str(each) for each in path.rglob('*')
-                        if each.suffix in _SUFFIXES)
-        if not inside:
-            raise exceptions.InvalidDocument(
-                str(path), _('there are no inventories in this directory'))
-        found += inside
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(document.files(
+        (str(pathlib.Path(path)) for path in paths),
+        _('there are no inventories in this directory'))))
 
 
 def load_node(path: str | None) -> Node:

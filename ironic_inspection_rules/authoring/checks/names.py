@@ -2,6 +2,7 @@
 
 """Names in fields and paths that nothing has."""
 
+import functools
 import re
 import typing
 
@@ -14,8 +15,8 @@ from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.legacy import field as legacy_field
 from ironic_inspection_rules.legacy import text
-from ironic_inspection_rules.machine import node_fields
 from ironic_inspection_rules.rule_file import file_rule
+from ironic_inspection_rules.rule_file import yaml_text
 
 # Fields of Ironic's node that rules see; a test compares the two.
 NODE = frozenset("""
@@ -168,6 +169,17 @@ _SHORTEST = 5
 """Shorter names are near to too many others."""
 
 
+@functools.cache
+def _below() -> dict[str, frozenset[str]]:
+    """Return the names that Ironic knows in a field of the node.
+
+    They are made by ``tools/collect_node_fields.py`` from Ironic's code.
+    """
+    read = yaml_text.packaged('machine/node_fields.yaml')
+    return {field: frozenset(read[field])
+            for field in ('driver_info', 'properties')}
+
+
 def check_node(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find names that differ by one letter from one that Ironic knows.
 
@@ -189,7 +201,7 @@ def _slip(pointer: str, shown: str,
     if len(steps) < 2:
         return
     field, name = steps[:2]
-    known = node_fields.known().get(field)
+    known = _below().get(field)
     if not known or name in known or len(name) < _SHORTEST:
         return
     near = suggestion.slip(name, known)

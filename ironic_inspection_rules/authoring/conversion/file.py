@@ -69,8 +69,8 @@ def convert(path: str, ops: registry.Registry,
         header += _OF_STOCK
     if True in kinds:
         header += _IN_GENERAL
-    pieces = [''.join(map(_comment, header))]
-    conversions = iter(_convert_valid(written, ops, lost))
+    pieces = [_comments(header)]
+    old = _convert_old(written, ops)
     for rule in written:
         if not isinstance(rule.entry, dict):
             lost.append(_lost(rule, exceptions.Problem(
@@ -80,7 +80,7 @@ def convert(path: str, ops: registry.Registry,
             pieces.append(_as_yaml(rule.entry))
             kept.append(rule)
             continue
-        converted = (next(conversions) if rule.is_old
+        converted = (old[rule.index] if rule.is_old
                      else stock_rule.convert(rule.entry, ops))
         if not rule.is_old:
             # To Ironic it is text in literal braces.
@@ -89,14 +89,37 @@ def convert(path: str, ops: registry.Registry,
                            'for text; convert the rendered file') % template)
                 for pointer, template in names.templates(rule.entry)]
         lost += [_lost(rule, problem) for problem in converted.lost]
-        pieces.append(_piece(rule, converted))
-        if converted.rule is not None:
-            kept.append(rule)
+        comments = [f"{builtin.place_name(problem.pointer) or _('rule')}: "
+                    f'{problem.message}'
+                    for problem in [*converted.lost, *converted.hints]]
+        if converted.rule is None:
+            pieces.append(_comments([
+                _('Rule %s is left out.') % rule.label, *comments]))
+            continue
+        uuid = rule.entry.get('uuid')
+        pieces.append(_comments(comments) + _as_yaml(
+            {**({'uuid': uuid} if uuid else {}), **converted.rule}))
+        kept.append(rule)
     text = '\n'.join(pieces)
     if stock:
         # What such a rule does is odd, and meant to stay so.
         return ConvertedFile(text, lost)
     return ConvertedFile(text, lost + list(_linted(path, text, kept, ops)))
+
+
+def _convert_old(written: typing.Iterable[file_rule.WrittenRule],
+                 ops: registry.Registry) -> dict[int, conversion.Conversion]:
+    """Convert old rules by their number; of an invalid one nothing is left."""
+    valid, made = {}, {}
+    for rule in written:
+        if rule.is_old:
+            try:
+                valid[rule.index] = rule.parse(ops)
+            except exceptions.InvalidRule as exc:
+                made[rule.index] = conversion.Conversion(
+                    None, list(exc.problems), [])
+    return made | dict(zip(valid, inspector.convert([*valid.values()]),
+                           strict=True))
 
 
 def _linted(path: str, text: str, kept: list[file_rule.WrittenRule],
@@ -116,38 +139,8 @@ def _linted(path: str, text: str, kept: list[file_rule.WrittenRule],
                 '', found.message))
 
 
-def _convert_valid(written: typing.Iterable[file_rule.WrittenRule],
-                   ops: registry.Registry, lost: list[lint.Finding]
-                   ) -> list[conversion.Conversion]:
-    """Convert old rules; of one that is not valid nothing is left."""
-    valid, refused = [], {}
-    old = [rule for rule in written if rule.is_old]
-    for place, rule in enumerate(old):
-        try:
-            valid.append(rule.parse(ops))
-        except exceptions.InvalidRule as exc:
-            refused[place] = conversion.Conversion(
-                None, list(exc.problems), [])
-    converted = iter(inspector.convert(valid))
-    return [refused.get(place) or next(converted)
-            for place in range(len(old))]
-
-
-def _piece(rule: file_rule.WrittenRule,
-           converted: conversion.Conversion) -> str:
-    comments = [f"{builtin.place_name(problem.pointer) or _('rule')}: "
-                f'{problem.message}'
-                for problem in [*converted.lost, *converted.hints]]
-    if converted.rule is None:
-        comments.insert(0, _('Rule %s is left out.') % rule.label)
-        return ''.join(map(_comment, comments))
-    uuid = rule.entry.get('uuid')
-    return ''.join(map(_comment, comments)) + _as_yaml(
-        {**({'uuid': uuid} if uuid else {}), **converted.rule})
-
-
-def _comment(text: str) -> str:
-    return yaml_text.comment(text, _WIDTH)
+def _comments(texts: typing.Iterable[str]) -> str:
+    return ''.join(yaml_text.comment(text, _WIDTH) for text in texts)
 
 
 def _as_yaml(rule: typing.Any) -> str:

@@ -17,6 +17,7 @@ from ironic_inspection_rules.authoring.conversion import rule
 from ironic_inspection_rules.authoring.conversion import stock_text
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.rule_file import stock_form
 
 Operation = dict[str, typing.Any]
 Args = typing.Mapping[str, typing.Any]
@@ -232,7 +233,7 @@ def _idiom(op: str, args: Args, text: Text) -> str | None:
     if op != 'matches' or text.source != text.literal:
         return None
     regex = _plain(args['regex'])
-    own = re.sub(r'\\(.)', r'\1', regex).removeprefix('^').removesuffix('$')
+    own = stock_form.unescaped(regex)
     if own != text.literal or re.search(rule.anchored(regex), own) is None:
         return None
     return f'{{{text.fields[0]}}}'

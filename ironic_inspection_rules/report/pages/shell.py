@@ -63,7 +63,8 @@ def render(title: str, assets: Iterable[str], data: typing.Any) -> str:
     return _PAGE.format(
         title=html.escape(title), style=style, script=script,
         style_hash=_hash(style), script_hash=_hash(script),
-        data=as_script(data))
+        # Nothing inside can end the script element.
+        data=dumps(data, separators=(',', ':')).replace('<', '\\u003c'))
 
 
 def now() -> str:
@@ -78,12 +79,6 @@ def names(files: Sequence[str]) -> str:
         more = len(shown) - _MOST_NAMES
         shown[_MOST_NAMES:] = [f'{more} more']
     return ', '.join(shown)
-
-
-def as_script(data: typing.Any) -> str:
-    """Return JSON that nothing inside can end the script element of."""
-    return dumps(data, separators=(',', ':')).replace(
-        '<', '\\u003c')
 
 
 def dumps(value: typing.Any, **options: typing.Any) -> str:
