@@ -148,9 +148,6 @@ def lint(paths: typing.Iterable[str], ops: registry.Registry,
 
     Rules of all files count as one set: a rule may make one of another file
     unreachable.
-
-    :param ops: the conditions and actions there are.
-    :param site: where the rules are to run.
     """
     findings: list[Finding] = []
     documents = []

@@ -44,7 +44,6 @@ class Action:
     does not match (blueprint 000 "Plugins"). ``when`` has its conditions.
 
     :param operation: an action that passed validation.
-    :param ops: the actions there are.
     """
 
     __slots__ = ('_call', '_fields', '_items', '_operation', '_plugin',
@@ -112,7 +111,6 @@ class Action:
               asked: Asked = lambda number, holds, roots: None) -> bool:
         """Carry the action out on the target where its conditions hold.
 
-        :param roots: the data by root name.
         :param asked: is told of each of its conditions that is checked.
         :returns: whether it was carried out at all.
         :raises: :class:`.exceptions.OperationError` where it cannot be.

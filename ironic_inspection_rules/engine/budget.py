@@ -102,7 +102,6 @@ class Budget:
     def enter_loop(self, items: int) -> None:
         """Check that a loop may begin.
 
-        :param items: how many it has.
         :raises: :class:`.exceptions.BudgetExceeded` where it is too long.
         """
         if items > self.limits.loop:
@@ -196,7 +195,6 @@ UNLIMITED = Budget(Limits(math.inf, math.inf, math.inf, math.inf, math.inf))
 class View(dict[str, typing.Any]):
     """The data of a machine by root name, and the budget of who looks at them.
 
-    :param roots: the data.
     :param budget: what is paid out of for whatever is made of them.
     """
 

@@ -36,10 +36,7 @@ _LONGEST_ITEM = 1024
 class Call:
     """An op, the arguments that are known, and those that depend on data.
 
-    :param op: the op.
-    :param args: its arguments as the rule has them.
     :param missing: what a missing field counts as, if as anything.
-    :param loop: the loop it is in.
     :raises: :class:`.exceptions.InvalidRule` where they do not fit.
     """
 
@@ -98,7 +95,6 @@ def compile_argument(op: registry.Op, name: str, value: typing.Any,
                      loop: engine_loop.Loop | None) -> typing.Any:
     """Build a template of an argument, or a value where it is known.
 
-    :param value: the argument as the rule has it.
     :raises: :class:`.exceptions.OperationError` where it is not usable.
     """
     if name in op.plugin.LITERAL:
@@ -127,8 +123,6 @@ def compile_pattern(text: typing.Any,
                     loop: engine_loop.Loop | None = None) -> typing.Any:
     """Compile a regular expression.
 
-    :param text: as the rule has it.
-    :param loop: the loop it is in.
     :returns: the pattern where no item is in it, else a template of it.
     :raises: :class:`.exceptions.OperationError` where it is none.
     """
@@ -222,8 +216,6 @@ def compile_path(text: typing.Any,
                  loop: engine_loop.Loop | None = None) -> typing.Any:
     """Split a path.
 
-    :param text: as the rule has it.
-    :param loop: the loop it is in.
     :returns: the path where it has no fields, else a template of it; what
         is no text as it is.
     :raises: :class:`.exceptions.OperationError` where it is none.

@@ -77,7 +77,6 @@ def evaluate(
         changed. Its node may be empty, but not None.
     :param explain: trace also rules that do not match, with a reason for
         each condition.
-    :param limits: what each phase may take.
     :param hidden: places that sensitive rules have set before.
     :param refuse: is asked about each phase that something would be saved of.
     """

@@ -59,7 +59,6 @@ class Call(typing.NamedTuple):
 class Reader:
     """Reads filters from text.
 
-    :param text: the text.
     :param read_path: reads the path at a position of a text, and returns it
         and where it ends, or None where there is none.
     """

@@ -116,10 +116,7 @@ class Hidden:
         return node
 
     def add_vars(self, values: typing.Mapping[str, typing.Any]) -> None:
-        """Hide those values of a rule that are made of what is hidden.
-
-        :param values: them by name, as the rule has them.
-        """
+        """Hide those values of a rule that are made of what is hidden."""
         if not self._roots:
             return
         for name, value in values.items():
@@ -208,7 +205,6 @@ def of_change(data: typing.Any, root: str, path: data_path.Path) -> Place:
     Of a list that is the whole list: its items move when others go.
 
     :param data: the root as it is after the change.
-    :param path: where the change was.
     """
     for depth, token in enumerate(path):
         # The ports themselves stay where they are.

@@ -142,9 +142,6 @@ def fill_item(text: str, item: typing.Any) -> str:
 
     Fields over other names stay as they are, and so does an item that is
     formatted, is no plain value, or is not there.
-
-    :param text: as a rule has it.
-    :param item: as the same rule has it.
     """
     filled = ''
     for piece in parse(text):

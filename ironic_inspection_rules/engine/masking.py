@@ -57,8 +57,6 @@ def mask(value: typing.Any) -> typing.Any:
     Nothing is hidden where there is nothing: None and empty values stay, so
     that a rule can still ask whether a password is set. What holds no secret
     is returned as it is, not copied.
-
-    :param value: plain JSON data.
     """
     if isinstance(value, dict):
         # What most mappings are: nothing to hide, and nothing below them.

@@ -36,7 +36,6 @@ def check_all(
 ) -> typing.Iterator[Problem]:
     """Return the problems of a list of conditions or actions.
 
-    :param rule: has the list under this name.
     :param check: returns the problems of one.
     """
     operations = rule.get(name)
@@ -52,12 +51,7 @@ def check_all(
 def check_condition(condition: dict[str, typing.Any], ops: registry.Registry,
                     early: bool, outer: engine_loop.Loop | None = None,
                     depth: int = 0) -> typing.Iterator[Problem]:
-    """Return the problems of a condition.
-
-    :param early: whether it is of the early phase.
-    :param outer: the loop of the group or action it is in.
-    :param depth: how many groups it is in.
-    """
+    """Return the problems of a condition."""
     op = condition.get('op')
     name, _inverted = model.split_op(op if isinstance(op, str) else '')
     is_group = name in ops.conditions and isinstance(
@@ -77,10 +71,7 @@ def check_condition(condition: dict[str, typing.Any], ops: registry.Registry,
 
 def check_action(action: dict[str, typing.Any], ops: registry.Registry,
                  early: bool) -> typing.Iterator[Problem]:
-    """Return the problems of an action.
-
-    :param early: whether it is of the early phase.
-    """
+    """Return the problems of an action."""
     found = list(_ACTION.problems(action))
     yield from found
     yield from _check_loop(action)
@@ -147,7 +138,6 @@ def _literal(op: registry.Op, name: str, value: typing.Any,
              loop: engine_loop.Loop | None) -> dict[str, typing.Any]:
     """Return what is known of an argument before any data comes, by name.
 
-    :param value: the argument as the rule has it.
     :raises: :class:`.exceptions.OperationError` where it fits no data.
     """
     argument = op.signature.by_name[name]

@@ -56,7 +56,6 @@ def parse(text: str) -> Path:
 def check(tokens: typing.Sequence[typing.Any], text: str) -> None:
     """Check the tokens of a path.
 
-    :param text: the path as it is written.
     :raises: :class:`.exceptions.OperationError` as :func:`parse`.
     """
     if '' in tokens[:1]:

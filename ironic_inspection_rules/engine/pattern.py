@@ -58,7 +58,6 @@ class Replacement(typing.NamedTuple):
 class Pattern:
     """A regular expression.
 
-    :param text: how it is written.
     :param from_data: whether a part of it comes from a machine. Then it is
         not kept by the libraries, and always has a time limit.
     :raises: :class:`.exceptions.OperationError` where it is none.

@@ -44,8 +44,6 @@ class Op(typing.NamedTuple):
 class Registry:
     """Conditions and actions by name.
 
-    :param conditions: mapping of op name to condition plugin.
-    :param actions: mapping of op name to action plugin.
     :raises: :class:`.exceptions.PluginError` naming the plugin at fault.
     """
 

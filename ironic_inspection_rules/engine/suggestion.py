@@ -64,8 +64,6 @@ def nearest(name: str, known: typing.Iterable[str],
     Case and punctuation do not count, other tongues' words for the same
     thing do.
 
-    :param name: what was written.
-    :param known: the names there are.
     :param cutoff: how much of them must be alike, 0 to 1.
     """
     by_form = {_form(each): each for each in sorted(known, reverse=True)}

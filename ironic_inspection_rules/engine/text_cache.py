@@ -16,7 +16,6 @@ def for_short(maxsize: int, longest: int) -> typing.Callable[
         [typing.Callable[[str], _Known]], typing.Callable[[str], _Known]]:
     """Build a decorator that keeps the results of a function of a text.
 
-    :param maxsize: how many results are kept.
     :param longest: how many characters a text may have for that.
     """
     def decorate(function: typing.Callable[[str], _Known]

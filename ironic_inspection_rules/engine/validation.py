@@ -43,7 +43,6 @@ def parse(rule: typing.Any, ops: registry.Registry,
 
     :param rule: a mapping as posted to the API or read from a file, with a
         ``uuid``.
-    :param ops: the conditions and actions there are.
     :param built_in: whether priorities outside 0 … 9999 are allowed.
     :raises: :class:`.exceptions.InvalidRule` with the first of the problems.
     """

@@ -73,8 +73,6 @@ def data(roots: Roots) -> dict[str, typing.Any]:
 
     It is what the ramdisk sent and inspection hooks added: ``inventory``,
     and beside it the keys of plugin data, but not what rules did.
-
-    :param roots: the data by root name.
     """
     document = _Document(inventory=roots['inventory'],
                          **roots['plugin_data'])

@@ -36,7 +36,6 @@ def parse(rule: typing.Any, ops: registry.Registry) -> model.Rule:
 
     :param rule: a mapping with ``uuid``, ``description``, ``scope``,
         ``conditions`` and ``actions``; other keys say nothing.
-    :param ops: the conditions and actions there are.
     :raises: :class:`.exceptions.InvalidRule` with all problems and the
         places in the old rule where they are.
     """

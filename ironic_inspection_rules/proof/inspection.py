@@ -29,10 +29,7 @@ _UNKNOWN = ('port_groups', 'previous')
 
 
 class Inspection:
-    """Rules on the machines of a solver.
-
-    :param machine: the fields that are looked at.
-    """
+    """Rules on the machines of a solver."""
 
     def __init__(self, machine: machines.Machine) -> None:
         self.machine = machine

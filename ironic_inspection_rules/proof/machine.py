@@ -181,7 +181,6 @@ class Machine:
         """Return a field of the machine.
 
         :param above: what is known of the field it is in.
-        :param is_item: whether it is an item of a list.
         """
         if steps not in self.cells:
             field = above.step(steps[-1]) if above else None

@@ -36,7 +36,6 @@ def load(path: str, ops: registry.Registry) -> tuple[model.Rule, ...]:
 
     :param path: a YAML file with a list of rules, in this language or in
         that of ironic-inspector.
-    :param ops: the conditions and actions there are.
     :raises: :class:`.exceptions.InvalidBuiltInRules` with the file, and
         where it is one rule's fault, the rule and all its problems.
     """

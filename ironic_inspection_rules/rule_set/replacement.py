@@ -75,7 +75,6 @@ def match(wanted: typing.Sequence[typing.Any],
     UUID; else it is a new one.
 
     :param wanted: rules as they were posted; may be anything.
-    :param present: the stored rules.
     :returns: of each the stored rule and by what it was found, or None.
     :raises: :class:`.exceptions.Invalid` where two have the same UUID.
     """
@@ -258,7 +257,6 @@ def shown(step: Fields, side: str) -> dict[str, typing.Any] | None:
     """Return a rule without the secrets of a sensitive one.
 
     :param step: as for :func:`lines`.
-    :param side: ``before`` or ``after``.
     """
     rule = step[side]
     if rule is None:

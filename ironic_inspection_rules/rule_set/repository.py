@@ -59,9 +59,6 @@ class Snapshot(typing.NamedTuple):
 class Repository:
     """All rules in force, compiled.
 
-    :param ops: the conditions and actions there are.
-    :param built_in: the built-in rules.
-    :param store: gives the stored rules.
     :param default_scope: scope of stored rules that set none.
     :param mask_secrets: ``always``, ``never`` or ``sensitive``.
     :ivar options: the last three and the built-in rules, as JSON text.
@@ -133,10 +130,7 @@ class Repository:
 
     def with_stored(self, stored: typing.Iterable[
             typing.Mapping[str, typing.Any]]) -> list[model.Rule]:
-        """Return the built-in rules and some stored ones.
-
-        :param stored: the fields of each.
-        """
+        """Return the built-in rules and some stored ones."""
         return [*self.built_in, *(self.scoped(model.Rule.from_mapping(each))
                                   for each in stored)]
 

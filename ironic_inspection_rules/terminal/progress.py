@@ -30,7 +30,6 @@ def bar(*more: progress.ProgressColumn) -> progress.Progress:
 def steps(total: int, hidden: bool = False) -> Iterator[Callable[[int], None]]:
     """Show a bar while machines are tried.
 
-    :param total: how many there are.
     :param hidden: whether it would be in the way.
     :returns: what to call with the number of those that were tried since.
     """

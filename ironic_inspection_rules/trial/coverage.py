@@ -3,7 +3,6 @@
 """How much of their rules some machines reach, groups and all."""
 
 import collections
-from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
@@ -166,10 +165,7 @@ class Coverage:
 
 
 class Seen(condition.Condition):
-    """A condition of a group that notes how it was decided.
-
-    :param noted: takes its place with the result.
-    """
+    """A condition of a group that notes how it was decided."""
 
     __slots__ = ('_condition', '_noted', '_place')
 
@@ -224,17 +220,15 @@ class Watch:
 
 def measure(rules: Sequence[model.Rule], nodes: machine_test.Nodes,
             paths: Sequence[str],
-            advance: Callable[[int], typing.Any]) -> Coverage:
+            advance: walk.Advance) -> Coverage:
     """Try rules on machines from files, on all processors.
 
     :param nodes: what each machine is taken for.
-    :param advance: called with the number of machines that were tried.
     """
     covered = Coverage(rules)
-    for count, part in walk.in_chunks(
-            paths, functools.partial(_prepare, rules, nodes)):
+    for part in walk.in_chunks(
+            paths, functools.partial(_prepare, rules, nodes), advance):
         covered.add(part)
-        advance(count)
     return covered
 
 

@@ -2,7 +2,6 @@
 
 """Which machines are treated differently by other rules, and how."""
 
-from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -48,15 +47,11 @@ class Treatment:
 
 def compare(old: Sequence[model.Rule], new: Sequence[model.Rule],
             nodes: machine_test.Nodes, paths: Sequence[str],
-            advance: Callable[[int], typing.Any]) -> Iterator[Treatment]:
-    """Try two sets of rules on machines from files, on all processors.
-
-    :param advance: called with the number of machines that were tried.
-    """
-    for count, treated in walk.in_chunks(
-            paths, functools.partial(_prepare, old, new, nodes)):
+            advance: walk.Advance) -> Iterator[Treatment]:
+    """Try two sets of rules on machines from files, on all processors."""
+    for treated in walk.in_chunks(
+            paths, functools.partial(_prepare, old, new, nodes), advance):
         yield from treated
-        advance(count)
 
 
 def _prepare(old: Sequence[model.Rule], new: Sequence[model.Rule],

@@ -62,10 +62,7 @@ class Nodes:
         self._node = load_node(path)
 
     def of(self, inventory: str) -> Node:
-        """Return the node of a machine.
-
-        :param inventory: the file of its inventory.
-        """
+        """Return the node of a machine."""
         path = self._files.get(pathlib.Path(inventory).stem)
         return load_node(path) if path else self._node
 
@@ -233,18 +230,16 @@ Tell = typing.Callable[[MachineTest], typing.Any]
 
 def tell(rules: typing.Sequence[model.Rule], nodes: Nodes,
          paths: typing.Sequence[str], tells: typing.Sequence[Tell],
-         advance: typing.Callable[[int], typing.Any], explain: bool = True
+         advance: walk.Advance, explain: bool = True
          ) -> typing.Iterator[tuple[typing.Any, ...]]:
     """Try rules on machines from files, on all processors.
 
     :param tells: what is wanted of each test, which itself is not kept.
-    :param advance: called with the number of machines that were tried.
     :returns: of each machine, in order, what each of ``tells`` made.
     """
-    for count, told in walk.in_chunks(paths, functools.partial(
-            _prepare, rules, nodes, tells, explain)):
+    for told in walk.in_chunks(paths, functools.partial(
+            _prepare, rules, nodes, tells, explain), advance):
         yield from told
-        advance(count)
 
 
 def _prepare(rules: typing.Sequence[model.Rule], nodes: Nodes,

@@ -52,10 +52,7 @@ class _ForEach(list[typing.Any]):
 def _operation(each: file_rule.Operation,
                outer: engine_loop.Loop | None = None
                ) -> dict[str, typing.Any]:
-    """Return an operation by its parts.
-
-    :param outer: the loop that it is in.
-    """
+    """Return an operation by its parts."""
     loop = each.written.get('loop')
     inside = engine_loop.Loop.of(loop, outer)
 

@@ -20,12 +20,14 @@ _WAITING = 3
 Result = typing.TypeVar('Result')
 Work = Callable[[Sequence[str]], Result]
 """A function of a chunk of files, named by their paths."""
+Advance = Callable[[int], typing.Any]
+"""Takes the number of machines that were tried since it was last called."""
 
 _work: Work[typing.Any]
 
 
 def in_chunks(paths: Sequence[str], prepare: Callable[[], Work[Result]],
-              jobs: int | None = None) -> Iterator[tuple[int, Result]]:
+              advance: Advance, jobs: int | None = None) -> Iterator[Result]:
     """Do the work on chunks of files and yield each chunk's result in order.
 
     What is kept of finished chunks does not grow with their number.
@@ -33,8 +35,6 @@ def in_chunks(paths: Sequence[str], prepare: Callable[[], Work[Result]],
     :param prepare: makes the work once in each process; can be pickled, as
         the results can.
     :param jobs: number of processes, as many as processors if None.
-    :returns: the number of files in a chunk and the result, in the order of
-        the files.
     """
     chunks = [paths[start:start + _CHUNK]
               for start in range(0, len(paths), _CHUNK)]
@@ -42,7 +42,8 @@ def in_chunks(paths: Sequence[str], prepare: Callable[[], Work[Result]],
     if jobs <= 1:
         work = prepare()
         for chunk in chunks:
-            yield len(chunk), work(chunk)
+            yield work(chunk)
+            advance(len(chunk))
         return
     with futures.ProcessPoolExecutor(jobs, initializer=_prepare,
                                      initargs=(prepare,)) as pool:
@@ -52,10 +53,12 @@ def in_chunks(paths: Sequence[str], prepare: Callable[[], Work[Result]],
                 waiting.append((len(chunk), pool.submit(_do, chunk)))
                 if len(waiting) > jobs * _WAITING:
                     count, future = waiting.popleft()
-                    yield count, future.result()
+                    yield future.result()
+                    advance(count)
             while waiting:
                 count, future = waiting.popleft()
-                yield count, future.result()
+                yield future.result()
+                advance(count)
         finally:
             for _count, future in waiting:
                 future.cancel()

@@ -48,10 +48,7 @@ class CheckedRule:
 
 
 def texts(value: typing.Any, pointer: str = '') -> Found:
-    """Find the texts in a value, each with its place.
-
-    :param pointer: JSON pointer to the value.
-    """
+    """Find the texts in a value, each with its place."""
     if isinstance(value, str):
         yield pointer, value
     elif isinstance(value, list):

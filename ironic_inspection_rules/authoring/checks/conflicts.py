@@ -55,7 +55,6 @@ class Write(typing.NamedTuple):
 def check(rules: Sequence[Rule]) -> Iterator[tuple[Rule, str, str]]:
     """Find pairs of rules of which the later one undoes the earlier one.
 
-    :param rules: all rules, in the order of their files.
     :returns: the later rule of a pair, a pointer and one sentence.
     """
     groups: dict[typing.Any, list[_Writer]] = collections.defaultdict(list)

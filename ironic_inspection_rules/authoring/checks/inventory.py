@@ -41,7 +41,6 @@ def check(rule: checked_rule.CheckedRule, own: frozenset[str],
     """Find fields that no known machine has.
 
     :param own: names in plugin data that are put there by rules.
-    :param target: the inspections that count.
     """
     for pointer, text, steps in _foreign_fields(rule, own):
         problem = _problem(text, steps) or _elsewhere(text, steps, target)

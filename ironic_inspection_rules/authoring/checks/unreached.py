@@ -2,7 +2,6 @@
 
 """Rules and actions that inspection does not get to, or no machine meets."""
 
-from collections.abc import Callable
 from collections.abc import Sequence
 import dataclasses
 import functools
@@ -39,7 +38,6 @@ def check_rules(rules: typing.Sequence[checked_rule.CheckedRule]
                 ) -> typing.Iterator[tuple[checked_rule.CheckedRule, str]]:
     """Find rules whose conditions an earlier failing rule has too.
 
-    :param rules: all rules, in the order of their files.
     :returns: pairs of a rule and one sentence.
     """
     by_uuid = {each.rule.uuid: each for each in rules}
@@ -86,24 +84,20 @@ class Tried(typing.NamedTuple):
 
 def check_machines(rules: Sequence[checked_rule.CheckedRule],
                    paths: Sequence[str],
-                   advance: Callable[[int], typing.Any]) -> Tried:
+                   advance: walk.Advance) -> Tried:
     """Find rules that match none of the machines, on all processors.
 
     Each machine is taken for a new node, and for one just discovered; scopes
     do not count. A rule behind one that fails the inspection is tried alone.
-
-    :param paths: files with inventories.
-    :param advance: called with the number of machines that were tried.
     """
     tried = [dataclasses.replace(each.rule, scope=None, mode=model.ENFORCE)
              for each in rules if each.rule.mode != model.OFF]
     left = {rule.uuid for rule in tried}
     broken: list[Broken] = []
-    for count, (matched, problems) in walk.in_chunks(
-            paths, functools.partial(_prepare, tried)):
+    for matched, problems in walk.in_chunks(
+            paths, functools.partial(_prepare, tried), advance):
         left -= matched
         broken += problems
-        advance(count)
     count = len(paths) - len(broken)
     message = _P('this rule does not match the inventory',
                  'this rule matches none of the %(count)d inventories',

@@ -258,10 +258,7 @@ def _inverted(condition: Operation, inverted: bool) -> Operation:
 
 
 def _write(op: str, args: Args, fill: Callable[[Text], str]) -> Operation:
-    """Write a condition in this language.
-
-    :param fill: what to write for a text.
-    """
+    """Write a condition in this language."""
     written = stock_text.write(dict(args), fill)
     if op == 'one-of':
         values = args.get('values')

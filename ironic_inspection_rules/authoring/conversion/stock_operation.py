@@ -149,7 +149,6 @@ def conditions(items: Sequence[typing.Any],
     """Convert a condition with a loop.
 
     :param turn: makes the condition for an item.
-    :param every: whether it has to hold for all items.
     """
     turns = [turn(item) for item in items]
     if (not every) in turns:

@@ -148,10 +148,7 @@ class Text:
                     ahead += item if isinstance(item, tuple) else [item]
 
     def has_room(self, index: int, each: Change) -> bool:
-        """Return whether a change has a place of its own in the text.
-
-        :param index: the number of the entry.
-        """
+        """Return whether a change has a place of its own in the text."""
         return any(True for _edit in self._edits(index, each))
 
     def edited(self, changes: Iterable[tuple[int, Change]]) -> str:

@@ -28,7 +28,6 @@ _NAMED: Schema = {'$ref': '#/definitions/named'}
 def schema(ops: registry.Registry, built_in: bool = False) -> Schema:
     """Return the schema of files.
 
-    :param ops: the conditions and actions there are.
     :param built_in: whether the files hold built-in rules, which may have
         names for UUIDs and any priority.
     """

@@ -40,7 +40,6 @@ class Difference(typing.NamedTuple):
     """A way in which a machine may differ.
 
     :param about: what it is about, to describe the rule by.
-    :param message: what is said of it.
     """
 
     about: str

@@ -79,7 +79,6 @@ class Sort:
     """Items that a rule counts together.
 
     :param tests: what each attribute must be, by its name.
-    :param label: what people call them.
     """
 
     tests: Mapping[str, OneOf | Between]
@@ -133,8 +132,6 @@ def sorts(known: component.Parts, listed: Sequence[Sequence[component.Item]],
 
     What all machines have is a sort as it is. Of what only some of them
     have, one sort is made that accepts the parts of each.
-
-    :param listed: the parts of each machine.
     """
     used = [name for name in known.attributes
             if any(item.get(name) not in (None, '')

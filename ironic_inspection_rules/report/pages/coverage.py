@@ -32,7 +32,6 @@ def render(covered: coverage.Coverage, machines: int,
            files: Sequence[str]) -> str:
     """Return the page.
 
-    :param machines: how many there were.
     :param files: those of the rules.
     """
     rules = []

@@ -40,16 +40,15 @@ class InChunksTestCase(base.TestCase):
 
     def do(self, count, jobs):
         paths = [str(number) for number in range(count)]
-        found = list(walk.in_chunks(
-            paths, functools.partial(_prepare, 5), jobs))
-        self.assertEqual(paths, [path for _count, results in found
-                                 for _number, path, _pid in results])
-        self.assertEqual(count, sum(each for each, _results in found))
+        done = []
+        found = [each for results in walk.in_chunks(
+                     paths, functools.partial(_prepare, 5), done.append, jobs)
+                 for each in results]
+        self.assertEqual(paths, [path for _number, path, _pid in found])
+        self.assertEqual(count, sum(done))
         self.assertEqual({5} if count else set(), {
-            number for _count, results in found
-            for number, _path, _pid in results})
-        return {pid for _count, results in found
-                for _number, _path, pid in results}
+            number for number, _path, _pid in found})
+        return {pid for _number, _path, pid in found}
 
     def test_one_process_does_all_of_it_itself(self):
         self.assertEqual({os.getpid()}, self.do(60, jobs=1))
@@ -66,7 +65,7 @@ class InChunksTestCase(base.TestCase):
     def test_an_error_reaches_the_caller(self):
         paths = [str(number) for number in range(200)]
         self.assertRaisesRegex(ValueError, '0', list, walk.in_chunks(
-            paths, _prepare_failing, 2))
+            paths, _prepare_failing, lambda count: None, 2))
 
     def test_so_many_chunks_wait_that_no_process_is_idle(self):
         begun, seen = [], []
@@ -93,9 +92,6 @@ class InChunksTestCase(base.TestCase):
         # What is started in the background may ignore interrupts.
         self.addCleanup(signal.signal, signal.SIGINT, signal.signal(
             signal.SIGINT, signal.default_int_handler))
-        self.assertEqual({True}, {
-            result for _count, result in walk.in_chunks(
-                ['x'] * 200, _prepare_asking, 2)})
-        self.assertEqual([False], [
-            result for _count, result in walk.in_chunks(
-                ['x'], _prepare_asking, 2)])
+        for count, expected in ((200, {True}), (1, {False})):
+            self.assertEqual(expected, set(walk.in_chunks(
+                ['x'] * count, _prepare_asking, lambda count: None, 2)))
