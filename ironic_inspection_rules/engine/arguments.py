@@ -95,8 +95,14 @@ class Signature:
                 if name in self.by_name:
                     bound[name] = value
                 else:
+                    near = suggestion.nearest(str(name), self.by_name)
                     problems.append(exceptions.Problem(
-                        data_path.pointer([name]), self._unknown(str(name))))
+                        data_path.pointer([name]),
+                        _('unknown argument "%(name)s"; %(meant)sexpected: '
+                          '%(all)s') % {
+                              'name': suggestion.shown(str(name)),
+                              'all': self, 'meant': near and _(
+                                  'did you mean "%s"? ') % near or ''}))
         elif args is not None:
             return {}, [exceptions.Problem(
                 '', _('arguments must be a list or a mapping'))]
@@ -120,12 +126,6 @@ class Signature:
             exceptions.Problem(f'/{index}',
                                _('one argument too many; expected: %s') % self)
             for index in range(len(positional), len(args))]
-
-    def _unknown(self, name: str) -> str:
-        near = suggestion.nearest(name, self.by_name)
-        meant = _('did you mean "%s"? ') % near if near else ''
-        return _('unknown argument "%(name)s"; %(meant)sexpected: %(all)s') % {
-            'name': suggestion.shown(name), 'meant': meant, 'all': self}
 
     def bind_call(self, given: typing.Sequence[
             tuple[str | None, typing.Any]]) -> Bound:
@@ -188,9 +188,14 @@ def convert(value: typing.Any, argument: Argument) -> typing.Any:
                'value': type(value).__name__}) from exc
 
 
-def _read_bool(value: typing.Any) -> bool:
-    if not isinstance(value, str | int | float):
+def _of(value: typing.Any, types: typing.Any) -> typing.Any:
+    if not isinstance(value, types):
         raise TypeError
+    return value
+
+
+def _read_bool(value: typing.Any) -> bool:
+    value = _of(value, str | int | float)
     if isinstance(value, float) and value.is_integer():
         # JSON has one number for 1 and 1.0.
         value = int(value)
@@ -209,23 +214,7 @@ def _read_number(kind: type) -> typing.Callable[[typing.Any], typing.Any]:
 
 
 def _read_text(value: typing.Any) -> str:
-    if not isinstance(value, str | int | float):
-        raise TypeError
-    return str(value)
-
-
-def _read_list(value: typing.Any) -> list[typing.Any]:
-    if not isinstance(value, list):
-        raise TypeError
-    return value
-
-
-def _read_pattern(value: typing.Any) -> pattern.Pattern:
-    if isinstance(value, pattern.Pattern):
-        return value
-    if not isinstance(value, str):
-        raise TypeError
-    return pattern.Pattern(value)
+    return str(_of(value, str | int | float))
 
 
 class Type(typing.NamedTuple):
@@ -252,14 +241,15 @@ TYPES: dict[typing.Any, Type] = {
     float: Type('float', _read_number(float), [
         {'type': 'number'}, schema.whole(schema.NUMBER)]),
     str: Type('str', _read_text, [_PLAIN]),
-    list: Type('list', _read_list, [{'type': 'array'}]),
+    list: Type('list', lambda value: _of(value, list), [{'type': 'array'}]),
     data_path.Path: Type(_('path'), lambda value: (
         value if isinstance(value, tuple)
         else data_path.parse(_read_text(value))), [
         {'type': 'string', 'pattern': r'^(?:/[^/]|[^/.]|\.[^/]*/)'},
         {'type': ['number', 'boolean']}]),
-    pattern.Pattern: Type(_('regular expression'), _read_pattern,
-                          [{'type': 'string'}]),
+    pattern.Pattern: Type(_('regular expression'), lambda value: (
+        value if isinstance(value, pattern.Pattern)
+        else pattern.Pattern(_of(value, str))), [{'type': 'string'}]),
     pattern.Replacement: Type(_('text'), lambda value: (
         value if isinstance(value, pattern.Replacement)
         else pattern.Replacement(_read_text(value))), [_PLAIN]),

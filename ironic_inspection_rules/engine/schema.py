@@ -45,16 +45,12 @@ VARIES: Schema = {'$ref': '#/definitions/varies'}
 UUID = (r'^(?:urn:|uuid:)*[{}]*-*(?:[0-9A-Fa-f]-*){32}[{}]*' + END)
 
 
-def anycase(word: str) -> str:
-    """Return a pattern of a word in any case."""
-    return ''.join(f'[{letter.upper()}{letter.lower()}]'
-                   if letter.isalpha() else re.escape(letter)
-                   for letter in word)
-
-
 def words(known: Iterable[str]) -> str:
     """Return a pattern of some words in any case."""
-    return f'(?:{"|".join(map(anycase, known))})'
+    patterns = (''.join(f'[{letter.upper()}{letter.lower()}]'
+                        if letter.isalpha() else re.escape(letter)
+                        for letter in word) for word in known)
+    return f'(?:{"|".join(patterns)})'
 
 
 def whole(pattern: str) -> Schema:

@@ -58,8 +58,7 @@ def translate(written: typing.Mapping[str, typing.Any],
     op = registry.installed().conditions[name]
     if isinstance(op.plugin, plugin.Group):
         return _group(op, written['conditions'], inverted, scope)
-    bound, _problems = op.signature.bind(written.get('args'))
-    return _Single(op, bound, inverted, scope).truth()
+    return _single(op, written.get('args'), inverted, scope)
 
 
 def _group(op: registry.Op, parts: Iterable[typing.Any], inverted: bool,
@@ -168,103 +167,82 @@ def _over(once: typing.Mapping[str, typing.Any], multiple: str,
         logic.negated(more), beyond)), fails)
 
 
-class _Single:
-    """One op with its arguments."""
-
-    def __init__(self, op: registry.Op, bound: dict[str, typing.Any],
-                 inverted: bool, scope: Scope) -> None:
-        self._op = op
-        self._inverted = inverted
-        self._scope = scope
-        self._machine = scope.machine
-        self._written = bound
-        self._named: list[str] = []
-        self._values: list[values.Value] = []
-        for name, value in bound.items():
-            argument = op.signature.by_name[name]
-            if argument.variadic and isinstance(value, list):
-                if len(value) == 1 and isinstance(value[0], list):
-                    value = value[0]
-                for each in value:
-                    self._add('', expression.evaluate(each, scope))
-            elif name == 'regex':
-                self._add(name, values.const(value))
-            else:
-                self._add(name, expression.evaluate(value, scope))
-
-    def _add(self, name: str, value: values.Value) -> None:
-        self._named.append(name)
-        self._values.append(value)
-
-    def truth(self) -> Truth:
-        """Return when the condition holds."""
-        holds: list[logic.Formula] = []
-        fails: list[logic.Formula] = []
-        for guard, alternatives in values.product(self._values):
-            truth = self._of(alternatives)
-            holds.append(logic.conj(guard, truth.holds))
-            fails.append(logic.conj(guard, truth.fails))
-        return Truth(logic.disj(*holds), logic.disj(*fails))
-
-    def _of(self, alternatives: Alternatives) -> Truth:
-        condition = self._op.plugin
-        if any(isinstance(each, values.Failed) for each in alternatives):
-            return Truth(logic.FALSE, logic.TRUE)
-        missing = [isinstance(each, values.Const)
-                   and each.value is data_path.ABSENT
-                   for each in alternatives]
-        if any(missing) and not condition.SEES_MISSING:
-            if not condition.ACCEPTS_MISSING:
-                return Truth(logic.FALSE)
-            alternatives = tuple(
-                values.Const(None) if gone else each for each, gone
-                in zip(alternatives, missing, strict=True))
+def _single(op: registry.Op, args: typing.Any, inverted: bool,
+            scope: Scope) -> Truth:
+    """Return when one op with its arguments holds."""
+    bound, _problems = op.signature.bind(args)
+    # Each value with the name of its argument; any number of them has none.
+    named: list[tuple[str, values.Value]] = []
+    for name, value in bound.items():
+        if name == 'regex':
+            named.append((name, values.const(value)))
+        elif op.signature.by_name[name].variadic and isinstance(value, list):
+            if len(value) == 1 and isinstance(value[0], list):
+                value = value[0]
+            named += [('', expression.evaluate(each, scope))
+                      for each in value]
+        else:
+            named.append((name, expression.evaluate(value, scope)))
+    names = [name for name, _value in named]
+    holds: list[logic.Formula] = []
+    fails: list[logic.Formula] = []
+    for guard, chosen in values.product([value for _name, value in named]):
         try:
-            holds, fails = self._decide(alternatives)
-        except (logic.Untranslatable) as exc:
-            return Truth(self._machine.guess(
-                f'{self._op.name}: {exc}',
-                (self._op.name, json.dumps(self._written, sort_keys=True,
-                                           default=str),
-                 tuple(map(values.identity, alternatives))), alternatives))
-        return Truth(logic.negated(holds) if self._inverted else holds,
-                     fails)
+            truth = _decide(op, names, chosen, inverted, scope.machine)
+        except logic.Untranslatable as exc:
+            truth = Truth(scope.machine.guess(
+                f'{op.name}: {exc}',
+                (op.name, json.dumps(bound, sort_keys=True, default=str),
+                 tuple(map(values.identity, chosen))), chosen))
+        holds.append(logic.conj(guard, truth.holds))
+        fails.append(logic.conj(guard, truth.fails))
+    return Truth(logic.disj(*holds), logic.disj(*fails))
 
-    def _decide(self, alternatives: Alternatives) -> Truth:
-        if self._op.plugin.NEEDS_VIEW or self._op.plugin.LITERAL:
-            raise logic.Untranslatable('it looks into the data itself')
-        for each in alternatives:
-            if isinstance(each, values.Unknown):
-                raise logic.Untranslatable(each.reason)
-        if all(isinstance(each, values.Const) for each in alternatives):
-            return self._known(alternatives)
-        found = operators.TRANSLATIONS.get(self._op.name)
+
+def _decide(op: registry.Op, names: list[str], chosen: Alternatives,
+            inverted: bool, machine: machines.Machine) -> Truth:
+    """Return when an op holds for one alternative of each argument.
+
+    :raises: :class:`.logic.Untranslatable` where it cannot be told.
+    """
+    if any(isinstance(each, values.Failed) for each in chosen):
+        return Truth(logic.FALSE, logic.TRUE)
+    missing = list(map(values.is_missing, chosen))
+    if any(missing) and not op.plugin.SEES_MISSING:
+        if not op.plugin.ACCEPTS_MISSING:
+            return Truth(logic.FALSE)
+        chosen = tuple(values.Const(None) if gone else each for each, gone
+                       in zip(chosen, missing, strict=True))
+    if op.plugin.NEEDS_VIEW or op.plugin.LITERAL:
+        raise logic.Untranslatable('it looks into the data itself')
+    for each in chosen:
+        if isinstance(each, values.Unknown):
+            raise logic.Untranslatable(each.reason)
+    given = {name: each for name, each in zip(names, chosen, strict=True)
+             if name}
+    several = [each for name, each in zip(names, chosen, strict=True)
+               if not name]
+    if all(isinstance(each, values.Const) for each in chosen):
+        holds, fails = _known(op, {
+            name: each.value for name, each in given.items()
+            if isinstance(each, values.Const)}, [
+            each.value for each in several if isinstance(each, values.Const)])
+    else:
+        found = operators.TRANSLATIONS.get(op.name)
         if found is None:
             raise logic.Untranslatable(
-                f'there is no translation of {self._op.name}')
-        given = {name: each for name, each
-                 in zip(self._named, alternatives, strict=True) if name}
-        several = [each for name, each
-                   in zip(self._named, alternatives, strict=True)
-                   if not name]
-        return Truth(found(self._machine, self._op.name, given, several))
+                f'there is no translation of {op.name}')
+        holds, fails = found(machine, op.name, given, several), logic.FALSE
+    return Truth(logic.negated(holds) if inverted else holds, fails)
 
-    def _known(self, alternatives: Alternatives) -> Truth:
-        """Decide by the op itself, since all values are known."""
-        several, args = [], dict[str, typing.Any]()
-        for name, each in zip(self._named, alternatives, strict=True):
-            assert isinstance(each, values.Const)
-            if name:
-                args[name] = each.value
-            else:
-                several.append(each.value)
-        condition = self._op.plugin
-        try:
-            if 'regex' in args:
-                args['regex'] = self._op.signature.by_name['regex'].type(
-                    args['regex'])
-            paid = [budget.UNLIMITED] if condition.PAYS else []
-            return Truth(logic.known(bool(
-                condition.bind(args)(*paid, *several))))
-        except (exceptions.InspectionRulesError, TypeError, ValueError):
-            return Truth(logic.FALSE, logic.TRUE)
+
+def _known(op: registry.Op, args: dict[str, typing.Any],
+           several: list[typing.Any]) -> Truth:
+    """Decide by the op itself, since all values are known."""
+    try:
+        if 'regex' in args:
+            args['regex'] = op.signature.by_name['regex'].type(args['regex'])
+        paid = [budget.UNLIMITED] if op.plugin.PAYS else []
+        return Truth(logic.known(bool(op.plugin.bind(args)(*paid, *several))))
+    except (exceptions.InspectionRulesError, TypeError, ValueError):
+        return Truth(logic.FALSE, logic.TRUE)

@@ -46,35 +46,22 @@ class Term:
         return bool(z3.is_bool(self.term))
 
 
-class Cells(typing.Protocol):
-    """The fields of a machine below one of them."""
-
-    empty: Formula
-
-    def child(self, name: str) -> 'Value':
-        """Return the field of that name."""
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
 class Mapping:
-    """A mapping: that of a machine, if there is one, with other entries."""
+    """A mapping: that of a machine, if there is one, with other entries.
 
-    cell: Cells | None
+    ``cell`` is the :class:`.machine.Cell` of the first, else None.
+    """
+
+    cell: typing.Any
     entries: typing.Mapping[str, 'Value']
 
     def entry(self, name: str) -> 'Value':
         """Return the entry of that name, which may be absent."""
         if name in self.entries:
             return self.entries[name]
-        return self.cell.child(name) if self.cell else NOTHING
-
-
-class Item(typing.Protocol):
-    """An item of a list."""
-
-    @property
-    def value(self) -> 'Value':
-        """Its value."""
+        found: Value = self.cell.child(name) if self.cell else NOTHING
+        return found
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -88,11 +75,12 @@ class Written:
 class Items:
     """A list of a machine; ``items`` are those that are looked at.
 
+    Each has a ``value``: a :class:`Written` or a :class:`.machine.Cell`.
     ``uses`` are those for which the number or the place of items matters.
     """
 
     length: Formula
-    items: tuple[Item, ...]
+    items: tuple[typing.Any, ...]
     name: str
     uses: set[str] = dataclasses.field(default_factory=set)
 

@@ -50,14 +50,9 @@ class WrittenRule:
 
         :param pointer: where it is in the rule as this engine has it.
         """
-        return self.source.place(self.index, self.written_pointer(pointer))
-
-    def written_pointer(self, pointer: str) -> str:
-        """Return the pointer to a value in what the author wrote.
-
-        :param pointer: where it is in the rule as this engine has it.
-        """
-        return pointer.replace('/args', '', 1) if self.is_old else pointer
+        if self.is_old:
+            pointer = pointer.replace('/args', '', 1)
+        return self.source.place(self.index, pointer)
 
     def parse(self, ops: registry.Registry) -> model.Rule:
         """Read the rule.

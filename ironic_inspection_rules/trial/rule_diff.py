@@ -128,7 +128,10 @@ def compare(old: RuleSet, new: RuleSet
                 title = f'{_title(step.before or {})} → {title}'
             if step.position is not None:
                 change = MOVED
-        sides = {side: _without_made_uuid(fields, old.named | new.named)
+        # A UUID that is made of a rule says nothing.
+        sides = {side: fields and (
+                     fields if fields['uuid'] in old.named | new.named
+                     else {**fields, 'uuid': None})
                  for side, fields in (('before', step.before),
                                       ('after', step.after))}
         changes.append(RuleChange(title, change, (
@@ -175,9 +178,3 @@ def _same(one: Mapping[str, typing.Any] | None,
 
 def _title(rule: replacement.Fields) -> str:
     return str(rule['description'] or rule['uuid'])
-
-
-def _without_made_uuid(rule: replacement.Fields | None,
-                       named: frozenset[str]) -> replacement.Fields | None:
-    return rule if rule is None or rule['uuid'] in named else {
-        **rule, 'uuid': None}

@@ -41,11 +41,6 @@ def by_name(op: str, args: typing.Any) -> Operation:
     return named
 
 
-def is_formatted(op: str, name: str) -> bool:
-    """Return whether stock Ironic fills in an argument outside of loops."""
-    return name == {'log': 'msg', 'api-call': 'url'}.get(op, 'value')
-
-
 def convert(op: str, args: Operation, there: set[str],
             notes: rule.Notes) -> Operation | None:
     """Convert one action, or one turn of its loop.

@@ -37,7 +37,7 @@ _KEYS = {'conditions': frozenset({'op', 'args', 'loop', 'multiple'}),
          'actions': frozenset({'op', 'args', 'loop'})}
 
 _COMPARISONS = ('eq', 'lt', 'gt')
-_FORMATTED = {'value', 'address', 'subnet'}
+_FORMATTED = frozenset(('value', 'address', 'subnet'))
 
 
 def uuid_of(name: typing.Any) -> str:
@@ -92,9 +92,12 @@ class _Converter(rule.Notes):
         args = stock_form.by_name(written['args'], stock_form.CONDITIONS[op])
         loop = written.get('loop')
         if not loop:
+            filled = _FORMATTED
+            if op in _COMPARISONS:
+                filled = frozenset(('values',) if (
+                    self._release >= _FILLS_VALUES) else ())
             return stock_condition.convert(op, inverted, {
-                name: stock_text.read_any(value)
-                if self._is_formatted(op, name) else value
+                name: stock_text.read_any(value) if name in filled else value
                 for name, value in _forced(op, args).items()}, self)
         turns = [loop] if isinstance(loop, dict) else loop
         if written.get('multiple') == 'last':
@@ -107,11 +110,6 @@ class _Converter(rule.Notes):
 
         return stock_operation.conditions(
             turns, turn, written.get('multiple') == 'all')
-
-    def _is_formatted(self, op: str, name: str) -> bool:
-        if op in _COMPARISONS:
-            return name == 'values' and self._release >= _FILLS_VALUES
-        return name in _FORMATTED
 
     def actions(self, written: Iterable[typing.Any], there: set[str]
                 ) -> Iterator[Operation]:
@@ -149,9 +147,10 @@ class _Converter(rule.Notes):
         if loop:
             return stock_operation.actions(
                 [loop] if isinstance(loop, dict) else loop, turn)
+        # Outside of loops stock Ironic fills in one argument.
+        filled = {'log': 'msg', 'api-call': 'url'}.get(op, 'value')
         converted = checked({
-            name: stock_text.read_any(value)
-            if stock_operation.is_formatted(op, name) else value
+            name: stock_text.read_any(value) if name == filled else value
             for name, value in given.items()})
         return [converted] if converted else []
 

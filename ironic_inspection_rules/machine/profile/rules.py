@@ -49,7 +49,7 @@ class Difference(typing.NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Profile:
-    """How machines are compared, and what a difference does.
+    """A comparison of machines, and what a difference does.
 
     :param on_mismatch: one of :data:`ON_MISMATCH`.
     """
@@ -72,19 +72,22 @@ class Profile:
             return [self._rule(each.about, PRIORITIES[1], [each.condition],
                                _action('fail', msg=each.message),
                                mode=model.AUDIT) for each in found]
+        slug = re.sub(r'[^a-z0-9]+', '_', self.name.lower()).strip('_') or (
+            'profile')
+        path, field = (f'/profiles/{slug}', f'plugin_data[profiles][{slug}]')
         rules = [self._rule(_('begin'), PRIORITIES[0], [], _action(
-            'set-plugin-data', path=self._path, value=[]))]
+            'set-plugin-data', path=path, value=[]))]
         rules += [self._rule(each.about, PRIORITIES[1], [each.condition],
-                             _action('extend-plugin-data', path=self._path,
+                             _action('extend-plugin-data', path=path,
                                      value=each.message)) for each in found]
-        differs = {'op': '!is-empty', 'args': {'value': f'{{{self._field}}}'}}
+        differs = {'op': '!is-empty', 'args': {'value': f'{{{field}}}'}}
         if self.on_mismatch == FAIL:
             return [*rules, self._rule(
                 _('verdict'), PRIORITIES[2], [differs], _action(
                     'fail', msg=_('not like %(name)s: %(differences)s') % {
                         'name': sort.escape(self.name),
-                        'differences': f"{{{self._field} | join('; ')}}"}))]
-        trait = f'CUSTOM_{self._slug.upper()}_MISMATCH'
+                        'differences': f"{{{field} | join('; ')}}"}))]
+        trait = f'CUSTOM_{slug.upper()}_MISMATCH'
         return [*rules, self._rule(_('it differs'), PRIORITIES[2], [differs],
                                    _action('add-trait', name=trait)),
                 self._rule(_('it does not differ'), PRIORITIES[2],
@@ -96,19 +99,6 @@ class Profile:
         return {'description': f'{self.name[:_LONGEST]}: {about}',
                 'priority': priority, **fields,
                 'conditions': conditions, 'actions': [action]}
-
-    @property
-    def _slug(self) -> str:
-        return re.sub(r'[^a-z0-9]+', '_', self.name.lower()).strip('_') or (
-            'profile')
-
-    @property
-    def _path(self) -> str:
-        return f'/profiles/{self._slug}'
-
-    @property
-    def _field(self) -> str:
-        return f'plugin_data[profiles][{self._slug}]'
 
 
 def differences(machines: Sequence[machine_file.Machine],

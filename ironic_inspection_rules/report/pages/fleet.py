@@ -85,7 +85,8 @@ class _Packed:
         for change in node.get('changes') or ():
             value, before = (
                 _NOTHING if change['op'] == nothing or name not in change
-                else self._texts.of_json(change[name])
+                else self._texts.of(shell.dumps(change[name],
+                                                sort_keys=True))
                 for name, nothing in (('value', 'remove'), ('before', 'add')))
             changes.append(self._changes.of((
                 *(self._texts.of(change[name])

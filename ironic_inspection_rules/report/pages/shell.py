@@ -118,10 +118,6 @@ class Numbers:
         """Return the number of a value."""
         return self._numbers.setdefault(value, len(self._numbers))
 
-    def of_json(self, value: typing.Any) -> int:
-        """Return the number of the JSON text of a value."""
-        return self.of(dumps(value, sort_keys=True))
-
     @property
     def all(self) -> list[typing.Any]:
         """All values; the index of each is its number."""
