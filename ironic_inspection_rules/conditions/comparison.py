@@ -20,9 +20,7 @@ from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import text_cache
 from ironic_inspection_rules.i18n import _
 
-_LONGEST_KNOWN = 64
-"""Longest text of a machine that is cached, in characters."""
-
+_LONGEST_KNOWN = 64  # Longest text of a machine that is cached, in characters.
 _INTEGER = re.compile(r'\s*[+-]?[0-9]{1,300}\s*')
 _DECIMAL = re.compile(
     r'\s*[+-]?(?:[0-9]{1,300}(?:\.[0-9]{0,300})?|\.[0-9]{1,300})'

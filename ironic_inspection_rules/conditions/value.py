@@ -18,9 +18,7 @@ from ironic_inspection_rules.i18n import _
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-_LONGEST_KNOWN = 64
-"""Longest text of a machine that is cached, in characters."""
-
+_LONGEST_KNOWN = 64  # Longest text of a machine that is cached, in characters.
 _FALSE = [None, False, *(''.join(letters) for word in ('no', 'false')
                          for letters in itertools.product(
                              *((letter, letter.upper()) for letter in word)))]

@@ -20,8 +20,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.i18n import _
 
-_LOOK_EVERY = 64
-"""After how many operations the clock is looked at."""
+_LOOK_EVERY = 64  # After how many operations the clock is looked at.
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

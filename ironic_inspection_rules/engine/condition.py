@@ -22,8 +22,7 @@ Missing = template.Missing
 Operation = typing.Mapping[str, typing.Any]
 Roots = budget.View
 
-_MOST_ITEMS = 3
-"""Items of a loop that a reason tells of."""
+_MOST_ITEMS = 3  # Items of a loop that a reason tells of.
 
 
 class Condition(abc.ABC):

@@ -14,12 +14,8 @@ import typing
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.i18n import _
 
-_MOST_LISTED = 40
-"""Most known names in one message."""
-
-_LONGEST = 80
-"""Most characters of a wrong name that are shown."""
-
+_MOST_LISTED = 40  # Most known names in one message.
+_LONGEST = 80  # Most characters of a wrong name that are shown.
 _ELSEWHERE = {
     'eq': ('=', '==', 'equal', 'equals', 'is', 'same'),
     'ne': ('!=', '<>', 'not-equal', 'differs'),

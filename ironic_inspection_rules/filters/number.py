@@ -15,12 +15,8 @@ from ironic_inspection_rules.i18n import _
 
 Number = int | float
 
-_MOST_DIGITS = 5000
-"""More than a number has that Python reads from text."""
-
-_LONGEST = 100
-"""Characters of a number that is written as text."""
-
+_MOST_DIGITS = 5000  # More than a number has that Python reads from text.
+_LONGEST = 100  # Characters of a number that is written as text.
 _NUMBERS = frozenset(('number',))
 
 

@@ -14,14 +14,10 @@ from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.traits import names as trait_names
 
-_FREE = 255
-"""Characters of text that cost nothing."""
-
+_FREE = 255  # Characters of text that cost nothing.
 _TIME = re.compile(r'%[HIMSfpXcz]')
 _SOME_DAY = datetime.datetime(2023, 5, 17, 10, tzinfo=datetime.UTC)
-_LONGEST_DATE = 100
-"""Characters of a date."""
-
+_LONGEST_DATE = 100  # Characters of a date.
 _NOT_IN_TRAITS = re.compile('[^A-Z0-9]+')
 
 

@@ -71,11 +71,6 @@ class Untranslatable(Exception):
     """The solver has no words for something; the message says for what."""
 
 
-def printable() -> typing.Any:
-    """Return the language of all texts that a machine may send."""
-    return z3.Star(z3.Range(FIRST, LAST))
-
-
 @functools.lru_cache(1024)
 def language(pattern: str) -> typing.Any:
     """Return the language of texts that match as a whole.

@@ -190,7 +190,8 @@ class Machine:
     def text(self, name: str, derived: bool = False) -> typing.Any:
         """Return a new text."""
         term = z3.String(name)
-        self.domain.append(z3.InRe(term, logic.printable()))
+        self.domain.append(z3.InRe(term, z3.Star(
+            z3.Range(logic.FIRST, logic.LAST))))
         self.texts[term.get_id()] = logic.Text(term, name, derived)
         return term
 
@@ -232,12 +233,6 @@ class Machine:
         if known not in self._ranks:
             self._ranks[known] = z3.Real(f'rank {len(self._ranks)}')
         return self._ranks[known]
-
-    def examples(self, term: typing.Any, holds: logic.Formula) -> None:
-        """Store a language that a text is checked against."""
-        known = self.texts.get(term.get_id())
-        if known is not None:
-            known.languages[holds.get_id()] = holds
 
     def note(self, term: typing.Any, text: str) -> None:
         """Store a text that another one is compared with."""

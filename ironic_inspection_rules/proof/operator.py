@@ -151,7 +151,8 @@ def _matches(machine: Machine, name: str, given: Given,
         raise logic.Untranslatable('a list or mapping as text')
     found = logic.matching(regex, name == 'contains')
     holds = z3.InRe(logic.marked(text), found)
-    machine.examples(text, holds)
+    if text.get_id() in machine.texts:
+        machine.texts[text.get_id()].languages[holds.get_id()] = holds
     return holds
 
 

@@ -11,12 +11,8 @@ from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
 from ironic_inspection_rules.proof import witness as witnesses
 
-_LONGEST = 5.0
-"""Seconds that one check may take."""
-
-_PATIENCE = 15.0
-"""Seconds that one search may take, with all its checks."""
-
+_LONGEST = 5.0  # Seconds that one check may take.
+_PATIENCE = 15.0  # Seconds that one search may take, with all its checks.
 _MOST_ROUNDS = 40
 
 

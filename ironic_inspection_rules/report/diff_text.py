@@ -16,8 +16,7 @@ Groups = Mapping[tuple[str, str, tuple[str, ...]], list[str]]
 what differs."""
 
 _MOST_NAMES = 5
-_LONGEST = 60_000
-"""Characters of a comment; forges take 65,536."""
+_LONGEST = 60_000  # Characters of a comment; forges take 65,536.
 
 
 def sign(change: str) -> str:

@@ -26,9 +26,7 @@ from ironic_inspection_rules.trial import machine_test
 
 _MOST_REASONS = 3
 _NAMES = 3
-_ONE_BY_ONE = 20
-"""Of more machines a table shows what they have in common."""
-
+_ONE_BY_ONE = 20  # Of more machines a table shows what they have in common.
 _NOT_XML = re.compile('[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]')
 
 Case = tuple[str, str, str]

@@ -47,25 +47,7 @@ _ODD_FLOAT = re.compile(r'[-+]?(?:[0-9_]*\.[0-9]+0|[0-9_:]*:[0-9_.:]*)')
 _NULL = 'tag:yaml.org,2002:null'
 
 
-class Plain:
-    """Write twice what is in two places, without ``&id001``."""
-
-    def ignore_aliases(self, _data: typing.Any) -> bool:
-        """Keep a dumper from looking for what it has written before."""
-        return True
-
-    def represent_text(self, text: str) -> yaml.ScalarNode:
-        """Put text in double quotes where others would read it otherwise.
-
-        PyYAML writes U+0085 as it is and reads it as a line feed.
-        """
-        represent: typing.Any = self
-        return represent.represent_scalar(
-            'tag:yaml.org,2002:str', text,
-            '"' if exceptions.CONTROL_CHARACTER.search(text) else None)
-
-
-class Dumper(Plain, yaml.SafeDumper):  # type: ignore[misc]
+class Dumper(yaml.SafeDumper):  # type: ignore[misc]
     """A dumper whose output does not depend on how PyYAML was built."""
 
     allow_unicode: bool | None
@@ -79,13 +61,25 @@ class Dumper(Plain, yaml.SafeDumper):  # type: ignore[misc]
         self.allow_unicode = allowed
 
 
-class FastDumper(Plain, getattr(  # type: ignore[misc]
+class FastDumper(getattr(  # type: ignore[misc]
         yaml, 'CSafeDumper', yaml.SafeDumper)):
     """A dumper for what is large."""
 
 
+def _represent_text(dumper: typing.Any, text: str) -> yaml.ScalarNode:
+    """Put text in double quotes where others would read it otherwise.
+
+    PyYAML writes U+0085 as it is and reads it as a line feed.
+    """
+    return dumper.represent_scalar(
+        _TEXT, text,
+        '"' if exceptions.CONTROL_CHARACTER.search(text) else None)
+
+
 for _dumper in (Dumper, FastDumper):
-    _dumper.add_representer(str, Plain.represent_text)
+    _dumper.add_representer(str, _represent_text)
+    # What is in two places is written twice, without "&id001".
+    _dumper.ignore_aliases = lambda self, data: True
 
 
 def dump(value: typing.Any, **options: typing.Any) -> str:

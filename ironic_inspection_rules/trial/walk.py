@@ -11,11 +11,8 @@ import os
 import signal
 import typing
 
-_CHUNK = 25
-"""Files that a process is given at a time."""
-
-_WAITING = 3
-"""Chunks that wait for each process, so that none is idle."""
+_CHUNK = 25  # Files that a process is given at a time.
+_WAITING = 3  # Chunks that wait for each process, so that none is idle.
 
 Result = typing.TypeVar('Result')
 Work = Callable[[Sequence[str]], Result]

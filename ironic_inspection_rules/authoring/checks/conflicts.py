@@ -69,7 +69,9 @@ def check(rules: Sequence[Rule]) -> Iterator[tuple[Rule, str, str]]:
                 one.writes, other.writes) if _differ(*pair)
                 and not exclusion.exclude(one.asked(pair[0]),
                                           other.asked(pair[1]))]
-            if pairs and not one.excludes(other):
+            scopes = {one.rule.rule.scope, other.rule.rule.scope} - {None, ''}
+            if pairs and len(scopes) < 2 and not exclusion.exclude(
+                    one.claims, other.claims):
                 yield (other.rule, pairs[0][1].pointer,
                        _message(one.rule, other.rule, pairs))
 
@@ -86,7 +88,7 @@ class _Writer:
                       for write in self.writes}
         self.kinds |= {'trait' for write in self.writes
                        if write.kind == 'trait'}
-        self._claims = exclusion.claims(rule.conditions)
+        self.claims = exclusion.claims(rule.conditions)
         # In a loop they are about an item, of which there may be several.
         self._asked = {action.pointer: exclusion.claims(action.inner)
                        for action in rule.actions
@@ -94,13 +96,7 @@ class _Writer:
 
     def asked(self, write: Write) -> list[exclusion.Claim]:
         """Return the conditions without which something is not written."""
-        return [*self._claims, *self._asked.get(write.pointer, ())]
-
-    def excludes(self, other: '_Writer') -> bool:
-        """Return whether no machine is met by both rules."""
-        scopes = (self.rule.rule.scope, other.rule.rule.scope)
-        return (all(scopes) and scopes[0] != scopes[1]
-                or exclusion.exclude(self._claims, other._claims))
+        return [*self.claims, *self._asked.get(write.pointer, ())]
 
 
 def _message(one: Rule, other: Rule,

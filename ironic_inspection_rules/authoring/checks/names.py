@@ -165,8 +165,7 @@ def _check_old(operation: file_rule.Operation) -> checked_rule.Found:
                     path, str(step))
 
 
-_SHORTEST = 5
-"""Shorter names are near to too many others."""
+_SHORTEST = 5  # Shorter names are near to too many others.
 
 
 @functools.cache

@@ -49,6 +49,13 @@ class Slip(typing.NamedTuple):
     message: str
     meant: typing.Any = None
 
+    @classmethod
+    def of(cls, text: str, steps: tuple[str, ...], meant: typing.Any = None,
+           **said: typing.Any) -> 'Slip':
+        """Return the slip in what a field is compared with."""
+        return cls(text % {'field': '.'.join(steps), 'meant': meant, **said},
+                   meant)
+
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find values that no machine has in the field beside them."""
@@ -159,60 +166,52 @@ def _slip(steps: tuple[str, ...], relation: str,
     """Return what is wrong with a value beside a field, if anything."""
     if not steps or value is None:
         return None
-    field, shown = _known(steps), '.'.join(steps)
+    field = _known(steps)
     kind = field.type if field else None
     if relation.startswith(plugin.VERSION):
-        return Slip(_('{%(field)s} is a %(kind)s, and no version') % {
-            'field': shown, 'kind': kind}) if kind not in (
-                None, 'text') else None
+        return Slip.of(_('{%(field)s} is a %(kind)s, and no version'), steps,
+                       kind=kind) if kind not in (None, 'text') else None
     if isinstance(value, str):
         return (_text_slip(steps, kind, relation, value)
                 or _version_slip(steps, relation, value))
     if isinstance(value, list) and relation in ('eq', 'ne') and (
             kind not in (None, 'list')):
-        return Slip(_('{%(field)s} is no list, and never equal to one; '
-                      'use one-of') % {'field': shown})
-    if isinstance(value, bool):
+        return Slip.of(_('{%(field)s} is no list, and never equal to one; '
+                         'use one-of'), steps)
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    if isinstance(value, int | float):
-        if kind in _SEQUENCES:
-            return Slip(_('{%(field)s} is a %(kind)s, and never %(value)s; '
-                          'did you mean {%(field)s | length}?') % {
-                              'field': shown, 'kind': kind, 'value': value})
-        return _size_slip(steps, value) or _version_slip(
-            steps, relation, value)
-    return None
+    if kind in _SEQUENCES:
+        return Slip.of(_('{%(field)s} is a %(kind)s, and never %(value)s; '
+                         'did you mean {%(field)s | length}?'), steps,
+                       kind=kind, value=value)
+    return _size_slip(steps, value) or _version_slip(steps, relation, value)
 
 
 def _text_slip(steps: tuple[str, ...], kind: str | None, relation: str,
                value: str) -> Slip | None:
-    shown = '.'.join(steps)
-    said = {'field': shown, 'value': value, 'kind': kind}
     if kind == 'boolean' and value:
-        return Slip(_('{%(field)s} is true or false, never the text '
-                      '"%(value)s"') % said, _BOOLEANS.get(value.lower()))
+        return Slip.of(_('{%(field)s} is true or false, never the text '
+                         '"%(value)s"'), steps, _BOOLEANS.get(value.lower()),
+                       value=value)
     if kind in _SEQUENCES and value:
-        return Slip(_('{%(field)s} is a %(kind)s, never the text '
-                      '"%(value)s"') % said)
+        return Slip.of(_('{%(field)s} is a %(kind)s, never the text '
+                         '"%(value)s"'), steps, kind=kind, value=value)
     if kind == 'number' and relation in ('eq', 'one-of') and (
             facts.number(value) is None and re.fullmatch(r'[^\d\s]+', value)):
-        return Slip(_('{%(field)s} is a number, never the text "%(value)s"')
-                    % said)
+        return Slip.of(_('{%(field)s} is a number, never the text '
+                         '"%(value)s"'), steps, value=value)
     is_mac = steps[-1] in ('mac_address', 'bmc_mac') or (
         steps[0] == 'ports' and steps[-1] == 'address')
-    if is_mac and _MAC.fullmatch(value):
-        meant = value.lower().replace('-', ':')
-        if meant != value:
-            return Slip(_('{%(field)s} is in lower case with colons, never '
-                          '"%(value)s"; did you mean "%(meant)s"?') % {
-                              **said, 'meant': meant}, meant)
-    words = _WORDS.get(steps)
-    if words and value not in words:
-        word = next((word for word, others in words.items()
-                      if value.lower() in (word, *others)), None)
-        if word:
-            return Slip(_('{%(field)s} is never "%(value)s"; did you mean '
-                          '"%(meant)s"?') % {**said, 'meant': word}, word)
+    plain = value.lower().replace('-', ':')
+    if is_mac and _MAC.fullmatch(value) and plain != value:
+        return Slip.of(_('{%(field)s} is in lower case with colons, never '
+                         '"%(value)s"; did you mean "%(meant)s"?'), steps,
+                       plain, value=value)
+    words = _WORDS.get(steps, {})
+    for word, others in words.items() if value not in words else ():
+        if value.lower() in (word, *others):
+            return Slip.of(_('{%(field)s} is never "%(value)s"; did you mean '
+                             '"%(meant)s"?'), steps, word, value=value)
     return None
 
 
@@ -227,22 +226,19 @@ def _version_slip(steps: tuple[str, ...], relation: str,
 
 
 def _size_slip(steps: tuple[str, ...], value: float) -> Slip | None:
-    shown = '.'.join(steps)
     if steps[-1] in ('size', 'total') and (
             steps[0] in ('inventory', 'plugin_data')
             and 0 < value < _SMALLEST_BYTES):
-        return Slip(_('{%(field)s} is in bytes; did you mean %(gib)d, which '
-                      'is %(value)s GiB?') % {
-                          'field': shown, 'value': value,
-                          'gib': value * 2 ** 30})
+        return Slip.of(_('{%(field)s} is in bytes; did you mean %(gib)d, '
+                         'which is %(value)s GiB?'), steps, value=value,
+                       gib=value * 2 ** 30)
     if steps[-1] == 'physical_mb' and value in _GIBIBYTES:
-        return Slip(_('{%(field)s} is in MiB; did you mean %(mib)d, which is '
-                      '%(value)s GiB?') % {
-                          'field': shown, 'value': value,
-                          'mib': value * 1024})
+        return Slip.of(_('{%(field)s} is in MiB; did you mean %(mib)d, which '
+                         'is %(value)s GiB?'), steps, value=value,
+                       mib=value * 1024)
     if steps[-1] == 'physical_mb' and value >= _LARGEST_MEBIBYTES:
-        return Slip(_('{%(field)s} is in MiB, of which %(value)s are hardly '
-                      "any machine's") % {'field': shown, 'value': value})
+        return Slip.of(_('{%(field)s} is in MiB, of which %(value)s are '
+                         "hardly any machine's"), steps, value=value)
     return None
 
 
@@ -252,18 +248,17 @@ def _pattern_slip(steps: tuple[str, ...], regex: str) -> Slip | None:
     if words and re.fullmatch(r'[\^$\w|()-]+', plain):
         flags = re.IGNORECASE if plain != regex else 0
         if not any(re.search(plain, word, flags) for word in words):
-            return Slip(_('{%(field)s} is one of %(words)s, and none matches '
-                          '"%(regex)s"') % {
-                              'field': '.'.join(steps), 'regex': regex,
-                              'words': ', '.join(words)})
+            return Slip.of(_('{%(field)s} is one of %(words)s, and none '
+                             'matches "%(regex)s"'), steps, regex=regex,
+                           words=', '.join(words))
     found = re.search(r'(?<=[\w ])\((?!\?)([^()|\\\[\]{}*+?]*[= ]'
                       r'[^()|\\\[\]{}*+?]*)\)(?![*+?{])', regex)
     if found and not found[1].strip('=') == '':
         meant = (f'{regex[:found.start()]}\\({found[1]}\\)'
                  f'{regex[found.end():]}')
-        return Slip(_('the parentheses in "%(regex)s" make a group and match '
-                      'none in the text; did you mean "%(meant)s"?') % {
-                          'regex': regex, 'meant': meant}, meant)
+        return Slip.of(_('the parentheses in "%(regex)s" make a group and '
+                         'match none in the text; did you mean '
+                         '"%(meant)s"?'), steps, meant, regex=regex)
     return None
 
 
@@ -285,7 +280,7 @@ def _in_filters(field: interpolation.Field) -> Iterator[Slip]:
     kind = type_of(data_path.pointer([field.root, *field.steps]))
     if first and kind and first.plugin.TAKES and (
             kind not in first.plugin.TAKES):
-        yield Slip(_('{%(field)s} is a %(kind)s, which the filter %(filter)s '
-                     'does not take') % {
-                         'field': '.'.join((field.root, *field.steps)),
-                         'kind': kind, 'filter': first.name})
+        yield Slip.of(_('{%(field)s} is a %(kind)s, which the filter '
+                        '%(filter)s does not take'),
+                      (field.root, *field.steps), kind=kind,
+                      filter=first.name)

@@ -150,7 +150,8 @@ class _Converter(rule.Notes):
                    convert: Callable[[Written, Operation], Operation]
                    ) -> list[Operation | None]:
         converted: list[Operation | None] = []
-        for operation in self.each(name, written):
+        for index, operation in enumerate(written):
+            self.pointer = f'/{name}/{index}'
             try:
                 converted.append(convert(operation, operation['args']))
             except Inconvertible as exc:

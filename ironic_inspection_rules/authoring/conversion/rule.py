@@ -4,7 +4,6 @@
 
 from collections.abc import Callable
 from collections.abc import Iterable
-from collections.abc import Iterator
 import dataclasses
 import re
 import typing
@@ -44,20 +43,14 @@ class Conversion:
 class Notes:
     """Collect what gets lost on the way, and what somebody has to know.
 
-    The turns of a loop may say the same.
+    ``pointer`` is the place in the rule that the next note is about. The
+    turns of a loop may say the same.
     """
 
     def __init__(self) -> None:
         self.lost: list[Problem] = []
         self.hints: list[Problem] = []
         self.pointer = ''
-
-    def each(self, name: str, written: Iterable[typing.Any]
-             ) -> Iterator[typing.Any]:
-        """Yield operations; what is noted meanwhile is of the one."""
-        for index, operation in enumerate(written):
-            self.pointer = f'/{name}/{index}'
-            yield operation
 
     def lose(self, message: str) -> None:
         self._note(self.lost, message)

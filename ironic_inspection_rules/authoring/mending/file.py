@@ -44,8 +44,7 @@ Wanted = list[tuple[file_rule.WrittenRule, Change]]
 
 _UNIT = re.compile('_([kmgt]i?b|bytes)$')
 
-_MARK = '\ufeff'
-"""The mark that editors of Windows begin a file with."""
+_MARK = '\ufeff'  # The mark that editors of Windows begin a file with.
 
 
 class Mended(typing.NamedTuple):

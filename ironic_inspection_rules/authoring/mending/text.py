@@ -20,8 +20,7 @@ from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import yaml_text
 
-_STEP = 2
-"""By how much lines are indented that have to be."""
+_STEP = 2  # By how much lines are indented that have to be.
 
 Data = typing.Any
 

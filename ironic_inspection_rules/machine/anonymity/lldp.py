@@ -16,9 +16,7 @@ _PORT_ID = 2
 _SYSTEM_NAME = 5
 _DESCRIPTION = 6
 _TEXTS = (4, _SYSTEM_NAME)
-_AS_THEY_ARE = (0, 3, 7)
-"""End, time to live, capabilities."""
-
+_AS_THEY_ARE = (0, 3, 7)  # End, time to live, capabilities.
 _MANAGEMENT_ADDRESS = 8
 _ORGANIZATION = 127
 

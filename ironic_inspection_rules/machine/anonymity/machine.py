@@ -63,8 +63,7 @@ _SAYING_NOTHING = re.compile(
     r'|(system|chassis|base board|board) (serial number|serial|asset tag'
     r'|version|product name)|asset[- ]?tag|serial[- ]?number|localhost'
     r'(\.localdomain)?|[0.x*\s-]*)', re.IGNORECASE)
-_ITEM = 4
-"""Parts of what hardware-detect tells: class, device, name, value."""
+_ITEM = 4  # Parts of what hardware-detect tells: class, device, name, value.
 
 
 class Kind(enum.Enum):

@@ -28,9 +28,7 @@ ON_MISMATCH = (FAIL, TRAIT, AUDIT)
 PRIORITIES = (30, 20, 10)
 """Of the rule that begins, of those that compare, and of the verdict."""
 
-_LONGEST = 120
-"""Of a name, or what a rule is about: a description holds both."""
-
+_LONGEST = 120  # Of a name, or what a rule is about: a description holds both.
 _UNKNOWN = "default('unknown', true)"
 
 Written = dict[str, typing.Any]

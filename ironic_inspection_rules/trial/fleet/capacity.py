@@ -44,16 +44,6 @@ class _Offer:
                                                     self.traits)
 
 
-@dataclasses.dataclass
-class _Numbers:
-    """The numbers and nodes of one flavor."""
-
-    before: dict[str, int]
-    after: dict[str, int]
-    lost: list[dict[str, Any]]
-    gained: list[dict[str, Any]]
-
-
 class Capacity:
     """Counts the nodes that can take flavors, node by node.
 
@@ -65,9 +55,9 @@ class Capacity:
     """
 
     def __init__(self, flavors: Iterable[flavor.Flavor]) -> None:
-        self._found = [(each, _Numbers(
-            {FREE: 0, IN_USE: 0}, {FREE: 0, IN_USE: 0}, [], []))
-            for each in flavors]
+        self._found: list[tuple[flavor.Flavor, dict[str, Any]]] = [(each, {
+            'before': {FREE: 0, IN_USE: 0}, 'after': {FREE: 0, IN_USE: 0},
+            'lost': [], 'gained': []}) for each in flavors]
 
     def add(self, entry: Plain, node: Plain) -> None:
         """Count a node.
@@ -81,16 +71,16 @@ class Capacity:
         for wanted, numbers in self._found:
             could, can = before.serves(wanted), after.serves(wanted)
             if could:
-                numbers.before[str(before.use)] += 1
+                numbers['before'][before.use] += 1
             if can:
-                numbers.after[str(after.use)] += 1
+                numbers['after'][after.use] += 1
             if could == can:
                 continue
             shown = {'uuid': node['uuid'], 'name': node['name'],
                      'use': before.use if could else after.use,
                      'rules': _reasons(wanted, after if could else before,
                                        by)}
-            (numbers.lost if could else numbers.gained).append(shown)
+            numbers['lost' if could else 'gained'].append(shown)
 
     def as_list(self) -> list[dict[str, Any]]:
         """Return the numbers of each flavor as plain JSON data.
@@ -101,12 +91,11 @@ class Capacity:
         """
         found = []
         for wanted, numbers in self._found:
-            before = sum(numbers.before.values())
-            lost = max(before - sum(numbers.after.values()), 0)
+            before = sum(numbers['before'].values())
+            lost = max(before - sum(numbers['after'].values()), 0)
             found.append({
                 'name': wanted.name, 'problem': wanted.problem,
-                'ignored': list(wanted.ignored),
-                **dataclasses.asdict(numbers),
+                'ignored': list(wanted.ignored), **numbers,
                 'loss': 100 * lost / before if before else 0.0})
         return found
 

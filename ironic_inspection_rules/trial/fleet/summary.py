@@ -29,9 +29,7 @@ _PATHS = {RESOURCE_CLASS: '/resource_class',
 
 Plain = Mapping[str, Any]
 
-_FEW = 10
-"""Up to so many values of one place always keep machines apart."""
-
+_FEW = 10  # Up to so many values of one place always keep machines apart.
 _PORT = 'port'
 _Place = tuple[str, str, str]
 _Values = tuple[tuple[_Place, str], ...]
