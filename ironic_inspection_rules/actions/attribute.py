@@ -72,8 +72,7 @@ class AttributeAction(plugin.Action):
         yield plugin.Write(kind, arguments['path'],
                            owner=arguments.get('port_id'), **written)
 
-    def schemas(self, argument: str
-                ) -> typing.Sequence[plugin.Schema] | None:
+    def schemas(self, argument: str) -> typing.Sequence[plugin.Schema] | None:
         return [schema.path_schema(self.TABLE, self.targets())] if (
             argument == 'path') else None
 

@@ -43,15 +43,13 @@ class ExtendPluginData(PluginDataAction):
     def __call__(self, target: working_copy.WorkingCopy,
                  path: data_path.Path,
                  value: typing.Any, unique: bool = False) -> None:
-        target.extend(working_copy.PLUGIN_DATA, path,
-                      value, unique)
+        target.extend(working_copy.PLUGIN_DATA, path, value, unique)
 
     def revert(self, target: working_copy.WorkingCopy,
                path: data_path.Path,
                value: typing.Any) -> None:
         """Remove the value from the list."""
-        target.discard(working_copy.PLUGIN_DATA, path,
-                       value)
+        target.discard(working_copy.PLUGIN_DATA, path, value)
 
 
 class UnsetPluginData(PluginDataAction):

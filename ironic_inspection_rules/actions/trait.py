@@ -95,15 +95,13 @@ class SetTraits(plugin.Action):
         for _name, message in self._outside(names, prefix):
             raise exceptions.OperationError(message)
         target.confirm_traits(names)
-        kept = [name for name in target.traits
-                if not name.startswith(prefix)]
+        kept = [name for name in target.traits if not name.startswith(prefix)]
         _set(target, [*kept, *names])
 
     def revert(self, target: WorkingCopy, names: typing.Any,
                prefix: str = '') -> None:
         """Remove these traits."""
-        target.set_traits(name for name in target.traits
-                          if name not in names)
+        target.set_traits(name for name in target.traits if name not in names)
 
     @staticmethod
     def _outside(names: list[typing.Any], prefix: str) -> plugin.Problems:

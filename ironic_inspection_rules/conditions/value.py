@@ -69,8 +69,7 @@ class IsFalse(_Listed):
     def __call__(self, value: typing.Any) -> bool:
         if isinstance(value, str):
             return value.lower() in ('no', 'false')
-        return value is None or (
-            isinstance(value, int | float) and not value)
+        return value is None or (isinstance(value, int | float) and not value)
 
 
 class IsNone(_Listed):
@@ -107,8 +106,7 @@ class InNet(plugin.Condition):
     What is no IP address is in no subnet.
     """
 
-    SCHEMAS = {'subnet': [
-        {'type': 'string', 'pattern': r'^\s*[0-9A-Fa-f:]'}]}
+    SCHEMAS = {'subnet': [{'type': 'string', 'pattern': r'^\s*[0-9A-Fa-f:]'}]}
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         if 'subnet' in arguments:

@@ -231,8 +231,7 @@ _ROOTS = {'node': hiding.NODE, 'port': hiding.PORTS,
           'plugin_data': hiding.PLUGIN_DATA}
 
 
-def _written_out(tokens: typing.Iterable[list[typing.Any]]
-                 ) -> data_path.Path:
+def _written_out(tokens: typing.Iterable[list[typing.Any]]) -> data_path.Path:
     """Return the tokens up to the first out of the data, or of a list."""
     path = []
     for token in tokens:

@@ -69,8 +69,7 @@ class Signature:
                 % {'has': len(parameters), 'given': skip})
         self.arguments = tuple(_declare(parameter)
                                for parameter in parameters[skip:])
-        self.by_name = {argument.name: argument
-                        for argument in self.arguments}
+        self.by_name = {argument.name: argument for argument in self.arguments}
 
     def __str__(self) -> str:
         return ', '.join(
@@ -160,8 +159,7 @@ def _declare(parameter: inspect.Parameter) -> Argument:
     return Argument(
         name=parameter.name,
         type=typing.Any if annotation is REQUIRED else annotation,
-        default=parameter.default,
-        variadic=variadic,
+        default=parameter.default, variadic=variadic,
         keyword_only=parameter.kind is inspect.Parameter.KEYWORD_ONLY)
 
 

@@ -87,8 +87,7 @@ class Budget:
         """
         if time.monotonic() > self._deadline:
             raise exceptions.BudgetExceeded(
-                _('the phase runs longer than %g seconds')
-                % self.limits.time)
+                _('the phase runs longer than %g seconds') % self.limits.time)
 
     def remaining(self) -> float:
         """Return how many seconds are left.
@@ -126,8 +125,7 @@ class Budget:
         """
         if self._measure(value, 0) > self.limits.size:
             raise exceptions.BudgetExceeded(
-                _('the value is larger than %d characters')
-                % self.limits.size)
+                _('the value is larger than %d characters') % self.limits.size)
 
     def write(self, value: typing.Any, depth: int,
               before: typing.Any = None) -> None:
@@ -182,8 +180,7 @@ class Budget:
 
     def _too_deep(self) -> exceptions.BudgetExceeded:
         return exceptions.BudgetExceeded(
-            _('the value is nested deeper than %d levels')
-            % self.limits.depth)
+            _('the value is nested deeper than %d levels') % self.limits.depth)
 
 
 EMPTY: typing.Mapping[str, typing.Any] = {}

@@ -237,8 +237,7 @@ def compile_path(text: typing.Any,
         lambda path, _allowance: tuple(path))
 
 
-def split(pieces: list[Piece]
-          ) -> list[list[Piece]]:
+def split(pieces: list[Piece]) -> list[list[Piece]]:
     """Return the pieces of each token of a path."""
     texts = [piece for piece in pieces if isinstance(piece, str)]
     is_pointer = texts[:1] == pieces[:1] and ''.join(texts[:1]).startswith('/')

@@ -53,8 +53,7 @@ def _compare_traits(one: working_copy.Facts, other: working_copy.Facts,
     for op, some, others in (('remove', before, after),
                              ('add', after, before)):
         for name in sorted(set(some).difference(others)):
-            if hidden.covers(working_copy.NODE,
-                             (working_copy.TRAITS, name)):
+            if hidden.covers(working_copy.NODE, (working_copy.TRAITS, name)):
                 name = masking.MASK
             changes.append(journal.Change(
                 working_copy.TRAITS, op, data_path.pointer([name]),

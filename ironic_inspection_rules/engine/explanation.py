@@ -108,8 +108,7 @@ def reads_hidden(plan: compiler.CompiledRule, hidden: hiding.Hidden) -> bool:
 def hide_reasons(plan: compiler.CompiledRule, why: Traces,
                  hidden: hiding.Hidden,
                  view: Roots | None = None,
-                 shown: Roots | None = None
-                 ) -> Traces:
+                 shown: Roots | None = None) -> Traces:
     """Mask the values in the reasons of a rule that sensitive rules wrote.
 
     :param view: the data by root name, as the rule sees them; None where
@@ -136,8 +135,7 @@ def hide_found(
         if plan.rule.sensitive:
             continue
         with found.with_vars(plan.rule.vars):
-            copied = any(found.shows_any(each.reads)
-                         for each in plan.actions)
+            copied = any(found.shows_any(each.reads) for each in plan.actions)
             has_read = copied or reads_hidden(plan, found)
         if copied:
             copies.update(id(change) for each in told.actions

@@ -169,5 +169,4 @@ class Reader:
 
 def _unescape(string: re.Match[str]) -> str:
     text = string[1] if string[1] is not None else string[2]
-    return _ESCAPE.sub(
-        lambda match: _ESCAPED.get(match[1], match[1]), text)
+    return _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), text)

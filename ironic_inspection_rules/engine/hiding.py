@@ -139,8 +139,7 @@ class Hidden:
 
     def covers(self, root: str, path: data_path.Path) -> bool:
         """Return whether a value is, has, or is part of one not to show."""
-        return bool(self._roots) and (
-            self._find(root, path) is not _NOTHING)
+        return bool(self._roots) and (self._find(root, path) is not _NOTHING)
 
     def shows_any(self, reads: typing.Iterable[Place]) -> bool:
         """Return whether some of the places must not show.

@@ -17,8 +17,7 @@ INDEX = '#item'
 
 _MOST_WRITTEN = 1000
 
-Items = typing.Callable[[template.Roots],
-                        list[typing.Any] | template.Missing]
+Items = typing.Callable[[template.Roots], list[typing.Any] | template.Missing]
 
 
 def compile_items(loop: typing.Any) -> Items:

@@ -158,5 +158,4 @@ def mask_url(url: str) -> str:
     host = parts.netloc.rpartition('@')[2]
     netloc = f'{MASK}@{host}' if '@' in parts.netloc else host
     shown = '&'.join(f'{name}={MASK}' for name, _value in query)
-    return urlparse.urlunsplit(
-        (parts.scheme, netloc, parts.path, shown, ''))
+    return urlparse.urlunsplit((parts.scheme, netloc, parts.path, shown, ''))

@@ -71,8 +71,7 @@ class Rule:
 
     uuid: str = _field(
         _('What names the rule for ever; made by the API if absent.'))
-    description: str | None = _field(
-        _('What names the rule to people.'), None)
+    description: str | None = _field(_('What names the rule to people.'), None)
     priority: int = _field(
         _('Rules with a higher one run first; 0 to 9999.'), 0)
     scope: str | None = _field(

@@ -42,10 +42,8 @@ def check_all(
     if not isinstance(operations, list | tuple):
         return
     for index, operation in enumerate(operations):
-        for problem in check(operation) if isinstance(
-                operation, dict) else ():
-            yield Problem(f'/{name}/{index}{problem.pointer}',
-                          problem.message)
+        for problem in check(operation) if isinstance(operation, dict) else ():
+            yield Problem(f'/{name}/{index}{problem.pointer}', problem.message)
 
 
 def check_condition(condition: dict[str, typing.Any], ops: registry.Registry,
@@ -95,8 +93,7 @@ def check_action(action: dict[str, typing.Any], ops: registry.Registry,
             yield Problem('/revert', _('"%s" cannot be undone') % name)
 
 
-def _check_loop(operation: dict[str, typing.Any]
-                ) -> typing.Iterator[Problem]:
+def _check_loop(operation: dict[str, typing.Any]) -> typing.Iterator[Problem]:
     try:
         template.compile_value(operation.get('loop'))
     except exceptions.OperationError as exc:

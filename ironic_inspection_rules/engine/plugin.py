@@ -159,8 +159,7 @@ class Condition(Plugin, abc.ABC):
         """
         return self.bind(arguments)
 
-    def explain(self, view: budget.View,
-                arguments: Arguments) -> str | None:
+    def explain(self, view: budget.View, arguments: Arguments) -> str | None:
         """Return the reason of the condition.
 
         :param view: the data by root name.

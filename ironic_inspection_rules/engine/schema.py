@@ -33,8 +33,7 @@ FIELD = r'^(?:[^{}]|\}|\{\{)*\{(?!\{)[^}]*\}'
 """Text with a replacement field in it."""
 
 NEGATIVE_INDEX = (r'^(?:/?[^/{]+/(?:[^{]*/)?(-[0-9]+)(?:/[^{]*)?|'
-                  r'[^/{]+\.(-[0-9]+)(?:\.[^/{]*)?)'
-                  + END)
+                  r'[^/{]+\.(-[0-9]+)(?:\.[^/{]*)?)' + END)
 """A path with a step that is no place in a list, as ``/l/-1``."""
 
 VARIES_TEXT: Schema = {'type': 'string', 'pattern': FIELD}
@@ -111,8 +110,7 @@ _TEXT: Schema = {
     'errorMessage': _('must be a string of at most %d characters') % MAX_TEXT}
 _TRUTH: Schema = {**either(BOOLEAN, NULL),
                   'errorMessage': _('must be true or false')}
-_OPERATION: Schema = {'type': 'object',
-                      'errorMessage': _('must be a mapping')}
+_OPERATION: Schema = {'type': 'object', 'errorMessage': _('must be a mapping')}
 _OPERATIONS: Schema = {'type': ['array', 'null'], 'items': _OPERATION,
                        'errorMessage': _('must be a list')}
 
@@ -167,8 +165,7 @@ def _operation(**properties: Schema) -> Schema:
             'loop': {'anyOf': [{'type': ['array', 'object', 'null']},
                                VARIES_TEXT],
                      'errorMessage': _('a loop must be a list, a mapping or '
-                                       'a replacement field')},
-            **properties},
+                                       'a replacement field')}, **properties},
         'additionalProperties': False}
 
 

@@ -107,8 +107,7 @@ def _problems(rule: typing.Any, ops: registry.Registry,
         yield from fields_of_node(rule)
 
 
-def _check_meaning(rule: dict[str, typing.Any]
-                   ) -> typing.Iterator[Problem]:
+def _check_meaning(rule: dict[str, typing.Any]) -> typing.Iterator[Problem]:
     """Return the problems of single fields that their shape does not show."""
     if rule.get('phase') == model.EARLY and rule.get('scope'):
         yield Problem('/scope', _('there is no node in the early phase'))

@@ -186,8 +186,7 @@ Mask = typing.Callable[[str, typing.Any], typing.Any]
 class _MaskedRoots(budget.View):
     """The data by root name, masked when it is first looked at."""
 
-    def __init__(self, roots: budget.View, own: Tree,
-                 mask: Mask) -> None:
+    def __init__(self, roots: budget.View, own: Tree, mask: Mask) -> None:
         super().__init__(budget=roots.budget)
         self._roots = roots
         self._own = own
@@ -214,8 +213,7 @@ class Views:
         self.open = roots
         self._own = Tree()
         self._own_masked = Tree()
-        self.masked: budget.View = _MaskedRoots(
-            roots, self._own, mask)
+        self.masked: budget.View = _MaskedRoots(roots, self._own, mask)
 
     def release(self, value: typing.Any) -> None:
         """Share a value that was read: it is copied before it changes."""

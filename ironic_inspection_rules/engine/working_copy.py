@@ -190,8 +190,7 @@ class WorkingCopy:
         return {name: data_path.get(self.roots[root], (*parents, name))
                 for name in sorted(names)}
 
-    def final_values(self
-                     ) -> list[tuple[str, data_path.Path, typing.Any]]:
+    def final_values(self) -> list[tuple[str, data_path.Path, typing.Any]]:
         """Return every place that was changed, and what is there now.
 
         :returns: root, path of one or two tokens, and the value, or

@@ -61,8 +61,7 @@ class Join(plugin.Filter):
         found = attributes(read(allowance, value), attribute)
         if found is data_path.ABSENT:
             return found
-        allowance.make_text(
-            sum(len(str(item)) + len(sep) for item in found))
+        allowance.make_text(sum(len(str(item)) + len(sep) for item in found))
         return sep.join(map(str, found))
 
 

@@ -80,8 +80,7 @@ class Replace(plugin.Filter):
         # Text up to this length costs nothing, even if all of it matches.
         longest = (_FREE - len(new)) // (len(new) + 1)
 
-        def replace(allowance: budget.Budget,
-                    value: typing.Any) -> typing.Any:
+        def replace(allowance: budget.Budget, value: typing.Any) -> typing.Any:
             if value.__class__ is str and len(value) <= longest:
                 return value.replace(old, new, count)
             return slowly(allowance, value)

@@ -204,11 +204,9 @@ def _add(target: WorkingCopy, path: data_path.Path, value: typing.Any) -> None:
         if index is None or index > len(parent):
             raise exceptions.OperationError(
                 _('there is no place %s') % data_path.pointer(path))
-        target.set(_NODE, path[:-1],
-                   [*parent[:index], value, *parent[index:]])
+        target.set(_NODE, path[:-1], [*parent[:index], value, *parent[index:]])
     elif isinstance(parent, dict):
-        target.set(_NODE, path,
-                   schema.read_value(path, value, schema.NODE))
+        target.set(_NODE, path, schema.read_value(path, value, schema.NODE))
     else:
         raise exceptions.OperationError(
             _('%s does not exist, so nothing can be set in it')

@@ -47,8 +47,7 @@ class FieldCondition(plugin.Condition):
             yield plugin.Fact(field, relation, value, opposite and (
                 relation in ('lt', 'le', 'gt', 'ge')))
 
-    def relation(self, arguments: plugin.Arguments
-                 ) -> tuple[str, typing.Any]:
+    def relation(self, arguments: plugin.Arguments) -> tuple[str, typing.Any]:
         """Return how facts have the condition, and what the field meets.
 
         :returns: an empty relation where they do not have it.
@@ -124,8 +123,7 @@ class Comparison(ValueCondition):
     true and false count as 1 and 0.
     """
 
-    compare: typing.ClassVar[
-        typing.Callable[[typing.Any, typing.Any], bool]]
+    compare: typing.ClassVar[typing.Callable[[typing.Any, typing.Any], bool]]
 
     def tester(self, wanted: typing.Any) -> Test:
         compare = type(self).compare
@@ -144,8 +142,7 @@ class Comparison(ValueCondition):
 
         return test
 
-    def relation(self, arguments: plugin.Arguments
-                 ) -> tuple[str, typing.Any]:
+    def relation(self, arguments: plugin.Arguments) -> tuple[str, typing.Any]:
         return type(self).compare.__name__, arguments['value']
 
 
@@ -190,8 +187,7 @@ class IsEmpty(FieldCondition):
 
     TESTS_MISSING = True
 
-    def relation(self, arguments: plugin.Arguments
-                 ) -> tuple[str, typing.Any]:
+    def relation(self, arguments: plugin.Arguments) -> tuple[str, typing.Any]:
         return 'one-of', ['', None, [], {}]
 
     def tester(self, wanted: typing.Any) -> Test:
@@ -223,8 +219,7 @@ class Contains(ValueCondition):
 
     def tester(self, wanted: typing.Any) -> Test:
         if not isinstance(wanted, str) or not wanted:
-            raise exceptions.OperationError(
-                _('must be a regular expression'))
+            raise exceptions.OperationError(_('must be a regular expression'))
         matches = self.matcher(pattern.Pattern(wanted))
         return lambda value, allowance: matches(allowance, str(value))
 

@@ -74,8 +74,7 @@ def data(roots: Roots) -> dict[str, typing.Any]:
     It is what the ramdisk sent and inspection hooks added: ``inventory``,
     and beside it the keys of plugin data, but not what rules did.
     """
-    document = _Document(inventory=roots['inventory'],
-                         **roots['plugin_data'])
+    document = _Document(inventory=roots['inventory'], **roots['plugin_data'])
     document.pop(trace.KEY, None)
     return document
 
@@ -218,8 +217,7 @@ def _steps(path: Path) -> tuple[Step, ...]:
     if name == 'Child':
         left, right = _steps(path.left), _steps(path.right)
         return left + right if left and right else ()
-    if name == 'Fields' and len(path.fields) == 1 and (
-            path.fields[0] != '*'):
+    if name == 'Fields' and len(path.fields) == 1 and (path.fields[0] != '*'):
         return tuple(path.fields)
     if name == 'Index' and len(_indices(path)) == 1:
         return _indices(path)

@@ -46,8 +46,7 @@ def parse(rule: typing.Any, ops: registry.Registry) -> model.Rule:
         name: rule.get(name) or None
         for name in ('uuid', 'description', 'scope')}
     problems: list[Problem] = []
-    for name, translate in (('conditions', _condition),
-                            ('actions', _action)):
+    for name, translate in (('conditions', _condition), ('actions', _action)):
         operations = rule.get(name, [])
         if not isinstance(operations, list):
             problems.append(Problem(f'/{name}', _('must be a list')))
@@ -105,8 +104,7 @@ def _operation(operation: typing.Any, word: str,
     if not isinstance(name, str) or op is None:
         known = sorted(each.removeprefix(PREFIX) for each in ops
                        if each.startswith(PREFIX))
-        return {}, [Problem(f'/{word}',
-                            suggestion.not_one_of(name, known))]
+        return {}, [Problem(f'/{word}', suggestion.not_one_of(name, known))]
     args = {_OLDER_ARGUMENTS.get(key, key): value
             for key, value in operation.items() if key != word}
     declared = op.signature.by_name

@@ -86,8 +86,7 @@ def known(before: part.Parts, after: part.Parts,
     return part.Parts(
         tuple(sorted((*(each for each in after.parts
                         if id(each) not in replaced), *kept),
-                     key=part.Part.place)),
-        before.sources | after.sources)
+                     key=part.Part.place)), before.sources | after.sources)
 
 
 def _pairs(before: Sequence[part.Part], after: Sequence[part.Part]

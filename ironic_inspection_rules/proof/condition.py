@@ -49,8 +49,7 @@ def all_hold(conditions: Iterable[typing.Any], scope: Scope) -> Truth:
     return Truth(holds, fails)
 
 
-def translate(written: typing.Mapping[str, typing.Any],
-              scope: Scope) -> Truth:
+def translate(written: typing.Mapping[str, typing.Any], scope: Scope) -> Truth:
     """Return when a condition holds."""
     if written.get('loop') is not None:
         return _looped(written, scope)
@@ -72,8 +71,7 @@ def _group(op: registry.Op, parts: Iterable[typing.Any], inverted: bool,
                             else logic.negated(truth.holds))
     holds = logic.negated(going) if op.plugin.HOLDS == 'any' else going
     if not op.plugin.HOLDS:
-        holds = scope.machine.guess(f'{op.name} has no translation',
-                                    object())
+        holds = scope.machine.guess(f'{op.name} has no translation', object())
     return Truth(logic.negated(holds) if inverted else holds, fails)
 
 
@@ -179,8 +177,7 @@ def _single(op: registry.Op, args: typing.Any, inverted: bool,
         elif op.signature.by_name[name].variadic and isinstance(value, list):
             if len(value) == 1 and isinstance(value[0], list):
                 value = value[0]
-            named += [('', expression.evaluate(each, scope))
-                      for each in value]
+            named += [('', expression.evaluate(each, scope)) for each in value]
         else:
             named.append((name, expression.evaluate(value, scope)))
     names = [name for name, _value in named]
@@ -230,8 +227,7 @@ def _decide(op: registry.Op, names: list[str], chosen: Alternatives,
     else:
         found = operators.TRANSLATIONS.get(op.name)
         if found is None:
-            raise logic.Untranslatable(
-                f'there is no translation of {op.name}')
+            raise logic.Untranslatable(f'there is no translation of {op.name}')
         holds, fails = found(machine, op.name, given, several), logic.FALSE
     return Truth(logic.negated(holds) if inverted else holds, fails)
 

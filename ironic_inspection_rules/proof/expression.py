@@ -68,8 +68,7 @@ def evaluate(written: typing.Any, scope: Scope) -> Value:
     elif interpolation.fields(list(written)):
         return values.only(values.Unknown('a key with a field in it'))
     else:
-        inner = {name: evaluate(each, scope)
-                 for name, each in written.items()}
+        inner = {name: evaluate(each, scope) for name, each in written.items()}
         parts, whole = list(inner.values()), values.Mapping(None, inner)
     return values.choose(logic.disj(*map(values.absent, parts)),
                          values.NOTHING, values.only(whole))
@@ -153,8 +152,7 @@ def _looked_up(written: interpolation.Field, scope: Scope) -> Value:
     return found
 
 
-def _filtered(call: filter_syntax.Call, found: Value,
-              scope: Scope) -> Value:
+def _filtered(call: filter_syntax.Call, found: Value, scope: Scope) -> Value:
     op = registry.filters()[call.name]
     names = list(op.signature.by_name)
     by_place = [value for name, value in call.arguments if not name]
@@ -184,8 +182,7 @@ class _Filter:
         field = interpolation.Field('item', 'item', (), filters=(
             filter_syntax.Call(self._name, tuple(self._given.items())),))
         made = template.join([field]).render(budget.View({'item': value}))
-        return data_path.ABSENT if isinstance(
-            made, template.Missing) else made
+        return data_path.ABSENT if isinstance(made, template.Missing) else made
 
     def of(self, alternative: values.Alternative) -> Value:
         """Return what the filter makes of one alternative."""
@@ -276,7 +273,6 @@ class _Filter:
         if self._name == 'int':
             made = z3.ToInt(made)
         return values.join((
-            (state == 0, values.FAILED),
-            (state == 1, values.NOTHING),
+            (state == 0, values.FAILED), (state == 1, values.NOTHING),
             (logic.negated(logic.disj(state == 0, state == 1)),
              values.only(values.Term(made)))))

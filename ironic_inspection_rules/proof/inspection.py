@@ -87,8 +87,7 @@ class Inspection:
         """
         rest = [rule for rule in rules if rule.phase == phase]
         state = self._run_phase(rest, begin, state, phase, None)
-        return self.run([rule for rule in rules if rule.phase != phase],
-                        state)
+        return self.run([rule for rule in rules if rule.phase != phase], state)
 
     def _run_phase(self, rules: Sequence[model.Rule], begin: State,
                    state: State, phase: str, notes: list[Passed] | None
@@ -106,8 +105,7 @@ class Inspection:
             passed, state = self._pass(rule, state, begin, scope)
             if notes is not None:
                 notes.append(passed)
-        broken = logic.simplified(
-            logic.conj(begin.going, state.result == -1))
+        broken = logic.simplified(logic.conj(begin.going, state.result == -1))
         return dataclasses.replace(state, roots={
             name: begin.roots[name] if phase == model.EARLY
             and name in _OF_NODE

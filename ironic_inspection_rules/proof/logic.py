@@ -221,11 +221,9 @@ class Text:
     derived: bool = False
     near: set[str] = dataclasses.field(default_factory=set)
     facets: dict[typing.Any, Facet] = dataclasses.field(default_factory=dict)
-    languages: dict[int, Formula] = dataclasses.field(
-        default_factory=dict)
+    languages: dict[int, Formula] = dataclasses.field(default_factory=dict)
 
-    def equations(self, texts: 'Texts', text: str
-                  ) -> Iterator[Formula]:
+    def equations(self, texts: 'Texts', text: str) -> Iterator[Formula]:
         """Yield what holds where the text is this one."""
         for facet in self.facets.values():
             made = facet.compute(text)

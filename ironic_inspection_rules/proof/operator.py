@@ -44,8 +44,7 @@ def _compare(machine: Machine, name: str, given: Given,
 
 
 def _pair(machine: machines.Machine, compare: Callable[..., typing.Any],
-          one: values.Alternative, other: values.Alternative
-          ) -> logic.Formula:
+          one: values.Alternative, other: values.Alternative) -> logic.Formula:
     """Return when a comparison holds between two values."""
     if isinstance(one, values.Const) and isinstance(other, values.Const):
         if comparison.equal(one.value, other.value):
@@ -195,8 +194,7 @@ def _truth(machine: Machine, name: str, given: Given,
     if kind == 'text':
         word = '[Yy][Ee][Ss]|[Tt][Rr][Uu][Ee]' if wanted else (
             '[Nn][Oo]|[Ff][Aa][Ll][Ss][Ee]')
-        return z3.InRe(logic.marked(raw(value)),
-                       logic.matching(word, False))
+        return z3.InRe(logic.marked(raw(value)), logic.matching(word, False))
     if kind in ('boolean', 'number'):
         return _as_number(value) != 0 if wanted else _as_number(value) == 0
     return logic.FALSE

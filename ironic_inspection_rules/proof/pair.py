@@ -41,8 +41,7 @@ def clash(machine: Machine, one: states.Write,
     differing = differ(machine, above, long.value)
     if len(short.place) < len(long.place):
         # To make a mapping in one rule and fill it in another is usual.
-        differing = logic.conj(differing, logic.negated(
-            values.absent(above)))
+        differing = logic.conj(differing, logic.negated(values.absent(above)))
     if one.port is not None and other.port is not None:
         differing = logic.conj(differing, one.port == other.port)
     return logic.simplified(differing)

@@ -94,15 +94,13 @@ class Proof:
 
     def _of_rule(self, question: str, number: int) -> Answer | None:
         try:
-            return (self._dead if question == DEAD
-                    else self._shadowed)(number)
+            return (self._dead if question == DEAD else self._shadowed)(number)
         except Unclear as exc:
             return Answer(question, (self._rules[number],), UNKNOWN, str(exc))
 
     def _confirmed(self, question: str, rules: tuple[model.Rule, ...],
                    wanted: logic.Formula,
-                   confirms: Callable[[Witness], bool], reason: str
-                   ) -> Answer:
+                   confirms: Callable[[Witness], bool], reason: str) -> Answer:
         """Search a machine, which the engine has to confirm."""
         try:
             found = self._find(wanted)
@@ -154,8 +152,7 @@ class Proof:
         if logic.simplified(passed.matched) is logic.TRUE:
             return None
         if self._meet(number) is None:
-            return Answer(DEAD, (passed.rule,), YES,
-                          'no machine can match it')
+            return Answer(DEAD, (passed.rule,), YES, 'no machine can match it')
         return Answer(DEAD, (passed.rule,), NO)
 
     def _shadowed(self, number: int) -> Answer | None:

@@ -90,8 +90,7 @@ class Witness:
         if capabilities:
             properties['capabilities'] = ','.join(
                 f'{name}:{value}' for name, value in capabilities.items())
-        ports = ('ports',) in machine.cells and machine.cells[
-            'ports',].below
+        ports = ('ports',) in machine.cells and machine.cells['ports',].below
         return cls(roots['inventory'], roots['plugin_data'], node,
                    tuple(roots['ports']) if ports else None)
 
@@ -103,8 +102,7 @@ class Witness:
             machine_test.ports(self.inventory) if self.ports is None
             else self.ports)
 
-    def write(self, folder: pathlib.Path, name: str
-              ) -> tuple[str, str | None]:
+    def write(self, folder: pathlib.Path, name: str) -> tuple[str, str | None]:
         """Write the files that ``test`` reads.
 
         :returns: the file of the inventory and, where the node matters, that
@@ -218,8 +216,7 @@ class Engine:
     def differs(self, one: Sequence[model.Rule],
                 other: Sequence[model.Rule], witness: Witness) -> bool:
         """Return whether two sets of rules treat a machine differently."""
-        return bool(self.outcome(one, witness)
-                    != self.outcome(other, witness))
+        return bool(self.outcome(one, witness) != self.outcome(other, witness))
 
     def clashes(self, rules: Sequence[model.Rule], first: int, second: int,
                 place: data_path.Path, written: states.Write,

@@ -98,8 +98,7 @@ def _sums(changes: Sequence[rule_diff.RuleChange], groups: Groups,
 def _shortened(paths: list[str]) -> list[str]:
     if len(paths) <= _MOST_NAMES:
         return paths
-    return [*paths[:_MOST_NAMES],
-            _('%d more') % (len(paths) - _MOST_NAMES)]
+    return [*paths[:_MOST_NAMES], _('%d more') % (len(paths) - _MOST_NAMES)]
 
 
 def _code(text: str) -> str:

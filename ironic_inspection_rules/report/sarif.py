@@ -14,8 +14,7 @@ _SCHEMA = ('https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/'
 _DISTRIBUTION = 'ironic-inspection-rules'
 
 
-def report(findings: typing.Iterable[lint.Finding]
-           ) -> dict[str, typing.Any]:
+def report(findings: typing.Iterable[lint.Finding]) -> dict[str, typing.Any]:
     """Return one SARIF log with one run.
 
     Paths are as the findings have them; a relative one is relative to the

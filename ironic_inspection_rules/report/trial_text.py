@@ -41,8 +41,7 @@ def as_dict(each: machine_test.MachineTest) -> dict[str, typing.Any]:
             'result': each.result, 'error': each.error}
 
 
-def as_json(each: machine_test.MachineTest, indent: int | None = None
-            ) -> str:
+def as_json(each: machine_test.MachineTest, indent: int | None = None) -> str:
     """Return a trial as JSON; indented it takes far longer."""
     return json.dumps(as_dict(each), indent=indent)
 

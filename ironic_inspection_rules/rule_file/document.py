@@ -82,8 +82,7 @@ def load(path: str) -> Document:
     return parse(path, _read(path))
 
 
-def load_mapping(path: str, text: str | None = None
-                 ) -> dict[str, typing.Any]:
+def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
     """Read a file that holds one mapping, such as an inventory.
 
     :param text: what it holds, where that is known.
@@ -101,8 +100,7 @@ def load_mapping(path: str, text: str | None = None
     if not budget.is_deeper(text.encode(), yaml_text.DEPTH):
         # JSON takes a hundredth of the time of YAML.
         with contextlib.suppress(ValueError):
-            value = json.loads(text, parse_float=finite,
-                               parse_constant=finite)
+            value = json.loads(text, parse_float=finite, parse_constant=finite)
     if value is None:
         entries = _compose(path, text).entries
         value = entries[0] if len(entries) == 1 else None
@@ -171,5 +169,4 @@ def _values(node: yaml.Node, pointer: str
             yield from _values(item, f'{pointer}/{index}')
     elif isinstance(node, yaml.MappingNode):
         for key, value in node.value:
-            yield from _values(value,
-                               pointer + data_path.pointer([key.value]))
+            yield from _values(value, pointer + data_path.pointer([key.value]))

@@ -66,8 +66,7 @@ class Step:
 
 
 def match(wanted: typing.Sequence[typing.Any],
-          present: typing.Sequence[Fields]
-          ) -> list[tuple[Fields, str] | None]:
+          present: typing.Sequence[Fields]) -> list[tuple[Fields, str] | None]:
     """Find the stored rule that each of some rules is.
 
     By its UUID first. Then one without, by its description where that is
@@ -104,8 +103,7 @@ def match(wanted: typing.Sequence[typing.Any],
 
 def decide(wanted: typing.Sequence[Fields],
            matched: typing.Sequence[tuple[Fields, str] | None],
-           present: typing.Sequence[Fields], prune: bool = True
-           ) -> list[Step]:
+           present: typing.Sequence[Fields], prune: bool = True) -> list[Step]:
     """Decide what becomes of all rules, those that are not wanted last.
 
     :param wanted: the rules that shall be, in order.
@@ -131,8 +129,7 @@ def decide(wanted: typing.Sequence[Fields],
         before, matched_by = pair
         kept.add(before['uuid'])
         moved = place != before['position']
-        steps.append(Step(before, rule, matched_by,
-                          place if moved else None))
+        steps.append(Step(before, rule, matched_by, place if moved else None))
     return steps + [Step(rule, None if prune else rule) for rule in present
                     if rule['uuid'] not in kept]
 

@@ -41,8 +41,7 @@ def order(rules: typing.Iterable[model.Rule]) -> list[model.Rule]:
     The highest priority comes first; among equals built-in rules, then the
     order given (spec 003 "Priorities").
     """
-    return sorted(rules, key=lambda rule: (-rule.priority,
-                                           not rule.built_in))
+    return sorted(rules, key=lambda rule: (-rule.priority, not rule.built_in))
 
 
 class Snapshot(typing.NamedTuple):
@@ -105,8 +104,7 @@ class Repository:
         revision = self._store.revision(context)
         with self._lock:
             while revision != self.snapshot.revision:
-                read = Snapshot(revision,
-                                self.compile(self.in_force(context)))
+                read = Snapshot(revision, self.compile(self.in_force(context)))
                 # Else the rules may have been read after another change.
                 revision = self._store.revision(context)
                 if revision == read.revision:

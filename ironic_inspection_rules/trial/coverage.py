@@ -54,8 +54,7 @@ def _conditions(written: Iterable[Written] | None, above: Place,
     for index, each in enumerate(written or ()):
         place, number = (*above, index), f'{before}{index + 1}'
         yield Part(place, number, each['op'], of=of)
-        yield from _conditions(each.get('conditions'), place, f'{number}.',
-                               of)
+        yield from _conditions(each.get('conditions'), place, f'{number}.', of)
 
 
 class Coverage:
@@ -75,8 +74,7 @@ class Coverage:
         self.counts: collections.Counter[Place] = collections.Counter()
         self.problems: list[str] = []
 
-    def note(self, machine: machine_test.MachineTest,
-             watch: 'Watch') -> None:
+    def note(self, machine: machine_test.MachineTest, watch: 'Watch') -> None:
         """Count one machine, whose test was explained.
 
         :param watch: of the plans that it was tried with.
@@ -158,8 +156,7 @@ class Coverage:
         return [{
             **{result: self.counts[*above, index, result]
                for result in (TRUE, FALSE)},
-            **({'conditions': self._shown(each['conditions'],
-                                          (*above, index))}
+            **({'conditions': self._shown(each['conditions'], (*above, index))}
                if each.get('conditions') else {})}
             for index, each in enumerate(written)]
 

@@ -80,8 +80,7 @@ def _holds(part: typing.Any, value: typing.Any) -> bool:
         for key, wanted in part.items())
 
 
-def dump(path: str, actual: typing.Iterable[tuple[str, Expectation]]
-         ) -> None:
+def dump(path: str, actual: typing.Iterable[tuple[str, Expectation]]) -> None:
     """Write what happened, so that it is expected to happen again.
 
     :param actual: pairs of the file of an inventory and what :func:`actual`

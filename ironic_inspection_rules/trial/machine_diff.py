@@ -92,8 +92,7 @@ def treat(path: str, both: Sequence[machine_test.Plans],
     return Treatment(path, *results, tuple(lines))
 
 
-def change_lines(changes: Iterable[Mapping[str, typing.Any]]
-                 ) -> Iterator[str]:
+def change_lines(changes: Iterable[Mapping[str, typing.Any]]) -> Iterator[str]:
     """Return changes as lines of a diff, under each object's name.
 
     :param changes: each with ``object``, ``op``, ``path``, ``before`` and

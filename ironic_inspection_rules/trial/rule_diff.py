@@ -172,8 +172,7 @@ def _match(old: RuleSet, new: RuleSet,
 
 def _same(one: Mapping[str, typing.Any] | None,
           other: Mapping[str, typing.Any] | None) -> bool:
-    return one is not None and other is not None and data_path.same(
-        one, other)
+    return one is not None and other is not None and data_path.same(one, other)
 
 
 def _title(rule: replacement.Fields) -> str:

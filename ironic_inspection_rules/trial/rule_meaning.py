@@ -50,8 +50,7 @@ class _ForEach(list[typing.Any]):
 
 
 def _operation(each: file_rule.Operation,
-               outer: engine_loop.Loop | None = None
-               ) -> dict[str, typing.Any]:
+               outer: engine_loop.Loop | None = None) -> dict[str, typing.Any]:
     """Return an operation by its parts."""
     loop = each.written.get('loop')
     inside = engine_loop.Loop.of(loop, outer)

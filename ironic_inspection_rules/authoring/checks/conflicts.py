@@ -99,8 +99,7 @@ class _Writer:
         return [*self.claims, *self._asked.get(write.pointer, ())]
 
 
-def _message(one: Rule, other: Rule,
-             pairs: list[tuple[Write, Write]]) -> str:
+def _message(one: Rule, other: Rule, pairs: list[tuple[Write, Write]]) -> str:
     line, _column = one.written.place()
     places = list(dict.fromkeys(str(write) for _first, write in pairs))
     values = ''

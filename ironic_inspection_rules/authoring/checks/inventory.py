@@ -122,8 +122,7 @@ def _elsewhere(text: str, steps: Steps,
                  'needs': ', '.join(needs)}
 
 
-def fields(rule: checked_rule.CheckedRule
-           ) -> Iterator[tuple[str, str, Steps]]:
+def fields(rule: checked_rule.CheckedRule) -> Iterator[tuple[str, str, Steps]]:
     """Yield pointer, text and steps of each field over inspection data."""
     for use in reach.uses(rule):
         steps = use.from_roots

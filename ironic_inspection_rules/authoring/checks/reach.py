@@ -208,8 +208,7 @@ def lacking(use: Use) -> tuple[str, list[str]] | None:
     return known[0] if len(known) == len(found) else None
 
 
-def _lacking(value: typing.Any,
-             steps: Steps) -> tuple[str, list[str]] | None:
+def _lacking(value: typing.Any, steps: Steps) -> tuple[str, list[str]] | None:
     for step in steps:
         if isinstance(value, str) and interpolation.fields(value):
             return None

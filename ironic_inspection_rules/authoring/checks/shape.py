@@ -121,8 +121,7 @@ def check_arguments(rule: checked_rule.CheckedRule) -> checked_rule.Found:
         args = operation.written.get('args')
         if not isinstance(args, list):
             continue
-        names = ', '.join(
-            f'{name}: …' for name in operation.arguments_given)
+        names = ', '.join(f'{name}: …' for name in operation.arguments_given)
         yield f'{operation.pointer}/args', _(
             'a list of arguments is deprecated since Ironic 39, a later '
             'release refuses it; name them: {%s}') % names
@@ -160,8 +159,7 @@ def _surprises(rule: checked_rule.CheckedRule
                 yield pointer, raw, value
 
 
-def _is_meant(operation: file_rule.Operation, pointer: str,
-              raw: str) -> bool:
+def _is_meant(operation: file_rule.Operation, pointer: str, raw: str) -> bool:
     """Return whether a number, or true and false, is what is wanted there."""
     declared = operation.op.signature.by_name
     if any(declared[name].type in _TYPED

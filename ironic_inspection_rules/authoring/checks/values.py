@@ -77,8 +77,7 @@ def _version_mendings(rule: checked_rule.CheckedRule,
                       ) -> Iterator[file_text.Change]:
     """Yield what makes a comparison of text one of versions."""
     items = condition.arguments.get('values')
-    if condition.arguments_given != ['values'] or not isinstance(
-            items, list):
+    if condition.arguments_given != ['values'] or not isinstance(items, list):
         return
     stated = facts.of(condition, looped=True)
     if not stated or len(stated) != len(items) - 1 or not all(_version_slip(
@@ -282,5 +281,4 @@ def _in_filters(field: interpolation.Field) -> Iterator[Slip]:
             kind not in first.plugin.TAKES):
         yield Slip.of(_('{%(field)s} is a %(kind)s, which the filter '
                         '%(filter)s does not take'),
-                      (field.root, *field.steps), kind=kind,
-                      filter=first.name)
+                      (field.root, *field.steps), kind=kind, filter=first.name)

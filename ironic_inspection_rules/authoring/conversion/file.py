@@ -135,8 +135,7 @@ def _linted(path: str, text: str, kept: list[file_rule.WrittenRule],
         later = [index for index in range(len(kept))
                  if read.place(index) <= (found.line, found.column)]
         if later:
-            yield _lost(kept[later[-1]], exceptions.Problem(
-                '', found.message))
+            yield _lost(kept[later[-1]], exceptions.Problem('', found.message))
 
 
 def _comments(texts: typing.Iterable[str]) -> str:

@@ -199,8 +199,7 @@ class _Converter(rule.Notes):
     def action(self, written: Written, args: Operation) -> Operation:
         op = written['op'].removeprefix(translate.PREFIX)
         if op in ('set-attribute', 'extend-attribute', 'append-attribute'):
-            converted = self.attribute(
-                op.replace('append', 'extend'), args)
+            converted = self.attribute(op.replace('append', 'extend'), args)
         elif op == 'set-capability':
             value = args.get('value')
             if not isinstance(value, str | int | float | None):

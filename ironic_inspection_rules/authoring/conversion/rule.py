@@ -98,8 +98,7 @@ def write_field(steps: Iterable[object], suffix: str = '') -> str:
                 isinstance(step, str) and _BRACKETED.fullmatch(step)):
             text += f'[{step}]'
         else:
-            raise Inconvertible(
-                _('a field cannot step into "%s"') % (step,))
+            raise Inconvertible(_('a field cannot step into "%s"') % (step,))
     return f'{{{text}{suffix}}}'
 
 

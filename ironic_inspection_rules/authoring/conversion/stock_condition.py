@@ -240,8 +240,7 @@ def _idiom(op: str, args: Args, text: Text) -> str | None:
 
 
 def _exist(text: Text) -> list[Operation]:
-    return [_named('exists', {'value': f'{{{name}}}'})
-            for name in text.fields]
+    return [_named('exists', {'value': f'{{{name}}}'}) for name in text.fields]
 
 
 def _named(op: str, args: Operation) -> Operation:

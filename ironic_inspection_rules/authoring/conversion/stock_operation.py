@@ -56,8 +56,7 @@ def convert(op: str, args: Operation, there: set[str],
         notes.hint(_('stock Ironic never unsets plugin data: the action is '
                      'left out'))
         return None
-    written = stock_text.write(
-        args, lambda text: _write(text, there, notes))
+    written = stock_text.write(args, lambda text: _write(text, there, notes))
     if 'unique' in written:
         written['unique'] = bool(args['unique'])
     if op.endswith('plugin-data'):
@@ -161,8 +160,7 @@ def conditions(items: Sequence[typing.Any],
 
 
 def actions(items: Sequence[typing.Any],
-            turn: Callable[[typing.Any], Operation | None]
-            ) -> list[Operation]:
+            turn: Callable[[typing.Any], Operation | None]) -> list[Operation]:
     """Convert an action with a loop, see :func:`conditions`."""
     turns = [turn(item) for item in items]
     looped = _again(items, turns, turn) if len(turns) > 1 else None

@@ -65,8 +65,7 @@ class _Converter(rule.Notes):
         """Note that the rule never did what it says."""
         self.reasons.append(rule.Problem(self.pointer, message))
 
-    def conditions(self, written: Iterable[typing.Any]
-                   ) -> Iterator[Operation]:
+    def conditions(self, written: Iterable[typing.Any]) -> Iterator[Operation]:
         """Convert conditions; those that always hold are left out."""
         for index, condition in enumerate(written):
             self.pointer = f'/conditions/{index}'
@@ -127,8 +126,7 @@ class _Converter(rule.Notes):
                 self.lose(_('stock Ironic fails the inspection here: %s; '
                             'the action is left out') % exc)
 
-    def _action(self, written: Operation, there: set[str]
-                ) -> list[Operation]:
+    def _action(self, written: Operation, there: set[str]) -> list[Operation]:
         op, loop = written['op'], written.get('loop')
         given = stock_operation.by_name(op, written['args'])
 
@@ -173,8 +171,7 @@ def convert(fields: Fields, ops: registry.Registry,
         conditions = list(converter.conditions(written['conditions']))
         existing = {each for condition in conditions
                     for each in stock_operation.needed(condition)}
-        actions = list(converter.actions(written['actions'],
-                                         existing))
+        actions = list(converter.actions(written['actions'], existing))
     except rule.Inconvertible as exc:
         # Without one of its conditions it would meet other machines.
         converter.lose(str(exc))

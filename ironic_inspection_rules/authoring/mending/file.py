@@ -277,8 +277,7 @@ def _rewrite(pointer: str, text: str, old: str,
     """
     if new is None or _UNIT.findall(old) != _UNIT.findall(new):
         return
-    mended, count = re.subn(rf'(?<![\w-]){re.escape(old)}(?![\w-])', new,
-                            text)
+    mended, count = re.subn(rf'(?<![\w-]){re.escape(old)}(?![\w-])', new, text)
     if count == 1:
         yield file_text.Rewrite(pointer, f'{{{text}}}', f'{{{mended}}}')
 

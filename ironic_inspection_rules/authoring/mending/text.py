@@ -130,8 +130,7 @@ class Text:
         self._text = text
         self._entries = yaml_text.nodes(text)
         places: dict[type[yaml.Token], list[int]] = {}
-        for token in yaml.scan(yaml_text.readable(text),
-                               yaml_text.Loader):
+        for token in yaml.scan(yaml_text.readable(text), yaml_text.Loader):
             places.setdefault(type(token), []).append(token.start_mark.index)
         self._dashes = places.get(yaml.BlockEntryToken, [])
         self._tags = places.get(yaml.TagToken, [])
@@ -204,8 +203,7 @@ class Text:
             if isinstance(node, yaml.SequenceNode):
                 key, node = None, node.value[int(token)]
             else:
-                pairs = [pair for pair in node.value
-                         if pair[0].value == token]
+                pairs = [pair for pair in node.value if pair[0].value == token]
                 if len(pairs) != 1:
                     return None
                 key, node = pairs[0]
@@ -281,8 +279,7 @@ class Text:
             elif isinstance(item, yaml.CollectionNode) and (
                     not item.flow_style):
                 indent = ' ' * (item.start_mark.column + shift)
-                yield Edit(dash, start,
-                           f'{_key(name, key)}{line_end}{indent}')
+                yield Edit(dash, start, f'{_key(name, key)}{line_end}{indent}')
             else:
                 yield Edit(dash, start, f'{_key(name, key)} ')
 

@@ -125,8 +125,7 @@ def _op(ops: typing.Mapping[str, registry.Op], sign: str) -> Schema:
     offered = []
     for name, op in ops.items():
         if not name.startswith(_HIDDEN):
-            text = (type(op.plugin).__doc__ or '').strip().partition(
-                '\n\n')[0]
+            text = (type(op.plugin).__doc__ or '').strip().partition('\n\n')[0]
             text = re.sub(r'^``[^`]+``:\s*', '', ' '.join(text.split()))
             text = text.replace('``', '"')
             offered.append({'const': name,
@@ -139,8 +138,7 @@ def _described(shape: Schema, **fields: Schema) -> Schema:
     """Return the shape of an operation with what is known of its fields."""
     fields['loop'] = {**shape['properties']['loop'], 'allOf': [_WRITTEN]}
     return {**shape, 'properties': {
-        name: {'description': DESCRIPTIONS[name],
-               **fields.get(name, each)}
+        name: {'description': DESCRIPTIONS[name], **fields.get(name, each)}
         for name, each in shape['properties'].items()}}
 
 
@@ -195,8 +193,7 @@ def _mapping(op: registry.Op) -> Schema:
         'type': 'object', 'additionalProperties': False,
         'properties': {each.name: _argument(op, each)
                        for each in op.signature.arguments}}
-    required = [each.name for each in op.signature.arguments
-                if each.required]
+    required = [each.name for each in op.signature.arguments if each.required]
     if required:
         schema['required'] = required
     kinds = [{'if': {'properties': given, 'required': [*given]},

@@ -232,8 +232,7 @@ def _shift(key: bytes, place: int, digits: Sequence[int],
 def _tells_nothing(address: ipaddress.IPv4Address | ipaddress.IPv6Address
                    ) -> bool:
     """Return whether many have this address: none, loopback, all, netmasks."""
-    if (address.is_unspecified or address.is_loopback
-            or address.is_multicast):
+    if (address.is_unspecified or address.is_loopback or address.is_multicast):
         return True
     if address.max_prefixlen != _IPV4:
         return False

@@ -88,8 +88,7 @@ class Frames:
         made = self._forms.address(str(ipaddress.ip_address(octets)))
         return ipaddress.ip_address(made or 0).packed
 
-    def _organization(self, who: bytes, subtype: bytes, rest: bytes
-                      ) -> bytes:
+    def _organization(self, who: bytes, subtype: bytes, rest: bytes) -> bytes:
         number = subtype[0] if subtype else 0
         if (who, number) == (_IEEE_802_1, _VLAN_NAME):
             return rest[:3] + _as_text(rest[3:], self._forms.text)

@@ -111,8 +111,7 @@ def kind_of(name: str, parent: str = '') -> Kind:
     if _MODEL.search(plain) and 'serial' not in plain:
         return Kind.VERSION
     for found, pattern in _KINDS:
-        if re.search(pattern, plain) or re.search(pattern,
-                                                  f'{above}/{plain}'):
+        if re.search(pattern, plain) or re.search(pattern, f'{above}/{plain}'):
             return found
     return Kind.OTHER
 
@@ -210,8 +209,7 @@ class _Document:
                 return [*map(self._mended, value[:3]), self._value(
                     value[3], kind_of(value[2], value[0]), value[2])]
             return [self._value(item, kind, name) for item in value]
-        if kind in (Kind.NAME, Kind.WWN) and (
-                type(value) is int):
+        if kind in (Kind.NAME, Kind.WWN) and (type(value) is int):
             return int(self._forms.text(str(value)))
         return value
 
@@ -283,8 +281,7 @@ def _combined(patterns: Mapping[str, str]) -> re.Pattern[str]:
 _OF_FORM = _combined(_PATTERNS)
 
 
-def _identifiers(value: Any, kind: Kind, name: str = ''
-                 ) -> Iterator[str]:
+def _identifiers(value: Any, kind: Kind, name: str = '') -> Iterator[str]:
     """Find texts that may stand elsewhere too, in another place or form."""
     if isinstance(value, dict):
         for key, item in value.items():

@@ -160,8 +160,7 @@ def _joined(*words: typing.Any) -> str:
 DISKS = Parts('disks', part.DISKS.path, part.DISKS.attributes,
               ('rotational',), _disk)
 INTERFACES = Parts('interfaces', part.INTERFACES.path,
-                   (*part.INTERFACES.attributes, 'speed_mbps'), (),
-                   _interface)
+                   (*part.INTERFACES.attributes, 'speed_mbps'), (), _interface)
 
 
 def _devices(component: str, path: str,
@@ -193,10 +192,8 @@ class Tolerance:
 
     def size(self, component: str, low: int, high: int) -> tuple[int, int]:
         """Widen the range of a size."""
-        number = (self.numbers.get(component, 0) if component == MEMORY
-                  else 0)
-        return self._widen(low, high, self.shares.get(component, 0.0),
-                           number)
+        number = (self.numbers.get(component, 0) if component == MEMORY else 0)
+        return self._widen(low, high, self.shares.get(component, 0.0), number)
 
     def count(self, component: str, low: int, high: int) -> tuple[int, int]:
         """Widen the range of a count."""

@@ -121,8 +121,7 @@ def differences(machines: Sequence[machine_file.Machine],
                 low, high = widen(value.component, low, high)
             condition, text = _within(low, field, high)
         yield Difference(
-            ', '.join(filter(None, (value.component, value.name))),
-            condition,
+            ', '.join(filter(None, (value.component, value.name))), condition,
             f'{value.component}: ' + _('%(found)s, not %(expected)s') % {
                 'found': ' '.join(filter(None, (value.name, field,
                                                 value.unit))),

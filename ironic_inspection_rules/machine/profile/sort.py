@@ -70,8 +70,7 @@ class Between:
     def condition(self, name: str) -> dict[str, typing.Any]:
         """Return the condition for the item of a loop."""
         return {'op': 'le',
-                'args': {'values': [self.low, f'{{item.{name}}}',
-                                    self.high]}}
+                'args': {'values': [self.low, f'{{item.{name}}}', self.high]}}
 
 
 @dataclasses.dataclass(frozen=True)

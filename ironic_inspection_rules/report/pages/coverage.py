@@ -64,8 +64,7 @@ def render(covered: coverage.Coverage, machines: int,
 
 
 def _operation(rule: model.Rule, written: rule_text.Operation,
-               counts: tuple[int, ...], whole: bool = True
-               ) -> Iterator[_Line]:
+               counts: tuple[int, ...], whole: bool = True) -> Iterator[_Line]:
     """Show an operation.
 
     :param whole: whether all inside of it was reached.

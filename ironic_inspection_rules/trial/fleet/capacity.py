@@ -78,8 +78,7 @@ class Capacity:
                 continue
             shown = {'uuid': node['uuid'], 'name': node['name'],
                      'use': before.use if could else after.use,
-                     'rules': _reasons(wanted, after if could else before,
-                                       by)}
+                     'rules': _reasons(wanted, after if could else before, by)}
             numbers['lost' if could else 'gained'].append(shown)
 
     def as_list(self) -> list[dict[str, Any]]:
@@ -119,8 +118,7 @@ def _offer(node: Plain) -> _Offer:
                   frozenset(node.get(_TRAIT) or ()), use)
 
 
-def _afterwards(entry: Plain, node: Plain
-                ) -> tuple[_Offer, dict[str, str]]:
+def _afterwards(entry: Plain, node: Plain) -> tuple[_Offer, dict[str, str]]:
     """Return what a node offers after rules have run.
 
     :returns: with the rules that set a field or a trait last, by its name,

@@ -40,8 +40,7 @@ class Flavor:
     problem: str | None = None
     ignored: tuple[str, ...] = ()
 
-    def fits(self, resource_class: str | None,
-             traits: frozenset[str]) -> bool:
+    def fits(self, resource_class: str | None, traits: frozenset[str]) -> bool:
         """Check whether a node of a class and with traits can take it."""
         return (self.resource_class is not None
                 and self.resource_class == resource_class
