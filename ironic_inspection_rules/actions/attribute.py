@@ -128,9 +128,8 @@ class SetPortAttribute(_Set):
 
     TABLE = schema.PORT
 
-    def __call__(self, target: WorkingCopy, port_id: str,
-                 path: data_path.Path, value: typing.Any,
-                 cleanup: typing.Any = None) -> None:
+    def __call__(self, target: WorkingCopy, port_id: str, path: data_path.Path,
+                 value: typing.Any, cleanup: typing.Any = None) -> None:
         self._set(target, path, value, port_id)
 
     def revert(self, target: WorkingCopy, port_id: str, path: data_path.Path,
@@ -181,9 +180,8 @@ class ExtendPortAttribute(_Extend):
 
     TABLE = schema.PORT
 
-    def __call__(self, target: WorkingCopy, port_id: str,
-                 path: data_path.Path, value: typing.Any,
-                 unique: bool = False) -> None:
+    def __call__(self, target: WorkingCopy, port_id: str, path: data_path.Path,
+                 value: typing.Any, unique: bool = False) -> None:
         self._extend(target, path, value, unique, port_id)
 
     def revert(self, target: WorkingCopy, port_id: str, path: data_path.Path,

@@ -22,8 +22,7 @@ class SetPluginData(PluginDataAction):
         yield plugin.Write('plugin_data', arguments['path'],
                            arguments['value'])
 
-    def __call__(self, target: working_copy.WorkingCopy,
-                 path: data_path.Path,
+    def __call__(self, target: working_copy.WorkingCopy, path: data_path.Path,
                  value: typing.Any) -> None:
         target.set(working_copy.PLUGIN_DATA, path, value)
 
@@ -40,13 +39,11 @@ class ExtendPluginData(PluginDataAction):
         yield plugin.Write('plugin_data', arguments['path'],
                            arguments['value'], extends=True)
 
-    def __call__(self, target: working_copy.WorkingCopy,
-                 path: data_path.Path,
+    def __call__(self, target: working_copy.WorkingCopy, path: data_path.Path,
                  value: typing.Any, unique: bool = False) -> None:
         target.extend(working_copy.PLUGIN_DATA, path, value, unique)
 
-    def revert(self, target: working_copy.WorkingCopy,
-               path: data_path.Path,
+    def revert(self, target: working_copy.WorkingCopy, path: data_path.Path,
                value: typing.Any) -> None:
         """Remove the value from the list."""
         target.discard(working_copy.PLUGIN_DATA, path, value)

@@ -106,8 +106,7 @@ def reads_hidden(plan: compiler.CompiledRule, hidden: hiding.Hidden) -> bool:
 
 
 def hide_reasons(plan: compiler.CompiledRule, why: Traces,
-                 hidden: hiding.Hidden,
-                 view: Roots | None = None,
+                 hidden: hiding.Hidden, view: Roots | None = None,
                  shown: Roots | None = None) -> Traces:
     """Mask the values in the reasons of a rule that sensitive rules wrote.
 

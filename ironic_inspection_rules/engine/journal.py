@@ -150,8 +150,7 @@ class Journal:
 
     def record(self, op: str, data: typing.Any, root: str,
                path: data_path.Path, value: typing.Any = None,
-               before: typing.Any = None,
-               part: data_path.Path = ()) -> None:
+               before: typing.Any = None, part: data_path.Path = ()) -> None:
         """Record a change.
 
         :param op: ``add``, ``replace`` or ``remove``.

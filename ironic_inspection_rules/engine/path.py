@@ -3,8 +3,7 @@
 """Places inside plain JSON data.
 
 A path is a tuple of tokens. It is written as an RFC 6901 pointer
-(``/extra/a~1b/0``), or in one of the older forms ``extra.a`` and
-``extra/a``.
+(``/extra/a~1b/0``), or in one of the older forms ``extra.a`` and ``extra/a``.
 """
 
 import re

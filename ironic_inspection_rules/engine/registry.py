@@ -47,9 +47,8 @@ class Registry:
     :raises: :class:`.exceptions.PluginError` naming the plugin at fault.
     """
 
-    def __init__(
-            self, conditions: typing.Mapping[str, plugin.Condition],
-            actions: typing.Mapping[str, plugin.Action]) -> None:
+    def __init__(self, conditions: typing.Mapping[str, plugin.Condition],
+                 actions: typing.Mapping[str, plugin.Action]) -> None:
         self.conditions = {name: _register(name, each, plugin.Condition, 0)
                            for name, each in conditions.items()}
         self.actions = {name: _register(name, each, plugin.Action, 1)
@@ -76,8 +75,7 @@ def filters() -> typing.Mapping[str, Op]:
 
 
 def _load(group: str) -> dict[str, typing.Any]:
-    def failed(manager: typing.Any,
-               entry_point: importlib.metadata.EntryPoint,
+    def failed(manager: typing.Any, entry_point: importlib.metadata.EntryPoint,
                error: BaseException) -> None:
         raise exceptions.PluginError(
             _('Inspection rule plugin "%(name)s" (%(value)s) cannot be '

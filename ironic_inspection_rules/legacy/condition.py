@@ -109,9 +109,8 @@ class FieldCondition(plugin.Condition):
 class ValueCondition(FieldCondition):
     """A condition on a field that has a value to test against."""
 
-    def __call__(self, view: budget.View, field: str,
-                 value: typing.Any, multiple: str = 'any',
-                 invert: bool = False) -> bool:
+    def __call__(self, view: budget.View, field: str, value: typing.Any,
+                 multiple: str = 'any', invert: bool = False) -> bool:
         return self.bind({'field': field, 'value': value,
                           'multiple': multiple, 'invert': invert})(view)
 

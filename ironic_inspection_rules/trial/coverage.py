@@ -60,11 +60,10 @@ def _conditions(written: Iterable[Written] | None, above: Place,
 class Coverage:
     """Coverage of some rules by machines.
 
-    Rules that are off are no part of it. ``counts`` has the number of
-    machines by the place of a part and a result: a condition was ``true`` or
-    ``false``, for both where that was in a loop and went both ways; an action
-    ``ran``, and undoing it does not count. ``problems`` say why files cannot
-    be read.
+    Rules that are off are no part of it. ``counts`` has the number of machines
+    by the place of a part and a result: a condition was ``true`` or ``false``,
+    for both where that was in a loop and went both ways; an action ``ran``,
+    and undoing it does not count. ``problems`` say why files cannot be read.
 
     :param rules: in the order that they are shown in.
     """
@@ -216,8 +215,7 @@ class Watch:
 
 
 def measure(rules: Sequence[model.Rule], nodes: machine_test.Nodes,
-            paths: Sequence[str],
-            advance: walk.Advance) -> Coverage:
+            paths: Sequence[str], advance: walk.Advance) -> Coverage:
     """Try rules on machines from files, on all processors.
 
     :param nodes: what each machine is taken for.

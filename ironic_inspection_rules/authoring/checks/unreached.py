@@ -83,8 +83,7 @@ class Tried(typing.NamedTuple):
 
 
 def check_machines(rules: Sequence[checked_rule.CheckedRule],
-                   paths: Sequence[str],
-                   advance: walk.Advance) -> Tried:
+                   paths: Sequence[str], advance: walk.Advance) -> Tried:
     """Find rules that match none of the machines, on all processors.
 
     Each machine is taken for a new node, and for one just discovered; scopes

@@ -80,8 +80,7 @@ def mend_text(path: str, text: str,
               ops: registry.Registry) -> tuple[str, list[Mended]]:
     """Return the text of a file after mending, and what was mended.
 
-    :raises: :class:`.exceptions.InvalidDocument` where it is no file of
-        rules.
+    :raises: :class:`.exceptions.InvalidDocument` where it is no file of rules.
     """
     mark = _MARK if text.startswith(_MARK) else ''
     text = text.removeprefix(_MARK)

@@ -14,11 +14,10 @@ def render(difference: Mapping[str, typing.Any]) -> str:
     """Return the page.
 
     :param difference: ``old`` and ``new``, paths of files; ``rules`` with
-        ``title``, ``change`` (``added``, ``removed``, ``changed``,
-        ``moved``, ``renamed`` or ``rewritten``) and ``lines``, those of a
-        unified diff; ``machines`` with
-        ``name``, ``differs``, ``lines`` and their results ``old`` and
-        ``new``.
+        ``title``, ``change`` (``added``, ``removed``, ``changed``, ``moved``,
+        ``renamed`` or ``rewritten``) and ``lines``, those of a unified diff;
+        ``machines`` with ``name``, ``differs``, ``lines`` and their results
+        ``old`` and ``new``.
     """
     lines = shell.Numbers()
     machines = [(each['name'], bool(each['differs']),

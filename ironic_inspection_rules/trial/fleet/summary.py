@@ -60,8 +60,7 @@ class Summary:
         """Count a machine.
 
         :param entry: what Ironic says of it.
-        :param node: as it is: ``traits``, ``resource_class``,
-            ``properties``.
+        :param node: as it is: ``traits``, ``resource_class``, ``properties``.
         """
         named = {'uuid': entry['uuid'], 'name': entry['name']}
         self.results[entry['result']] += 1
