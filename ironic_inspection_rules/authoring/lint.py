@@ -54,7 +54,6 @@ class Finding:
         return self.level != NOTE
 
     def as_dict(self) -> dict[str, typing.Any]:
-        """Return plain JSON data."""
         return dataclasses.asdict(self)
 
 

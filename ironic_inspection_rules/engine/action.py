@@ -30,9 +30,7 @@ WorkingCopy = working_copy.WorkingCopy
 Asked = typing.Callable[[int, bool, Roots], None]
 """Takes the number of a condition of an action, its result, and the data."""
 
-CLEANUP = 'cleanup'
-"""The argument with the value that undoing an action sets."""
-
+CLEANUP = 'cleanup'  # The argument with the value that undoing an action sets.
 _WRITTEN = frozenset(('value', 'names', CLEANUP))
 """Arguments that say what is written, not where."""
 

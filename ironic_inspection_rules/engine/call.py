@@ -134,8 +134,7 @@ def compile_pattern(text: typing.Any,
         return pattern.Pattern(text)
     if loop.items is not None:
         return loop.for_each(
-            pattern.Pattern(''.join(_written(piece, item)
-                                    for piece in pieces))
+            pattern.Pattern(''.join(_written(piece, item) for piece in pieces))
             for item in loop.items)
     return _Pattern(
         template.List([

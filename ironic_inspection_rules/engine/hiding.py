@@ -23,8 +23,7 @@ PLUGIN_DATA = 'plugin_data'
 PREVIOUS = 'previous'
 VARS = model.VARS
 
-Place = tuple[str, data_path.Path]
-"""Name of a root, and where in it."""
+Place = tuple[str, data_path.Path]  # Name of a root, and where in it.
 
 Ports = typing.Sequence[typing.Mapping[str, typing.Any]]
 Lasting = list[typing.Any]
@@ -213,8 +212,7 @@ def of_change(data: typing.Any, root: str, path: data_path.Path) -> Place:
     return root, path
 
 
-EVERYTHING = '*'
-"""A root that stands for all of them."""
+EVERYTHING = '*'  # A root that stands for all of them.
 
 
 def fields(written: typing.Any) -> list[interpolation.Field]:

@@ -34,8 +34,7 @@ HIDDEN = (*OPERATIONS, VARS)
 
 Operations = tuple[typing.Mapping[str, typing.Any], ...]
 
-FIRST = '1.0'
-"""The version of the versioned object that had the first fields."""
+FIRST = '1.0'  # The version of the versioned object that had the first fields.
 
 
 def _field(text: str, default: typing.Any = dataclasses.MISSING,

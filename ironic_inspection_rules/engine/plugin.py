@@ -23,9 +23,7 @@ if typing.TYPE_CHECKING:
 Arguments = typing.Mapping[str, typing.Any]
 Schema = dict[str, typing.Any]
 
-VERSION = 'version-'
-"""Prefix of relations between versions: ``version-lt``."""
-
+VERSION = 'version-'  # Prefix of relations between versions: ``version-lt``.
 OPPOSITES = {'lt': 'ge', 'ge': 'lt', 'gt': 'le', 'le': 'gt', 'eq': 'ne',
              'ne': 'eq', 'one-of': 'none-of', 'none-of': 'one-of'}
 """The relations of facts, each with the one that holds where it does not."""

@@ -24,8 +24,7 @@ CONDITIONS = 'ironic.inspection_rules.conditions'
 ACTIONS = 'ironic.inspection_rules.actions'
 FILTERS = 'ironic.inspection_rules.filters'
 
-PAGE = 'contributor/plugins'
-"""Page of the documentation about plugins."""
+PAGE = 'contributor/plugins'  # Page of the documentation about plugins.
 
 
 class Op(typing.NamedTuple):

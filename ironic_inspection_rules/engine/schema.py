@@ -26,9 +26,7 @@ from ironic_inspection_rules.i18n import _
 
 Schema = dict[str, typing.Any]
 
-END = r'(?![\s\S])'
-"""The end of a text."""
-
+END = r'(?![\s\S])'  # The end of a text.
 FIELD = r'^(?:[^{}]|\}|\{\{)*\{(?!\{)[^}]*\}'
 """Text with a replacement field in it."""
 
@@ -89,8 +87,7 @@ VARYING: Schema = {'anyOf': [
     VARIES_TEXT,
     {'type': 'array', 'contains': VARIES},
     {'type': 'object', 'not': {'additionalProperties': {'not': VARIES}}},
-    {'type': 'object', 'not': {'propertyNames': {'not': {
-        'pattern': FIELD}}}}]}
+    {'type': 'object', 'not': {'propertyNames': {'not': {'pattern': FIELD}}}}]}
 """The definition that :data:`VARIES` refers to."""
 
 MAX_TEXT = 255

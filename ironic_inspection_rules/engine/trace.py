@@ -7,9 +7,7 @@ import typing
 from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import model
 
-KEY = 'inspection_rules'
-"""Key of plugin data with what rules did, by phase."""
-
+KEY = 'inspection_rules'  # Key of plugin data with what rules did, by phase.
 _LONGEST = 200
 _SHORT = 20
 
@@ -62,7 +60,6 @@ class ConditionTrace(typing.NamedTuple):
     reason: str | None = None
 
     def as_dict(self) -> dict[str, typing.Any]:
-        """Return plain JSON data."""
         return {'op': self.op, 'result': self.result, 'reason': self.reason}
 
 
@@ -97,7 +94,6 @@ class ActionTrace(typing.NamedTuple):
     ran: bool = True
 
     def as_dict(self) -> dict[str, typing.Any]:
-        """Return plain JSON data."""
         return {'op': self.op,
                 'changes': [each.as_dict() for each in self.changes],
                 'notes': list(self.notes),
@@ -130,8 +126,7 @@ class RuleTrace(typing.NamedTuple):
             'matched': self.matched,
             'conditions': [each.as_dict() for each in self.conditions],
             'actions': [each.as_dict() for each in self.actions],
-            **({'error': self.error} if self.rule.mode == model.AUDIT
-               else {}),
+            **({'error': self.error} if self.rule.mode == model.AUDIT else {}),
         }
 
     def as_audit(self) -> dict[str, typing.Any]:

@@ -27,18 +27,14 @@ from ironic_inspection_rules.i18n import _
 
 Values = list[typing.Any]
 Find = typing.Callable[[typing.Any, budget.Budget], Values]
-Path = typing.Any
-"""A node of jsonpath-ng's syntax tree."""
+Path = typing.Any  # A node of jsonpath-ng's syntax tree.
 Roots = budget.View
 
-ANY = ...
-"""The step ``[*]``."""
+ANY = ...  # The step ``[*]``.
 
 Step = str | int | types.EllipsisType
 
-MAX_STEPS = 64
-"""Most steps, alternatives and brackets of a JSON path."""
-
+MAX_STEPS = 64  # Most steps, alternatives and brackets of a JSON path.
 _STEPS = ('.', '|', '[', '(', '&', '`', ',', 'where')
 
 # Which of the two a star is, the syntax tree no longer tells.

@@ -15,15 +15,9 @@ import typing
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import yaml_text
 
-ITEM = '[]'
-"""The step into an item of a list."""
-
-MEMBER = '*'
-"""The step to what a machine has a name of its own for."""
-
-OPEN = '**'
-"""Anything may be below."""
-
+ITEM = '[]'  # The step into an item of a list.
+MEMBER = '*'  # The step to what a machine has a name of its own for.
+OPEN = '**'  # Anything may be below.
 _TOKEN = re.compile(r'\[\]|[^.\[\]]+')
 _INDEX = re.compile(r'-?\d+')
 

@@ -29,8 +29,7 @@ _ALL = frozenset(map(chr, range(32, 127)))
 _MOST_CANDIDATES = 80
 
 
-Formula = typing.Any
-"""A formula of z3."""
+Formula = typing.Any  # A formula of z3.
 
 TRUE, FALSE = z3.BoolVal(True), z3.BoolVal(False)
 

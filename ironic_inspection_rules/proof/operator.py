@@ -165,8 +165,7 @@ def _one_of(machine: Machine, name: str, given: Given,
         return has_trait(there)
     if isinstance(among, values.Items):
         return logic.disj(*(
-            logic.conj(there, guard,
-                        _pair(machine, operator.eq, value, each))
+            logic.conj(there, guard, _pair(machine, operator.eq, value, each))
             for there, item in values.listed(among) for guard, each in item),
             logic.conj(among.is_longer, machine.guess(
                 f'more than {machines.LONGEST} items of {among.name}',

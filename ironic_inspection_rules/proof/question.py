@@ -256,8 +256,7 @@ class Proof:
         def confirms(machine: Witness) -> bool:
             done = self._engine.evaluate(self._rules, machine)
             return done.error is None and data_path.get(
-                witnesses.state(done.facts), path) in (
-                    None, data_path.ABSENT)
+                witnesses.state(done.facts), path) in (None, data_path.ABSENT)
 
         return self._confirmed(question, (), wanted, confirms,
                                f'no rule gives it {pair.shown(path)}')

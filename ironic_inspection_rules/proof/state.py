@@ -22,11 +22,8 @@ from ironic_inspection_rules.traits import names as trait_names
 
 Value = values.Value
 
-ANY_PORT = '*'
-"""Stands for a port that is not named by its MAC address."""
-
-ERROR = -1
-"""The result of an inspection that met an error."""
+ANY_PORT = '*'  # Stands for a port that is not named by its MAC address.
+ERROR = -1  # The result of an inspection that met an error.
 
 
 @dataclasses.dataclass(frozen=True)

@@ -43,8 +43,7 @@ def report(findings: typing.Iterable[lint.Finding]) -> dict[str, typing.Any]:
             'tool': {'driver': {
                 'name': _DISTRIBUTION,
                 'version': importlib.metadata.version(_DISTRIBUTION),
-                'rules': [{'id': check,
-                           'shortDescription': {'text': text}}
+                'rules': [{'id': check, 'shortDescription': {'text': text}}
                           for check, text in lint.DESCRIPTIONS.items()],
             }},
             'columnKind': 'unicodeCodePoints',

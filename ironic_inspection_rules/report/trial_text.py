@@ -279,8 +279,7 @@ def junit(cases: list[Case]) -> str:
     """Return JUnit XML with a test case for each machine."""
     suite = ElementTree.Element('testsuite', {
         'name': 'ironic-inspection-rules', 'tests': str(len(cases)),
-        **{attribute: str(sum(result == kind for _name, result, _why
-                              in cases))
+        **{attribute: str(sum(result == kind for _name, result, _why in cases))
            for attribute, kind in (('failures', 'failed'),
                                    ('errors', 'error'))}})
     for name, result, why in cases:

@@ -21,11 +21,8 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.i18n import _
 
-DEPTH = 100
-"""Levels of mappings and lists in a file, aliases included."""
-
-ALIASED = 1_000_000
-"""Values that all aliases of a file may stand for."""
+DEPTH = 100  # Levels of mappings and lists in a file, aliases included.
+ALIASED = 1_000_000  # Values that all aliases of a file may stand for.
 
 Loader = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 _TEXT = 'tag:yaml.org,2002:str'

@@ -118,8 +118,7 @@ class Coverage:
                 yield (_('action %(number)s (%(op)s) never ran')
                        if result == RAN else
                        _('condition %(number)s (%(op)s)%(of)s was never '
-                         '%(result)s')) % {**part._asdict(),
-                                           'result': result}
+                         '%(result)s')) % {**part._asdict(), 'result': result}
 
     @property
     def percent(self) -> float:
@@ -132,7 +131,6 @@ class Coverage:
         return 100 * sum(reached) / len(reached) if reached else 100.0
 
     def as_dict(self) -> dict[str, typing.Any]:
-        """Return plain JSON data."""
         return {
             'rules': [{
                 'description': rule.description,
@@ -141,8 +139,7 @@ class Coverage:
                                           (rule.uuid, 'conditions')),
                 'actions': [
                     {RAN: self.counts[*place, RAN], **(
-                        {'when': self._shown(action['when'],
-                                             (*place, 'when'))}
+                        {'when': self._shown(action['when'], (*place, 'when'))}
                         if action.get('when') else {})}
                     for index, action in enumerate(rule.actions)
                     for place in [(rule.uuid, 'actions', index)]],

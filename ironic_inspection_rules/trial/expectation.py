@@ -50,8 +50,7 @@ def load(path: str) -> dict[str, Expectation]:
         if unknown:
             raise exceptions.InvalidDocument(
                 path, _('what is expected of %(name)s must be a mapping with '
-                        '%(keys)s') % {'name': name,
-                                       'keys': ', '.join(KEYS)})
+                        '%(keys)s') % {'name': name, 'keys': ', '.join(KEYS)})
         for key, part in each.items():
             if not isinstance(part, dict):
                 continue

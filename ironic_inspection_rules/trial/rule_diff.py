@@ -29,9 +29,7 @@ CHANGED = 'changed'
 MOVED = 'moved'
 RENAMED = 'renamed'
 REWRITTEN = 'rewritten'
-ALIKE = (RENAMED, REWRITTEN)
-"""The fields that make no difference."""
-
+ALIKE = (RENAMED, REWRITTEN)  # The fields that make no difference.
 _CHANGES = {replacement.CREATED: ADDED, replacement.DELETED: REMOVED,
             replacement.UPDATED: CHANGED, replacement.MOVED: MOVED}
 
@@ -88,7 +86,6 @@ class RuleChange:
         return self.change not in ALIKE
 
     def as_dict(self) -> dict[str, typing.Any]:
-        """Return plain JSON data."""
         return {'title': self.title, 'change': self.change,
                 'lines': list(self.lines)}
 

@@ -189,8 +189,7 @@ def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     for condition in rule.all_conditions:
         for each in facts.of(condition):
             match = isinstance(each.value, str) and (
-                not facts.is_version(each)) and _QUANTITY.fullmatch(
-                    each.value)
+                not facts.is_version(each)) and _QUANTITY.fullmatch(each.value)
             if not match:
                 continue
             unit: typing.Any = _KEPT_IN.get(each.field.rpartition('/')[2])

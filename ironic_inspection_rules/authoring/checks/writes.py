@@ -162,8 +162,7 @@ def _may_begin_filled(text: str) -> bool:
     pieces = interpolation.parse(text)
     literal = [piece for piece in pieces if isinstance(piece, str)]
     return all(map(_PART.fullmatch, literal)) and (
-        not literal or pieces[0] is not literal[0]
-        or _may_begin(literal[0]))
+        not literal or pieces[0] is not literal[0] or _may_begin(literal[0]))
 
 
 def _may_begin(text: str) -> bool:

@@ -173,8 +173,7 @@ def needed(condition: Operation) -> Iterator[str]:
     """Return the fields without which a condition does not hold."""
     name = condition['op'].removeprefix('!')
     if 'loop' in condition or (
-            name not in _FALSE_WHERE_MISSING
-            and condition['op'] != 'exists'):
+            name not in _FALSE_WHERE_MISSING and condition['op'] != 'exists'):
         return
     is_not_empty = condition['op'] == '!one-of' and (
         'None' in condition['args']['values'])

@@ -172,8 +172,7 @@ def read_any(value: typing.Any) -> typing.Any:
     if isinstance(value, list):
         return list(map(read_any, value))
     if isinstance(value, dict):
-        return {read(key): read_any(item)
-                for key, item in value.items()}
+        return {read(key): read_any(item) for key, item in value.items()}
     return value
 
 

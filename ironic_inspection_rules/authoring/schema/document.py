@@ -68,8 +68,7 @@ def _rule(built_in: bool) -> Schema:
                     'required': ['phase']},
              'then': {'properties': {
                  'scope': {'enum': ['', None]},
-                 'actions': {'items': {
-                     '$ref': '#/definitions/earlyAction'}}}}}
+                 'actions': {'items': {'$ref': '#/definitions/earlyAction'}}}}}
     return {**found, 'allOf': [early], 'properties': {
         name: {'description': DESCRIPTIONS[name], **fields[name]}
         for name in model.WRITABLE}}

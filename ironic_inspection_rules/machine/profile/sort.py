@@ -45,8 +45,7 @@ class OneOf:
         if self.values == (None,):
             return {'op': 'is-none', 'args': {'value': field}}
         return {'op': 'one-of', 'args': {
-            'value': field, 'values': [escape(each)
-                                       for each in self.values]}}
+            'value': field, 'values': [escape(each) for each in self.values]}}
 
 
 @dataclasses.dataclass(frozen=True)

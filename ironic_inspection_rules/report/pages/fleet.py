@@ -85,8 +85,7 @@ class _Packed:
         for change in node.get('changes') or ():
             value, before = (
                 _NOTHING if change['op'] == nothing or name not in change
-                else self._texts.of(shell.dumps(change[name],
-                                                sort_keys=True))
+                else self._texts.of(shell.dumps(change[name], sort_keys=True))
                 for name, nothing in (('value', 'remove'), ('before', 'add')))
             changes.append(self._changes.of((
                 *(self._texts.of(change[name])

@@ -11,9 +11,7 @@ from typing import Any
 
 OK = 'ok'
 FAILED = 'failed'
-NOT_TRIED = 'error'
-"""Results of a machine; of the last one nothing is known."""
-
+NOT_TRIED = 'error'  # Results of a machine; of the last one nothing is known.
 _BY_RULE = 'fail'
 
 TRAIT = 'traits'
