@@ -267,4 +267,4 @@ def _read_token(value: typing.Any, _allowance: budget.Budget) -> str:
 
 _READ_FIRST: dict[typing.Any, typing.Callable[..., typing.Any]] = {
     data_path.Path: compile_path, pattern.Pattern: compile_pattern}
-"""What reads arguments of some types before their fields are filled in."""
+"""Readers of arguments whose fields are filled in later, by type."""

@@ -188,7 +188,7 @@ class Group(Condition):
     """
 
     HOLDS: typing.ClassVar[str] = ''
-    """How many hold: ``any``, ``all``, ``none``; empty where it depends."""
+    """Number that holds: ``any``, ``all``, ``none``; empty if it depends."""
 
 
 class Filter(abc.ABC):

@@ -93,15 +93,11 @@ def dump(value: typing.Any, **options: typing.Any) -> str:
     return text
 
 
-def comment(text: str, width: float = math.inf) -> str:
-    """Write a text as a comment, whatever is in it.
-
-    :param width: characters of a line.
-    """
+def comment(text: str, width: int = sys.maxsize) -> str:
+    """Write a text as a comment, whatever is in it."""
     line = exceptions.one_line(' '.join(text.split()))
     return '\n'.join(textwrap.wrap(
-        line, sys.maxsize if width == math.inf else int(width),
-        initial_indent='# ', subsequent_indent='#   ',
+        line, width, initial_indent='# ', subsequent_indent='#   ',
         break_long_words=False, break_on_hyphens=False)) + '\n'
 
 

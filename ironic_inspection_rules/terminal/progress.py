@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How far a command is, for who looks at a terminal."""
+"""Progress of a command, for who looks at a terminal."""
 
 from collections.abc import Callable
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How much of their rules some machines reach, groups and all."""
+"""Coverage: the parts of rules that some machines reach, groups and all."""
 
 import collections
 from collections.abc import Iterable

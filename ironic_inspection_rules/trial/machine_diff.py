@@ -26,7 +26,7 @@ _LONGEST = 500
 
 @dataclasses.dataclass(frozen=True)
 class Treatment:
-    """How two sets of rules treat one machine.
+    """The treatment of one machine by two sets of rules.
 
     :param old: ``ok``, ``failed`` by a rule, or ``error``.
     :param lines: what differs afterwards, as lines of a diff.

@@ -32,7 +32,7 @@ _MOVED = {'lldp_processed': _('Ironic has it by interface in '
 """Where Ironic has what ironic-inspector reported."""
 
 _ALIKE = 0.8
-"""How much a name that a site may have made must be like a known one."""
+"""Likeness to a known name from which on a site's own name is a slip."""
 
 
 def check(rule: checked_rule.CheckedRule, own: frozenset[str],

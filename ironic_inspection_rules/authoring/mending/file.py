@@ -36,8 +36,7 @@ from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.traits import names as trait_names
 
-_ROUNDS = 10
-"""How often something may come to light once something else is mended."""
+_ROUNDS = 10  # One mending may bring another to light.
 
 Change = file_text.Change
 Wanted = list[tuple[file_rule.WrittenRule, Change]]

@@ -19,7 +19,7 @@ DRAFT = 'http://json-schema.org/draft-07/schema#'
 
 DESCRIPTIONS = {name: field.metadata['help']
                 for name, field in model.SETTABLE.items()}
-"""What editors show of the fields of a rule."""
+"""Texts that editors show of the fields of a rule."""
 
 _RULE: Schema = {'$ref': '#/definitions/rule'}
 _NAMED: Schema = {'$ref': '#/definitions/named'}

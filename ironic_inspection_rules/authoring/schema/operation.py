@@ -56,12 +56,11 @@ ARGUMENTS = {
     'retries': _('How often it is tried again.'),
     'backoff_factor': _('Seconds between tries, doubled each time.'),
 }
-"""What editors show of them."""
+"""Texts that editors show of arguments."""
 
 _WRITTEN: Schema = {'$ref': '#/definitions/written'}
 
-_HIDDEN = 'inspector-'
-"""How ops begin that a new rule should not be made with."""
+_HIDDEN = 'inspector-'  # Ops that a new rule should not be made with.
 
 _TRAIT: Schema = form.either(
     {'type': 'string', 'maxLength': trait_names.MAX_LENGTH,

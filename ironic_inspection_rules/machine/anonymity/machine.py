@@ -48,7 +48,6 @@ _SECRETS = re.compile('|'.join((
     r'(?:"[^"]*"|\'[^\']*\'|[^\s&;,"\']+)')), re.DOTALL)
 """Secrets in free text: nothing tells their form but what is around them."""
 
-_QUALIFIER = re.compile(r'[in]qn\.\d{4}-\d\d\.')
 _BARE = re.compile(rf'{_HEX}{{12}}|{_HEX}{{16}}|{_HEX}{{40}}')
 _BARE_WWN = re.compile(rf'{_HEX}{{8,}}')
 _SHORTEST_KNOWN = 4
@@ -67,7 +66,7 @@ _ITEM = 4  # Parts of what hardware-detect tells: class, device, name, value.
 
 
 class Kind(enum.Enum):
-    """How the value of a field is treated."""
+    """Kinds of fields, by what in their values is replaced."""
 
     NAME = 'all of it tells which machine it is'
     WWN = 'a number that is worldwide its own'
@@ -152,10 +151,7 @@ class Anonymizer:
 
 
 class _Document:
-    """Replaces what is in one document.
-
-    :param known: texts that are identifiers, wherever they stand.
-    """
+    """Replaces what is in one document, and what is known wherever it is."""
 
     def __init__(self, forms: form.Forms, known: Iterable[str]) -> None:
         self._forms = forms
@@ -172,14 +168,12 @@ class _Document:
                     self._known[domain] = forms.text(domain)
                 if len(host) >= _SHORTEST_KNOWN and not host.isdecimal():
                     self._known[host] = forms.text(host)
-        patterns = dict(_PATTERNS)
-        if self._known:
-            words = '|'.join(re.escape(word) for word in sorted(
-                self._known, key=len, reverse=True))
-            patterns = {'known': rf'(?<![0-9A-Za-z])(?:{words})'
-                                 r'(?![0-9A-Za-z])', **patterns}
+        words = '|'.join(re.escape(word) for word in sorted(
+            self._known, key=len, reverse=True)) or '(?!)'
+        words = rf'(?<![0-9A-Za-z])(?:{words})(?![0-9A-Za-z])'
+        patterns = {'known': words, **_PATTERNS}
+        self._words = re.compile(words)
         self._pattern = _combined(patterns)
-        self._words = re.compile(patterns.get('known', r'(?!)'))
         patterns.pop('address')
         self._without_addresses = _combined(patterns)
         self._frames = lldp.Frames(forms, self._mended)
@@ -209,7 +203,7 @@ class _Document:
                 return [*map(self._mended, value[:3]), self._value(
                     value[3], kind_of(value[2], value[0]), value[2])]
             return [self._value(item, kind, name) for item in value]
-        if kind in (Kind.NAME, Kind.WWN) and (type(value) is int):
+        if kind in (Kind.NAME, Kind.WWN) and type(value) is int:
             return int(self._forms.text(str(value)))
         return value
 
@@ -221,11 +215,10 @@ class _Document:
             return self._mended(text)
         if kind is Kind.WWN and _BARE_WWN.fullmatch(text):
             return self._forms.wwn(text)
-        if kind is Kind.ADDRESS:
-            if _BARE.fullmatch(text):
-                return self._forms.octets(text)
-            if self._pattern.search(text):
-                return self._mended(text)
+        if kind is Kind.ADDRESS and _BARE.fullmatch(text):
+            return self._forms.octets(text)
+        if kind is Kind.ADDRESS and self._pattern.search(text):
+            return self._mended(text)
         made, end = '', 0
         for match in self._pattern.finditer(text):
             made += self._forms.text(text[end:match.start()])
@@ -249,9 +242,8 @@ class _Document:
         if name in ('email', 'site'):
             return '@'.join(map(self._forms.text, text.split('@')))
         if name == 'qualified':
-            head = _QUALIFIER.match(text)
-            end = head.end() if head else 0
-            return text[:end] + self._forms.text(text[end:])
+            # The month stays, as in "iqn.2026-11.".
+            return text[:12] + self._forms.text(text[12:])
         return self._forms.address(text) or text
 
     def _lldp(self, value: Any) -> Any:
@@ -267,9 +259,7 @@ class _Document:
 
 def _without_secrets(text: str) -> str:
     """Hide credentials in URLs, values of secret names, and keys."""
-    if len(text) < _SHORTEST_SECRET:
-        return text
-    return _SECRETS.sub(
+    return text if len(text) < _SHORTEST_SECRET else _SECRETS.sub(
         lambda match: (match['name'] or '') + masking.MASK, text)
 
 
@@ -290,9 +280,7 @@ def _identifiers(value: Any, kind: Kind, name: str = '') -> Iterator[str]:
                 item, kind if found is Kind.OTHER else found, key)
     elif isinstance(value, list):
         if lldp.is_element(value):
-            switch = lldp.name(*value)
-            if switch:
-                yield switch
+            yield from filter(None, [lldp.name(*value)])
         elif _is_item(value):
             yield from _identifiers(value[3], kind_of(value[2], value[0]))
         else:
