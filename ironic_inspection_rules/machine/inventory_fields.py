@@ -6,7 +6,6 @@
 the code of the ramdisk, of Ironic's hooks and of inspection by Redfish.
 """
 
-from collections.abc import Iterable
 import dataclasses
 import functools
 import re
@@ -112,7 +111,7 @@ class Unknown(typing.NamedTuple):
     steps: Steps
 
 
-def find(root: Field, steps: Iterable[str]) -> Field | Unknown:
+def find(root: Field, steps: typing.Iterable[str]) -> Field | Unknown:
     """Follow steps from a field as far as the field is known.
 
     :returns: the field, itself unknown below if it is open; or where the
@@ -131,7 +130,7 @@ def find(root: Field, steps: Iterable[str]) -> Field | Unknown:
     return field
 
 
-def needs(steps: Iterable[str]) -> list[str]:
+def needs(steps: typing.Iterable[str]) -> list[str]:
     """Return what an inspection needs to report a field that is known.
 
     :returns: phrases; none where each inspection by the ramdisk reports it.
@@ -167,7 +166,7 @@ def needs(steps: Iterable[str]) -> list[str]:
     return said
 
 
-def sources(steps: Iterable[str]) -> tuple[Source, ...]:
+def sources(steps: typing.Iterable[str]) -> tuple[Source, ...]:
     """Return who puts a field, or what it is in."""
     field, found = known(), known().sources
     for name in steps:

@@ -2,8 +2,6 @@
 
 """Actions of rules on all machines at once."""
 
-from collections.abc import Callable
-from collections.abc import Iterator
 import dataclasses
 import functools
 import json
@@ -149,7 +147,7 @@ class Actions:
 
     def _paths(self, when: Formula, value: Value,
                table: typing.Mapping[str, schema.Attribute] | None = None
-               ) -> Iterator[tuple[Formula, data_path.Path]]:
+               ) -> typing.Iterator[tuple[Formula, data_path.Path]]:
         """Yield the paths that an argument may be."""
         for guard, each in value:
             both = logic.conj(when, guard)
@@ -286,7 +284,7 @@ class Actions:
                 self.trait(logic.conj(both, there), {'name': item})
 
 
-_TRANSLATIONS: dict[str, Callable[[Actions, Formula, Given], None]] = {
+_TRANSLATIONS: dict[str, typing.Callable[[Actions, Formula, Given], None]] = {
     **dict.fromkeys(('set-attribute', 'del-attribute', 'set-port-attribute',
                      'del-port-attribute'), Actions.attribute),
     **dict.fromkeys(('set-plugin-data', 'unset-plugin-data'),

@@ -7,7 +7,6 @@ a translation for each op, of one alternative of each argument. Ops without
 one, and values that nobody knows, are guesses.
 """
 
-from collections.abc import Iterable
 import json
 import typing
 
@@ -37,7 +36,7 @@ class Truth(typing.NamedTuple):
     fails: logic.Formula = logic.FALSE
 
 
-def all_hold(conditions: Iterable[typing.Any], scope: Scope) -> Truth:
+def all_hold(conditions: typing.Iterable[typing.Any], scope: Scope) -> Truth:
     """Return when all conditions hold, asked one after another."""
     holds, fails = logic.TRUE, logic.FALSE
     for each in conditions:
@@ -60,7 +59,7 @@ def translate(written: typing.Mapping[str, typing.Any], scope: Scope) -> Truth:
     return _single(op, written.get('args'), inverted, scope)
 
 
-def _group(op: registry.Op, parts: Iterable[typing.Any], inverted: bool,
+def _group(op: registry.Op, parts: typing.Iterable[typing.Any], inverted: bool,
            scope: Scope) -> Truth:
     every = op.plugin.HOLDS == 'all'
     going, fails = logic.TRUE, logic.FALSE

@@ -6,8 +6,6 @@ The text of a machine is printable ASCII. What the solver has no language
 for, such as looking ahead and going back, is refused.
 """
 
-from collections.abc import Callable
-from collections.abc import Iterator
 import dataclasses
 import functools
 import re
@@ -191,7 +189,7 @@ def _of(chars: frozenset[str]) -> typing.Any:
     return z3.Union(*made) if len(made) > 1 else made[0]
 
 
-Compute = Callable[[str], typing.Sequence[typing.Any]]
+Compute = typing.Callable[[str], typing.Sequence[typing.Any]]
 
 
 @dataclasses.dataclass(eq=False)
@@ -222,7 +220,7 @@ class Text:
     facets: dict[typing.Any, Facet] = dataclasses.field(default_factory=dict)
     languages: dict[int, Formula] = dataclasses.field(default_factory=dict)
 
-    def equations(self, texts: 'Texts', text: str) -> Iterator[Formula]:
+    def equations(self, texts: 'Texts', text: str) -> typing.Iterator[Formula]:
         """Yield what holds where the text is this one."""
         for facet in self.facets.values():
             made = facet.compute(text)

@@ -2,7 +2,6 @@
 
 """Machines before, between and after rules, and what rules write there."""
 
-from collections.abc import Iterator
 import dataclasses
 import typing
 
@@ -88,7 +87,7 @@ class Passed:
 
 
 def places(op: registry.Op, bound: dict[str, typing.Any]
-           ) -> Iterator[data_path.Path]:
+           ) -> typing.Iterator[data_path.Path]:
     """Yield the places that an action may change, all if it does not say."""
     declared = list(op.plugin.writes({
         **{each.name: each.default for each in op.signature.arguments},

@@ -7,9 +7,6 @@ exactly one guard holds for a machine. What rules write out is known, what a
 machine sends is a cell that the solver fills.
 """
 
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
 import dataclasses
 import functools
 import itertools
@@ -127,7 +124,7 @@ NOTHING = const(data_path.ABSENT)
 FAILED = only(Failed())
 
 
-def join(parts: Iterable[tuple[Formula, Value]]) -> Value:
+def join(parts: typing.Iterable[tuple[Formula, Value]]) -> Value:
     """Return a value that is that of the part whose guard holds."""
     known: dict[typing.Any, tuple[Formula, Alternative]] = {}
     for guard, value in parts:
@@ -185,13 +182,13 @@ def choose(guard: Formula, one: Value, other: Value) -> Value:
     return join(parts)
 
 
-def each(value: Value, make: Callable[[Alternative], Value]) -> Value:
+def each(value: Value, make: typing.Callable[[Alternative], Value]) -> Value:
     """Return what becomes of a value, alternative by alternative."""
     return join((guard, make(alternative)) for guard, alternative in value)
 
 
 def product(values: typing.Sequence[Value]
-            ) -> Iterator[tuple[Formula, tuple[Alternative, ...]]]:
+            ) -> typing.Iterator[tuple[Formula, tuple[Alternative, ...]]]:
     """Yield all alternatives that some values can have together."""
     for chosen in itertools.product(*values):
         both = logic.conj(*(guard for guard, _alternative in chosen))
@@ -258,7 +255,7 @@ def absent(value: Value) -> Formula:
     return when(value, is_missing)
 
 
-def when(value: Value, test: Callable[[Alternative], bool]) -> Formula:
+def when(value: Value, test: typing.Callable[[Alternative], bool]) -> Formula:
     """Return when the alternative is one of some."""
     return logic.disj(*(guard for guard, alternative in value
                   if test(alternative)))

@@ -3,9 +3,6 @@
 """Coverage: the parts of rules that some machines reach, groups and all."""
 
 import collections
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
 import functools
 import itertools
 import typing
@@ -39,7 +36,7 @@ class Part(typing.NamedTuple):
     of: str = ''
 
 
-def parts(rule: model.Rule) -> Iterator[Part]:
+def parts(rule: model.Rule) -> typing.Iterator[Part]:
     """Yield the conditions and actions of a rule, groups before their own."""
     yield from _conditions(rule.conditions, (rule.uuid, 'conditions'))
     for index, action in enumerate(rule.actions):
@@ -49,8 +46,8 @@ def parts(rule: model.Rule) -> Iterator[Part]:
                                of=_(' of action %d') % (index + 1))
 
 
-def _conditions(written: Iterable[Written] | None, above: Place,
-                before: str = '', of: str = '') -> Iterator[Part]:
+def _conditions(written: typing.Iterable[Written] | None, above: Place,
+                before: str = '', of: str = '') -> typing.Iterator[Part]:
     for index, each in enumerate(written or ()):
         place, number = (*above, index), f'{before}{index + 1}'
         yield Part(place, number, each['op'], of=of)
@@ -68,7 +65,7 @@ class Coverage:
     :param rules: in the order that they are shown in.
     """
 
-    def __init__(self, rules: Sequence[model.Rule]) -> None:
+    def __init__(self, rules: typing.Sequence[model.Rule]) -> None:
         self.rules = tuple(rule for rule in rules if rule.mode != model.OFF)
         self.counts: collections.Counter[Place] = collections.Counter()
         self.problems: list[str] = []
@@ -109,7 +106,7 @@ class Coverage:
                 if part.place[:len(within)] == within
                 for result in part.results]
 
-    def missed(self, rule: model.Rule) -> Iterator[str]:
+    def missed(self, rule: model.Rule) -> typing.Iterator[str]:
         """Yield what no machine reached."""
         for part in parts(rule):
             for result in part.results:
@@ -147,7 +144,7 @@ class Coverage:
             'covered': round(self.percent, 1),
         }
 
-    def _shown(self, written: Iterable[Written], above: Place
+    def _shown(self, written: typing.Iterable[Written], above: Place
                ) -> list[dict[str, typing.Any]]:
         return [{
             **{result: self.counts[*above, index, result]
@@ -211,8 +208,8 @@ class Watch:
                 for index, part in enumerate(watched.parts))
 
 
-def measure(rules: Sequence[model.Rule], nodes: machine_test.Nodes,
-            paths: Sequence[str], advance: walk.Advance) -> Coverage:
+def measure(rules: typing.Sequence[model.Rule], nodes: machine_test.Nodes,
+            paths: typing.Sequence[str], advance: walk.Advance) -> Coverage:
     """Try rules on machines from files, on all processors.
 
     :param nodes: what each machine is taken for.
@@ -224,13 +221,13 @@ def measure(rules: Sequence[model.Rule], nodes: machine_test.Nodes,
     return covered
 
 
-def _prepare(rules: Sequence[model.Rule],
+def _prepare(rules: typing.Sequence[model.Rule],
              nodes: machine_test.Nodes) -> walk.Work[Coverage]:
     plans = machine_test.compile_rules(rules, registry.installed(),
                                        explained=False)
     watch = Watch(plans)
 
-    def cover(paths: Sequence[str]) -> Coverage:
+    def cover(paths: typing.Sequence[str]) -> Coverage:
         part = Coverage(rules)
         for path in paths:
             watch.begin()

@@ -6,10 +6,6 @@ A rule that has another description only, or is written otherwise and means
 the same, is told and makes no difference.
 """
 
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
 import dataclasses
 import typing
 
@@ -43,14 +39,14 @@ class RuleSet:
     mean, by UUID.
     """
 
-    paths: Sequence[str]
-    rules: Sequence[model.Rule]
+    paths: typing.Sequence[str]
+    rules: typing.Sequence[model.Rule]
     named: frozenset[str]
-    meanings: Mapping[str, Mapping[str, typing.Any]]
+    meanings: typing.Mapping[str, typing.Mapping[str, typing.Any]]
 
     @classmethod
-    def load(cls, paths: Iterable[str], ops: registry.Registry,
-             warn: Callable[[str], typing.Any] = lambda line: None
+    def load(cls, paths: typing.Iterable[str], ops: registry.Registry,
+             warn: typing.Callable[[str], typing.Any] = lambda line: None
              ) -> 'RuleSet':
         """Read the rules of files, folders and what is piped in.
 
@@ -138,7 +134,7 @@ def compare(old: RuleSet, new: RuleSet
 
 
 def _match(old: RuleSet, new: RuleSet,
-           present: Sequence[replacement.Fields]
+           present: typing.Sequence[replacement.Fields]
            ) -> list[tuple[replacement.Fields, str] | None]:
     """Find the old rule that each new one is."""
     known = {each.uuid for each in old.rules}
@@ -167,8 +163,8 @@ def _match(old: RuleSet, new: RuleSet,
     return matched
 
 
-def _same(one: Mapping[str, typing.Any] | None,
-          other: Mapping[str, typing.Any] | None) -> bool:
+def _same(one: typing.Mapping[str, typing.Any] | None,
+          other: typing.Mapping[str, typing.Any] | None) -> bool:
     return one is not None and other is not None and data_path.same(one, other)
 
 

@@ -2,8 +2,6 @@
 
 """Which data of a machine the fields of a rule reach."""
 
-from collections.abc import Iterable
-from collections.abc import Iterator
 import dataclasses
 import typing
 
@@ -63,7 +61,7 @@ class Use(typing.NamedTuple):
         return (*self.item.steps, *self.steps[1:])
 
 
-def uses(rule: checked_rule.CheckedRule) -> Iterator[Use]:
+def uses(rule: checked_rule.CheckedRule) -> typing.Iterator[Use]:
     """Yield each use of a field over a name, also in filters and loops."""
     for name, value in rule.rule.vars.items():
         for field in interpolation.fields(value):
@@ -73,7 +71,7 @@ def uses(rule: checked_rule.CheckedRule) -> Iterator[Use]:
 
 
 def _of_operation(operation: file_rule.Operation,
-                  outer: Item | None) -> Iterator[Use]:
+                  outer: Item | None) -> typing.Iterator[Use]:
     loop = operation.written.get('loop')
     for field in interpolation.fields(loop):
         yield from of_field(f'{operation.pointer}/loop', field, outer)
@@ -85,7 +83,7 @@ def _of_operation(operation: file_rule.Operation,
         yield from _of_operation(inner, item)
 
 
-def item_of(conditions: Iterable[file_rule.Operation],
+def item_of(conditions: typing.Iterable[file_rule.Operation],
             wanted: file_rule.Operation,
             outer: Item | None = None) -> Item | None:
     """Return what is known of the item that a condition sees."""
@@ -118,7 +116,7 @@ def _item(loop: typing.Any, outer: Item | None) -> Item:
 
 
 def of_field(pointer: str, field: interpolation.Field,
-             item: Item | None = None) -> Iterator[Use]:
+             item: Item | None = None) -> typing.Iterator[Use]:
     """Yield what one field uses: its path, and what its filters name."""
     if field.root is None:
         return
@@ -137,7 +135,7 @@ def of_field(pointer: str, field: interpolation.Field,
             yield Use(pointer, field.text, value.steps)
 
 
-def _fields(argument: typing.Any) -> Iterator[interpolation.Field]:
+def _fields(argument: typing.Any) -> typing.Iterator[interpolation.Field]:
     if isinstance(argument, interpolation.Field):
         yield argument
     elif isinstance(argument, list | dict):

@@ -2,10 +2,6 @@
 
 """Rules of ironic-inspector as rules that a person would write today."""
 
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
 import re
 import string
 import typing
@@ -24,7 +20,7 @@ from ironic_inspection_rules.legacy import translate
 
 Inconvertible = rule.Inconvertible
 Operation = rule.Operation
-Written = Mapping[str, typing.Any]
+Written = typing.Mapping[str, typing.Any]
 Steps = tuple[old_field.Step, ...]
 
 _CHANGED: dict[str, data_path.Path] = {
@@ -146,8 +142,8 @@ def _has_alternatives(regex: str) -> bool:
 
 class _Converter(rule.Notes):
 
-    def operations(self, name: str, written: Sequence[Written],
-                   convert: Callable[[Written, Operation], Operation]
+    def operations(self, name: str, written: typing.Sequence[Written],
+                   convert: typing.Callable[[Written, Operation], Operation]
                    ) -> list[Operation | None]:
         converted: list[Operation | None] = []
         for index, operation in enumerate(written):
@@ -244,7 +240,7 @@ class _Converter(rule.Notes):
         return {'op': op, 'args': converted}
 
 
-def convert(rules: Sequence[model.Rule]) -> list[rule.Conversion]:
+def convert(rules: typing.Sequence[model.Rule]) -> list[rule.Conversion]:
     """Convert rules that were translated from the old language.
 
     They are taken as one set, which is all that inspection runs.
@@ -276,8 +272,8 @@ def _path(args: Operation) -> str:
     return '/' + str(args['path']).removeprefix('/')
 
 
-def _decided_late(earlier: Sequence[model.Rule],
-                  later: model.Rule) -> Iterator[rule.Problem]:
+def _decided_late(earlier: typing.Sequence[model.Rule],
+                  later: model.Rule) -> typing.Iterator[rule.Problem]:
     """Find conditions on what earlier rules may have changed by then."""
     for index, condition in enumerate(later.conditions):
         field = condition['args']['field']

@@ -2,8 +2,6 @@
 
 """A rule that is converted: what is kept of it, and what gets lost."""
 
-from collections.abc import Callable
-from collections.abc import Iterable
 import dataclasses
 import re
 import typing
@@ -65,7 +63,7 @@ class Notes:
 
 
 def replace_texts(value: typing.Any,
-                  make: Callable[[str], typing.Any]) -> typing.Any:
+                  make: typing.Callable[[str], typing.Any]) -> typing.Any:
     """Return a value with something in place of each text, also of keys."""
     if isinstance(value, str):
         return make(value)
@@ -83,7 +81,7 @@ def escape(value: typing.Any) -> typing.Any:
         '{', '{{').replace('}', '}}'))
 
 
-def write_field(steps: Iterable[object], suffix: str = '') -> str:
+def write_field(steps: typing.Iterable[object], suffix: str = '') -> str:
     """Write the field that these steps lead to.
 
     :param suffix: what stands before the closing brace.

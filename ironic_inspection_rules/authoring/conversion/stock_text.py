@@ -6,8 +6,6 @@ Stock Ironic formats text with ``str.format``: every result is text, and text
 one of whose fields is missing stays as it is written.
 """
 
-from collections.abc import Callable
-from collections.abc import Iterator
 import dataclasses
 import re
 import string
@@ -95,7 +93,7 @@ class Text:
             masking.is_secret(step) for step in re.split(r'[.\[\]]', name))]
 
     @property
-    def remarks(self) -> Iterator[str]:
+    def remarks(self) -> typing.Iterator[str]:
         """Yield where it may be other text than in stock Ironic."""
         for name in self.fields:
             if _BMC_ADDRESS.match(name):
@@ -148,8 +146,8 @@ def read(text: str, literal: str | None = None) -> Text:
     return Text(filled, original, tuple(fields), source, formatted)
 
 
-def write(value: typing.Any, fill: Callable[[Text], typing.Any],
-          literal: Callable[[typing.Any], typing.Any] = rule.escape
+def write(value: typing.Any, fill: typing.Callable[[Text], typing.Any],
+          literal: typing.Callable[[typing.Any], typing.Any] = rule.escape
           ) -> typing.Any:
     """Return a value with something in place of each text.
 

@@ -7,8 +7,6 @@ end, how lists are indented, the layout of JSON. So only the characters of a
 change are replaced, at the places that the parser tells.
 """
 
-from collections.abc import Iterable
-from collections.abc import Iterator
 import copy
 import dataclasses
 import json
@@ -149,7 +147,7 @@ class Text:
         """Return whether a change has a place of its own in the text."""
         return any(True for _edit in self._edits(index, each))
 
-    def edited(self, changes: Iterable[tuple[int, Change]]) -> str:
+    def edited(self, changes: typing.Iterable[tuple[int, Change]]) -> str:
         """Return the text with changes made, as far as they can be.
 
         :param changes: each with the number of its entry.
@@ -164,7 +162,7 @@ class Text:
                 last = edit.start
         return text
 
-    def _edits(self, index: int, each: Change) -> Iterator[Edit]:
+    def _edits(self, index: int, each: Change) -> typing.Iterator[Edit]:
         found = self._find(self._entries[index], each.pointer)
         if found is None:
             return
@@ -211,7 +209,7 @@ class Text:
                 return None
         return key, node
 
-    def _scalars(self, node: typing.Any) -> Iterator[yaml.ScalarNode]:
+    def _scalars(self, node: typing.Any) -> typing.Iterator[yaml.ScalarNode]:
         if id(node) in self._shared:
             return
         if isinstance(node, yaml.ScalarNode):
@@ -224,14 +222,14 @@ class Text:
                 yield from self._scalars(value)
 
     def _replace(self, node: yaml.ScalarNode, old: str,
-                 new: str) -> Iterator[Edit]:
+                 new: str) -> typing.Iterator[Edit]:
         start, end = node.start_mark.index, node.end_mark.index
         raw = self._text[start:end]
         if old in node.value and raw.count(old) == node.value.count(old):
             yield Edit(start, end, raw.replace(old, new))
 
     def _name_flow(self, key: yaml.ScalarNode, node: yaml.SequenceNode,
-                   each: Name) -> Iterator[Edit]:
+                   each: Name) -> typing.Iterator[Edit]:
         start, end = node.start_mark.index, node.end_mark.index
         first = self._text.index('[', start)
         if each.whole:
@@ -245,7 +243,7 @@ class Text:
             yield Edit(place, place, f'{_key(name, key)} ')
 
     def _name_block(self, key: yaml.ScalarNode, node: yaml.SequenceNode,
-                    each: Name) -> Iterator[Edit]:
+                    each: Name) -> typing.Iterator[Edit]:
         column = node.start_mark.column
         shift = 0 if column > key.start_mark.column else _STEP
         if shift:

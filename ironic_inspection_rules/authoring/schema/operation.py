@@ -2,8 +2,6 @@
 
 """The JSON Schema of conditions and actions."""
 
-from collections.abc import Iterable
-from collections.abc import Iterator
 import re
 import typing
 
@@ -94,7 +92,7 @@ def definitions(ops: registry.Registry) -> dict[str, Schema]:
     return found
 
 
-def _written(filters: Iterable[str]) -> Schema:
+def _written(filters: typing.Iterable[str]) -> Schema:
     """Return what text with fields may be, anywhere in a value.
 
     The first field has no filter that there is not.
@@ -200,14 +198,14 @@ def _mapping(op: registry.Op) -> Schema:
     return {**schema, 'allOf': kinds} if kinds else schema
 
 
-def _kinds(op: registry.Op) -> Iterator[tuple[Schema, Schema]]:
+def _kinds(op: registry.Op) -> typing.Iterator[tuple[Schema, Schema]]:
     """Yield schemas of some arguments, and what others are where they hold."""
     for path, value, cleanup in op.plugin.cases():
         yield ({'path': {'type': 'string', 'pattern': path}},
                {'value': value, 'cleanup': cleanup})
 
 
-def _lists(op: registry.Op) -> Iterator[Schema]:
+def _lists(op: registry.Op) -> typing.Iterator[Schema]:
     """Yield what a list of arguments may be."""
     declared = op.signature.arguments
     if any(each.required and each.keyword_only for each in declared):
@@ -236,7 +234,7 @@ def _lists(op: registry.Op) -> Iterator[Schema]:
     yield {**schema, 'allOf': kinds} if kinds else schema
 
 
-def _revert(op: registry.Op) -> Iterator[Schema]:
+def _revert(op: registry.Op) -> typing.Iterator[Schema]:
     """Yield what ``revert`` must be for an op."""
     if op.plugin.revert is None:
         yield {'properties': {'revert': form.either(form.FALSE, form.NULL)}}

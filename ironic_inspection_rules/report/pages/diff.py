@@ -2,7 +2,6 @@
 
 """The page of what a change of rules changes, on paper and on machines."""
 
-from collections.abc import Mapping
 import typing
 
 from ironic_inspection_rules.report.pages import shell
@@ -10,7 +9,7 @@ from ironic_inspection_rules.report.pages import shell
 _ASSETS = ('finder.js', 'diff.js')
 
 
-def render(difference: Mapping[str, typing.Any]) -> str:
+def render(difference: typing.Mapping[str, typing.Any]) -> str:
     """Return the page.
 
     :param difference: ``old`` and ``new``, paths of files; ``rules`` with

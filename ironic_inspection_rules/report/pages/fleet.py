@@ -2,8 +2,6 @@
 
 """The report of a fleet: what rules would do to every machine of a cloud."""
 
-from collections.abc import Iterable
-from collections.abc import Mapping
 import typing
 
 from ironic_inspection_rules.report.pages import shell
@@ -14,7 +12,7 @@ _ASSETS = ('finder.js', 'fleet.css', 'fleet_model.js', 'fleet_tables.js',
            'fleet_pictures.js', 'fleet_map.js', 'fleet.js')
 _NOTHING = -1
 
-Plain = Mapping[str, typing.Any]
+Plain = typing.Mapping[str, typing.Any]
 
 
 def render(fleet: Plain) -> str:
@@ -104,7 +102,7 @@ class _Packed:
                 map(self._texts.of, node.get('traits') or ())))),
             self._text(node.get('resource_class')))
 
-    def _rule_set(self, uuids: Iterable[str]) -> int:
+    def _rule_set(self, uuids: typing.Iterable[str]) -> int:
         return self._matches.of(tuple(sorted(map(self._rules.of, uuids))))
 
     def _text(self, text: str | None) -> int:

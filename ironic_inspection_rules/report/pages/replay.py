@@ -2,7 +2,6 @@
 
 """The page of inspections that were decided again."""
 
-from collections.abc import Mapping
 import typing
 
 from ironic_inspection_rules.report.pages import shell
@@ -11,8 +10,8 @@ from ironic_inspection_rules.trial import machine_diff
 _ASSETS = ('finder.js', 'replay.js')
 
 
-def render(title: str, found: Mapping[str, typing.Any],
-           names: Mapping[str, str | None]) -> str:
+def render(title: str, found: typing.Mapping[str, typing.Any],
+           names: typing.Mapping[str, str | None]) -> str:
     """Return the page.
 
     :param title: which rules decided, and on what.

@@ -2,7 +2,6 @@
 
 """Rules as their authors wrote them, but for what must not be shown."""
 
-from collections.abc import Mapping
 import typing
 
 from ironic_inspection_rules.authoring.checks import writes
@@ -13,7 +12,7 @@ from ironic_inspection_rules.rule_file import yaml_text
 _WIDTH = 88
 _HEAD = ('priority', 'phase', 'scope', 'mode', 'sensitive')
 
-Operation = Mapping[str, typing.Any]
+Operation = typing.Mapping[str, typing.Any]
 
 
 def head(rule: model.Rule) -> list[str]:
@@ -55,7 +54,7 @@ def _without_secrets(rule: model.Rule, written: Operation) -> Operation:
     return written
 
 
-def _lines(fields: Mapping[str, typing.Any]) -> list[str]:
+def _lines(fields: typing.Mapping[str, typing.Any]) -> list[str]:
     """Return a field a line, and more where one is long."""
     return [line for name, value in fields.items()
             for line in yaml_text.dump(

@@ -7,9 +7,6 @@ script and no other, and to load nothing from anywhere.
 """
 
 import base64
-from collections.abc import Hashable
-from collections.abc import Iterable
-from collections.abc import Sequence
 import datetime
 import hashlib
 import html
@@ -49,7 +46,7 @@ form-action 'none'">
 """
 
 
-def render(title: str, assets: Iterable[str], data: typing.Any) -> str:
+def render(title: str, assets: typing.Iterable[str], data: typing.Any) -> str:
     """Return a page.
 
     :param assets: names of the page's own files, in their order.
@@ -72,7 +69,7 @@ def now() -> str:
     return datetime.datetime.now().strftime('%Y-%m-%d %H:%M')
 
 
-def names(files: Sequence[str]) -> str:
+def names(files: typing.Sequence[str]) -> str:
     """Return the names of files, not all where they are many."""
     shown = [os.path.basename(os.path.normpath(path)) for path in files]
     if len(shown) > _MOST_NAMES:
@@ -112,9 +109,9 @@ class Numbers:
     """Gives each value a number, equal ones the same."""
 
     def __init__(self) -> None:
-        self._numbers: dict[Hashable, int] = {}
+        self._numbers: dict[typing.Hashable, int] = {}
 
-    def of(self, value: Hashable) -> int:
+    def of(self, value: typing.Hashable) -> int:
         """Return the number of a value."""
         return self._numbers.setdefault(value, len(self._numbers))
 

@@ -2,9 +2,6 @@
 
 """The page of rules and machines as a matrix, with why and what."""
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
 import functools
 import json
 import os.path
@@ -36,8 +33,8 @@ class Matrix:
     :param files: those of the rules.
     """
 
-    def __init__(self, rules: Iterable[model.Rule],
-                 files: Sequence[str]) -> None:
+    def __init__(self, rules: typing.Iterable[model.Rule],
+                 files: typing.Sequence[str]) -> None:
         self._files = files
         in_order = repository.order(rules)
         self._rules = [rule for phase in model.PHASES for rule in in_order
@@ -105,7 +102,7 @@ class Matrix:
         ] if 'conditions' in cell else [])]
 
 
-def _column(rules: Sequence[model.Rule],
+def _column(rules: typing.Sequence[model.Rule],
             each: machine_test.MachineTest) -> Column:
     error = each.outcome.error
     traces = {shown.rule.uuid: shown for shown in each.outcome.traces}
@@ -125,7 +122,7 @@ def _column(rules: Sequence[model.Rule],
             tuple(trial_text.diff(each.facts, each.outcome.changes)), cells)
 
 
-def _lines(action: trace.ActionTrace) -> Iterator[str]:
+def _lines(action: trace.ActionTrace) -> typing.Iterator[str]:
     """Return how often conditions held, and why not, and what changed."""
     for when in action.when:
         told = f'when {when.op}: {when.true}/{when.true + when.false}'
