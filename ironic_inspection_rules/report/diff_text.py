@@ -19,10 +19,13 @@ _MOST_NAMES = 5
 _LONGEST = 60_000  # Characters of a comment; forges take 65,536.
 
 
-def sign(change: str) -> str:
-    """Return the character that a change of a rule begins with."""
-    return {rule_diff.ADDED: '+', rule_diff.REMOVED: '-',
-            rule_diff.CHANGED: '~', rule_diff.MOVED: '>'}.get(change, '=')
+_SHOWN = {rule_diff.ADDED: ('+', _('added')),
+          rule_diff.REMOVED: ('-', _('removed')),
+          rule_diff.CHANGED: ('~', _('changed')),
+          rule_diff.MOVED: ('>', _('moved')),
+          rule_diff.RENAMED: ('=', _('only renamed')),
+          rule_diff.REWRITTEN: ('=', _('written otherwise, same meaning'))}
+"""The character that a change of a rule begins with, and its word."""
 
 
 def lines(changes: Sequence[rule_diff.RuleChange], groups: Groups,
@@ -32,8 +35,9 @@ def lines(changes: Sequence[rule_diff.RuleChange], groups: Groups,
     :param count: of machines that were tried.
     """
     for change in changes:
-        word = '' if change.differs else f' ({_word(change.change)})'
-        yield f'{sign(change.change)} {change.title}{word}'
+        sign, word = _SHOWN[change.change]
+        yield f'{sign} {change.title}' + (
+            '' if change.differs else f' ({word})')
         yield from change.lines
         yield ''
     for (_old, _new, differing), paths in groups.items():
@@ -51,7 +55,7 @@ def markdown(changes: Sequence[rule_diff.RuleChange], groups: Groups,
     a link, a name or a picture. What is too much for a comment is left out.
     """
     parts = [*_sums(changes, groups, count)]
-    blocks = [_block(f'{_word(change.change)}: {_code(change.title)}',
+    blocks = [_block(f'{_SHOWN[change.change][1]}: {_code(change.title)}',
                      change.lines) for change in changes]
     blocks += [_block(', '.join(map(_code, _shortened(paths))), differing)
                for (_old, _new, differing), paths in groups.items()]
@@ -64,14 +68,6 @@ def markdown(changes: Sequence[rule_diff.RuleChange], groups: Groups,
             break
         parts.append(block)
     return '\n\n'.join(parts) + '\n'
-
-
-def _word(change: str) -> str:
-    return {rule_diff.ADDED: _('added'), rule_diff.REMOVED: _('removed'),
-            rule_diff.CHANGED: _('changed'), rule_diff.MOVED: _('moved'),
-            rule_diff.RENAMED: _('only renamed'),
-            rule_diff.REWRITTEN: _('written otherwise, same meaning'),
-            }[change]
 
 
 def _sums(changes: Sequence[rule_diff.RuleChange], groups: Groups,

@@ -25,27 +25,19 @@ from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.traits import names as trait_names
 
 
-def arguments(operation: file_rule.Operation
-              ) -> Iterator[dict[str, typing.Any]]:
-    """Yield the arguments for each item that is written out in the rule.
+def writes(operation: file_rule.Operation) -> Iterator[plugin.Write]:
+    """Yield what an action declares that it writes.
 
-    Where the items come out of the data, or there is no loop, the arguments
-    come once, as they are written.
+    It does so for each item that is written out in the rule; where the items
+    come out of the data, or there is no loop, once, as it is written.
     """
     loop = operation.written.get('loop')
-    if isinstance(loop, dict):
-        loop = [loop]
-    if not isinstance(loop, list):
-        yield operation.arguments
-        return
-    for item in loop:
-        yield {name: _fill(value, item)
-               for name, value in operation.arguments.items()}
-
-
-def writes(operation: file_rule.Operation) -> Iterator[plugin.Write]:
-    """Yield what an action declares that it writes."""
-    for given in arguments(operation):
+    turns = [operation.arguments]
+    if isinstance(loop, list | dict):
+        turns = [{name: _fill(value, item)
+                  for name, value in operation.arguments.items()}
+                 for item in (loop if isinstance(loop, list) else [loop])]
+    for given in turns:
         try:
             yield from list(operation.op.plugin.writes(given))
         except Exception:
