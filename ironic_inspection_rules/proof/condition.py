@@ -38,14 +38,21 @@ class Truth(typing.NamedTuple):
 
 def all_hold(conditions: typing.Iterable[typing.Any], scope: Scope) -> Truth:
     """Return when all conditions hold, asked one after another."""
-    holds, fails = logic.TRUE, logic.FALSE
+    return _all_are(True, conditions, scope)
+
+
+def _all_are(result: bool, conditions: typing.Iterable[typing.Any],
+             scope: Scope) -> Truth:
+    """Return when conditions, asked one after another, have one result."""
+    going, fails = logic.TRUE, logic.FALSE
     for each in conditions:
         truth = translate(each, scope)
-        fails = logic.disj(fails, logic.conj(holds, truth.fails))
-        holds = logic.conj(holds, truth.holds)
-        if holds is logic.FALSE:
+        fails = logic.disj(fails, logic.conj(going, truth.fails))
+        going = logic.conj(going, truth.holds if result
+                           else logic.negated(truth.holds))
+        if going is logic.FALSE:
             break
-    return Truth(holds, fails)
+    return Truth(going, fails)
 
 
 def translate(written: typing.Mapping[str, typing.Any], scope: Scope) -> Truth:
@@ -61,14 +68,9 @@ def translate(written: typing.Mapping[str, typing.Any], scope: Scope) -> Truth:
 
 def _group(op: registry.Op, parts: typing.Iterable[typing.Any], inverted: bool,
            scope: Scope) -> Truth:
-    every = op.plugin.HOLDS == 'all'
-    going, fails = logic.TRUE, logic.FALSE
-    for each in parts:
-        truth = translate(each, scope)
-        fails = logic.disj(fails, logic.conj(going, truth.fails))
-        going = logic.conj(going, truth.holds if every
-                            else logic.negated(truth.holds))
-    holds = logic.negated(going) if op.plugin.HOLDS == 'any' else going
+    holds, fails = _all_are(op.plugin.HOLDS == 'all', parts, scope)
+    if op.plugin.HOLDS == 'any':
+        holds = logic.negated(holds)
     if not op.plugin.HOLDS:
         holds = scope.machine.guess(f'{op.name} has no translation', object())
     return Truth(logic.negated(holds) if inverted else holds, fails)

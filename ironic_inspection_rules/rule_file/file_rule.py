@@ -137,7 +137,7 @@ class Operation:
 
     ``pointer`` says where it is, ``arguments`` are all its arguments by
     name, as written. ``inner`` are the conditions of a group, or those of an
-    action; those of one that is looped are ``in_loop``.
+    action.
     """
 
     pointer: str
@@ -146,7 +146,6 @@ class Operation:
     inverted: bool
     arguments: dict[str, typing.Any]
     inner: tuple['Operation', ...] = ()
-    in_loop: bool = False
 
     @property
     def all(self) -> typing.Iterator['Operation']:
@@ -199,7 +198,6 @@ def operations(rule: model.Rule, ops: registry.Registry
 
 def read(written: typing.Iterable[typing.Mapping[str, typing.Any]],
          pointer: str, ops: registry.Registry, inside: str = 'conditions',
-         in_loop: bool = False,
          skip: frozenset[str] = frozenset()) -> list[Operation]:
     """Return operations with the conditions in them.
 
@@ -210,19 +208,16 @@ def read(written: typing.Iterable[typing.Mapping[str, typing.Any]],
     found = []
     known = ops.actions if inside == 'when' else ops.conditions
     for index, operation in enumerate(written):
-        if f'{pointer}/{index}' in skip:
-            continue
-        op_name, inverted = model.split_op(operation['op'])
-        op = known[op_name]
-        bound, _problems = op.signature.bind(operation.get('args'))
         place = f'{pointer}/{index}'
-        inner = read(
-            operation.get(inside) or (), f'{place}/{inside}', ops,
-            in_loop=in_loop or operation.get('loop') is not None)
+        if place in skip:
+            continue
+        name, inverted = model.split_op(operation['op'])
+        op = known[name]
+        bound, _problems = op.signature.bind(operation.get('args'))
+        inner = read(operation.get(inside) or (), f'{place}/{inside}', ops)
         found.append(Operation(
             place, op, operation, inverted, {
                 each.name: bound.get(each.name, each.default)
                 for each in op.signature.arguments
-                if each.name in bound or not each.required},
-            tuple(inner), in_loop))
+                if each.name in bound or not each.required}, tuple(inner)))
     return found
