@@ -36,14 +36,12 @@ class Truth(typing.NamedTuple):
     fails: logic.Formula = logic.FALSE
 
 
-def all_hold(conditions: typing.Iterable[typing.Any], scope: Scope) -> Truth:
-    """Return when all conditions hold, asked one after another."""
-    return _all_are(True, conditions, scope)
+def all_hold(conditions: typing.Iterable[typing.Any], scope: Scope,
+             result: bool = True) -> Truth:
+    """Return when all conditions hold, asked one after another.
 
-
-def _all_are(result: bool, conditions: typing.Iterable[typing.Any],
-             scope: Scope) -> Truth:
-    """Return when conditions, asked one after another, have one result."""
+    :param result: False for when none of them does.
+    """
     going, fails = logic.TRUE, logic.FALSE
     for each in conditions:
         truth = translate(each, scope)
@@ -68,7 +66,7 @@ def translate(written: typing.Mapping[str, typing.Any], scope: Scope) -> Truth:
 
 def _group(op: registry.Op, parts: typing.Iterable[typing.Any], inverted: bool,
            scope: Scope) -> Truth:
-    holds, fails = _all_are(op.plugin.HOLDS == 'all', parts, scope)
+    holds, fails = all_hold(parts, scope, op.plugin.HOLDS == 'all')
     if op.plugin.HOLDS == 'any':
         holds = logic.negated(holds)
     if not op.plugin.HOLDS:

@@ -161,8 +161,11 @@ def _one_of(machine: Machine, name: str, given: Given,
     if isinstance(among, values.Names):
         if not isinstance(value, values.Const):
             raise logic.Untranslatable('a trait of a field')
-        there = values.step(among.mapping, str(value.value))
-        return has_trait(there)
+        return logic.disj(*(
+            logic.conj(guard, each.term) if isinstance(each, values.Term)
+            else guard if isinstance(each, values.Const) and (
+                each.value is True) else logic.FALSE
+            for guard, each in values.step(among.mapping, str(value.value))))
     if isinstance(among, values.Items):
         return logic.disj(*(
             logic.conj(there, guard, _pair(machine, operator.eq, value, each))
@@ -175,14 +178,6 @@ def _one_of(machine: Machine, name: str, given: Given,
         raise logic.Untranslatable('membership in what is no list')
     return logic.disj(*(_pair(machine, operator.eq, value,
                                values.Const(each)) for each in among.value))
-
-
-def has_trait(entry: values.Value) -> logic.Formula:
-    """Return when a trait is there, of its entry."""
-    return logic.disj(*(
-        logic.conj(guard, each.term) if isinstance(each, values.Term)
-        else guard if isinstance(each, values.Const) and each.value is True
-        else logic.FALSE for guard, each in entry))
 
 
 def _truth(machine: Machine, name: str, given: Given,
