@@ -213,7 +213,7 @@ def _steps(path: Path) -> tuple[Step, ...]:
     if name == 'Child':
         left, right = _steps(path.left), _steps(path.right)
         return left + right if left and right else ()
-    if name == 'Fields' and len(path.fields) == 1 and (path.fields[0] != '*'):
+    if name == 'Fields' and len(path.fields) == 1 and path.fields[0] != '*':
         return tuple(path.fields)
     if name == 'Index' and len(_indices(path)) == 1:
         return _indices(path)
