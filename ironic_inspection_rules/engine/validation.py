@@ -70,9 +70,10 @@ _READERS: dict[str, typing.Callable[[typing.Any], typing.Any]] = {
 }
 
 
-def validate(rule: typing.Any, ops: registry.Registry) -> list[Problem]:
-    """Return all problems of a rule to be stored; see :func:`parse`."""
-    return list(_problems(rule, ops, False))
+def validate(rule: typing.Any, ops: registry.Registry,
+             built_in: bool = False) -> list[Problem]:
+    """Return all problems of a rule; see :func:`parse`."""
+    return list(_problems(rule, ops, built_in))
 
 
 def _problems(rule: typing.Any, ops: registry.Registry,

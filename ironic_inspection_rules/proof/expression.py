@@ -5,6 +5,7 @@
 from collections.abc import Callable
 import dataclasses
 import json
+import operator
 import typing
 
 import z3
@@ -28,9 +29,7 @@ _ANY_TEXT = frozenset(('lower', 'upper', 'trim', 'replace', 'trait',
 _NUMBERS = frozenset(('int', 'float'))
 _OF_TEXT = _ANY_TEXT | _NUMBERS | {'regex_search', 'date'}
 _ARITHMETIC: dict[str, Callable[[typing.Any, typing.Any], typing.Any]] = {
-    'add': lambda one, other: one + other,
-    'subtract': lambda one, other: one - other,
-    'multiply': lambda one, other: one * other}
+    'add': operator.add, 'subtract': operator.sub, 'multiply': operator.mul}
 
 
 @dataclasses.dataclass(frozen=True)

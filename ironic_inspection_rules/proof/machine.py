@@ -256,10 +256,8 @@ class Machine:
             if text.derived or not text.facets:
                 continue
             candidates = text.candidates(self.texts)
-            for each in candidates:
-                domain.append(z3.Implies(
-                    text.term == each,
-                    z3.And(*text.equations(self.texts, each))))
+            domain += [z3.Implies(text.term == each, z3.And(
+                *text.equations(self.texts, each))) for each in candidates]
             limits.append(Limit(
                 z3.Or(*(text.term == each for each in candidates)),
                 f'other text in {text.name} than was tried'))

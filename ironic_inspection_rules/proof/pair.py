@@ -108,11 +108,11 @@ def _different(machine: Machine, one: values.Alternative,
         else each for each in (one, other))
     if isinstance(one, values.Const) and isinstance(other, values.Const):
         return logic.known(not data_path.same(one.value, other.value))
-    if isinstance(one, values.Mapping) and isinstance(other, values.Mapping):
-        if one.cell is other.cell:
-            return logic.disj(*(
-                differ(machine, one.entry(name), other.entry(name))
-                for name in {*one.entries, *other.entries}))
+    if isinstance(one, values.Mapping) and isinstance(
+            other, values.Mapping) and one.cell is other.cell:
+        return logic.disj(*(
+            differ(machine, one.entry(name), other.entry(name))
+            for name in {*one.entries, *other.entries}))
     terms: list[typing.Any] = [
         each.term if isinstance(each, values.Term)
         else operator.raw(each) if isinstance(each, values.Const)
