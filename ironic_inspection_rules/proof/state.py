@@ -162,8 +162,7 @@ def _is_name(text: typing.Any) -> logic.Formula:
     return z3.And(is_name, z3.Not(is_uuid))
 
 
-def read(path: data_path.Path,
-         table: typing.Mapping[str, schema.Attribute],
+def read(path: data_path.Path, table: typing.Mapping[str, schema.Attribute],
          each: values.Alternative) -> Value:
     """Return a value as an attribute of a node or a port keeps it."""
     if isinstance(each, values.Const):

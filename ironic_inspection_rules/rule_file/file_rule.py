@@ -135,9 +135,8 @@ def load_all(paths: typing.Iterable[str]) -> RuleFiles:
 class Operation:
     """A condition or an action of a rule that passed validation.
 
-    ``pointer`` says where it is, ``arguments`` are all its arguments by
-    name, as written. ``inner`` are the conditions of a group, or those of an
-    action.
+    ``pointer`` says where it is, ``arguments`` are all its arguments by name,
+    as written. ``inner`` are the conditions of a group, or those of an action.
     """
 
     pointer: str
