@@ -72,6 +72,18 @@ class ConfirmedTestCase(base.TestCase):
         self.assertEqual(1000, len(target.journal.confirmed))
 
 
+class DiscardTestCase(base.TestCase):
+
+    def test_the_last_such_item_of_a_list_goes(self):
+        for before, after in (([2, 1, 2, 1], [2, 1, 1]), ([1, 2], [1]),
+                              ([2, 1, 1, 1], [1, 1, 1]), ([2], []),
+                              ([1, 3, 4, 2], [1, 3, 4]), ([True], [True]),
+                              ([1], [1]), ([], []), ({'2': 1}, {'2': 1})):
+            target = make(plugin_data={'l': before})
+            target.discard('plugin_data', ('l',), 2)
+            self.assertEqual(after, target.get('plugin_data', ('l',)))
+
+
 class CostTestCase(base.TestCase):
 
     def test_what_is_looked_for_in_a_list_is_paid_for(self):

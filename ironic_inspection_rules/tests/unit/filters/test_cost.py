@@ -26,6 +26,9 @@ LISTS = (
     ("reject('ge', 0)", ITEMS, 400), ("map('lower')", 'x' * 4000, 5000),
     ('first', 'x' * 4000, 1000), ('last', 'x' * 4000, 1000),
     ("split('-')", '-' * 4000, 1000), ('split', 'x ' * 2000, 500),
+    ('keys', dict.fromkeys(map(str, ITEMS)), 100),
+    ('values', dict.fromkeys(map(str, ITEMS)), 100),
+    ('dict2items', dict.fromkeys(map(str, ITEMS)), 500),
     ('unique', 'x' * 4000, 1000), ('join', 'x' * 4000, 1000),
     ('min', 'x' * 4000, 1000), ('tier(node.b)', 5, 100))
 """Filters that look at many items or characters, and about what they pay."""

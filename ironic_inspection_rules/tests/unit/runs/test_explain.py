@@ -79,6 +79,21 @@ class FindTestCase(base.TestCase):
         self.assert_found(0, 'a', find(node('extra', 'list'), {
             'main': phase(rule('a', change('/extra/list/3', None, 1)))}))
 
+    def test_what_is_appended_to_another_list_does_not_count(self):
+        changed = {'main': phase(rule('a', change('/extra/a/-', None, 1)))}
+        self.assertEqual((), find(node('extra', 'b', '0'), changed))
+        self.assertEqual((), find(node('extra', 'a', 'b'), changed))
+        self.assert_found(0, 'a', find(node('extra', 'a', '0'), changed))
+        self.assert_found(0, 'a', find(node('extra', 'a'), changed))
+
+    def test_nobody_knows_the_whole_by_a_part_of_it(self):
+        part = change('/extra/list/3', None, 1)
+        for present in (1, [1, 2, 3, 1], None):
+            self.assertIsNone(explain.still_holds(
+                part, node('extra', 'list'), present))
+        self.assertTrue(explain.still_holds(
+            part, node('extra', 'list', '3'), 1))
+
     def test_a_change_of_the_whole_counts_if_the_part_is_another_one(self):
         changed = {'main': phase(rule('a', change(
             '/extra', {'size': 1, 'other': 1}, {'size': 1, 'other': 2})))}
