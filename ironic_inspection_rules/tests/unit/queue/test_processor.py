@@ -403,6 +403,15 @@ class BindingTestCase(BindingMixin, BoundTestCase):
         self.assertEqual(states.INSPECTWAIT,
                          self.stored_node().provision_state)
 
+    def test_data_that_came_after_an_ended_request_are_processed(self):
+        self.inspect(LONG_AGO)
+        self.queue.abort(self.post(cpu=1).uuid, 'aborted')
+        posted = self.post(cpu=2)
+        self.assertEqual(1, len(self.settle()))
+        self.assertEqual(delivery.NodeCheck(), self.check(posted))
+        self.assertEqual(states.INSPECTWAIT,
+                         self.stored_node().provision_state)
+
     def test_a_deleted_node_needs_nothing(self):
         self.inspect(LONG_AGO)
         self.queue.abort(self.post(cpu=1).uuid, 'aborted')
