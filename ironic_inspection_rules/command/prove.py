@@ -3,6 +3,7 @@
 """ironic-inspection-rules prove: what holds for all machines."""
 
 import argparse
+import contextlib
 import importlib.util
 import json
 import pathlib
@@ -46,7 +47,7 @@ class Prove(command.Command):
             help=_('Other rules: ask whether they treat some machine '
                    'differently'))
         parser.add_argument(
-            '--time-limit', metavar='<seconds>', type=float,
+            '--time-limit', metavar='<seconds>', type=_seconds,
             default=_SECONDS,
             help=_('How long to look for answers, %d if not given')
             % _SECONDS)
@@ -72,9 +73,7 @@ class Prove(command.Command):
         try:
             questions = question.parse(asked)
         except ValueError as exc:
-            self.app.stderr.write(
-                _('%s is no question; there are dead, shadowed, conflict, '
-                  'order and gap:<path>\n') % exc)
+            self.app.stderr.write(f'{exc}\n')
             return EXIT_ERROR
         # In the order they run in.
         rules, other = (repository.order(machine_test.load_rules(
@@ -124,3 +123,10 @@ class Prove(command.Command):
         self.app.stdout.write(
             _('Answers: %(yes)d yes, %(no)d no, %(unknown)d unknown\n')
             % count)
+
+
+def _seconds(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        if (seconds := float(text)) >= 0:
+            return seconds
+    raise argparse.ArgumentTypeError(_('"%s" is no number of seconds') % text)

@@ -4,6 +4,7 @@
 
 import argparse
 import collections
+import contextlib
 import json
 import operator
 import typing
@@ -176,11 +177,11 @@ class Test(command.Command):
 
 
 def _percent(text: str) -> float:
-    percent = float(text)
-    if not 0 <= percent <= 100:
-        raise argparse.ArgumentTypeError(_('"%s" is not from 0 to 100')
-                                         % text)
-    return percent
+    with contextlib.suppress(ValueError):
+        if 0 <= (percent := float(text)) <= 100:
+            return percent
+    raise argparse.ArgumentTypeError(
+        _('"%s" is no number from 0 to 100') % text)
 
 
 def _noted(told: typing.Iterable[tuple[typing.Any, ...]],

@@ -11,8 +11,11 @@ import functools
 import itertools
 import time
 
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.actions import schema
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.proof import action as actions
 from ironic_inspection_rules.proof import inspection as inspections
 from ironic_inspection_rules.proof import logic
@@ -245,9 +248,7 @@ class Proof:
         return answer
 
     def _gap(self, question: str) -> Answer:
-        path = data_path.parse(question.partition(':')[2])
-        if path[0] not in ('node', 'plugin_data', 'ports'):
-            path = ('node', *path)
+        path = _place(question.partition(':')[2])
         end = values.step(self._end.roots[path[0]], *path[1:])
         wanted = logic.conj(self._end.going, values.when(
             end, lambda each: isinstance(each, values.Const)
@@ -273,11 +274,27 @@ class Proof:
 def parse(questions: str) -> list[str]:
     """Read questions with commas between them.
 
-    :raises: ValueError that says which is none.
+    :raises: ValueError that says what is none.
     """
     found = [each.strip() for each in questions.split(',') if each.strip()]
     for each in found:
-        if each not in OF_RULES and not (
-                each.startswith(f'{GAP}:') and len(each) > len(GAP) + 1):
-            raise ValueError(each)
+        kind, _colon, path = each.partition(':')
+        if kind == GAP and path:
+            try:
+                root, *steps = _place(path)
+                if root == 'node' and steps:
+                    schema.check_path(tuple(steps), schema.NODE)
+            except exceptions.InspectionRulesError as exc:
+                raise ValueError(f'{each}: {exc}') from exc
+        elif each not in OF_RULES:
+            raise ValueError(
+                _('%s is no question; there are dead, shadowed, conflict, '
+                  'order and gap:<path>') % each)
     return found
+
+
+def _place(path: str) -> data_path.Path:
+    """Return a path with the name of its root, the node if it has none."""
+    place = data_path.parse(path)
+    return place if place[0] in ('node', 'plugin_data', 'ports') else (
+        'node', *place)

@@ -121,7 +121,11 @@ def _read(path: str) -> str:
         raise exceptions.InvalidDocument(
             path, exc.strerror or str(exc)) from exc
     except UnicodeDecodeError as exc:
-        raise exceptions.InvalidDocument(path, str(exc)) from exc
+        raise exceptions.InvalidDocument(
+            path, _('the file is not text in UTF-8: byte %(number)d is '
+                    '0x%(byte)02x') % {'number': exc.start + 1,
+                                       'byte': exc.object[exc.start]}
+        ) from exc
 
 
 def parse(path: str, text: str) -> Document:

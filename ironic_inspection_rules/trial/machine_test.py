@@ -118,9 +118,15 @@ def load_rules(paths: typing.Iterable[str], ops: registry.Registry,
                ) -> list[model.Rule]:
     """Read all rules of some files; see :func:`parse_rules`.
 
-    :param warn: called with a line for each that is of stock Ironic.
+    :param warn: called with a line for each that is of stock Ironic, and
+        for each file without rules.
     """
-    written = [each for path in paths for each in file_rule.load(path)]
+    written = []
+    for path in paths:
+        found = file_rule.load(path)
+        written += found
+        if not found:
+            warn(_('%s: warning: the file holds no rules\n') % path)
     rules = parse_rules(written, ops)
     for line in stock_form.warnings(written):
         warn(line)

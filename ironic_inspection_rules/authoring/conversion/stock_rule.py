@@ -171,7 +171,11 @@ def convert(fields: Fields, ops: registry.Registry,
         conditions = list(converter.conditions(written['conditions']))
         existing = {each for condition in conditions
                     for each in stock_operation.needed(condition)}
+        lost, runs = len(converter.lost), converter.runs
         actions = list(converter.actions(written['actions'], existing))
+        if not runs:
+            # They stay as they are written, and nobody carries them out.
+            del converter.lost[lost:]
     except rule.Inconvertible as exc:
         # Without one of its conditions it would meet other machines.
         converter.lose(str(exc))
@@ -182,8 +186,11 @@ def convert(fields: Fields, ops: registry.Registry,
         return rule.Conversion(None, converter.lost, [])
     converter.pointer = ''
     if converter.runs and not actions:
-        converter.never(_('nothing of it does anything in stock Ironic, so '
-                          'it is switched off and left as it is written'))
+        converter.never(
+            _('none of its actions can be kept, so it is switched off and '
+              'left as it is written') if len(converter.lost) > lost else
+            _('nothing of it does anything in stock Ironic, so it is '
+              'switched off and left as it is written'))
     if converter.runs:
         ours.update({'conditions': conditions, 'actions': actions})
     else:

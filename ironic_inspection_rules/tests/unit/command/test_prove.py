@@ -54,6 +54,32 @@ class ProveTestCase(test_shell.CallTestCase):
         self.assertEqual(0, code)
         self.assertEqual(['no', 'no'], [each['verdict'] for each in answers])
 
+    def refusal(self, *words):
+        """Return what is printed where the words are refused."""
+        with contextlib.redirect_stderr(io.StringIO()) as errors:
+            code, output = self.call('prove', self.rules, *words)
+        self.assertNotIn(code, (0, 2))
+        self.assertEqual('', output)
+        return errors.getvalue()
+
+    def test_a_gap_is_at_an_attribute_that_rules_may_set(self):
+        for path, said in (('resource', 'did you mean "resource_class"?'),
+                           ('/uuid', '"uuid" does not exist or may not be'),
+                           ('/node/traits/A', '"traits" does not exist'),
+                           ('/name/a', 'is not a mapping'),
+                           ('//a', 'does not name an attribute')):
+            output = self.refusal('--ask', f'gap:{path}')
+            self.assertIn(f'gap:{path}: ', output)
+            self.assertIn(said, output)
+        for path in ('node', '/node/extra/a', 'plugin_data.x'):
+            self.assertEqual([f'gap:{path}'],
+                             question.parse(f'gap:{path}'))
+
+    def test_a_time_limit_is_a_number_of_seconds(self):
+        for text in ('-1', 'nan', 'x'):
+            self.assertIn(f'"{text}" is no number of seconds',
+                          self.refusal(f'--time-limit={text}'))
+
     def test_sets_are_compared(self):
         same = self.write('same.yaml', RULES.replace('gt', 'ge').replace(
             '15', '16'))

@@ -63,6 +63,23 @@ class ShellTestCase(CallTestCase):
         self.assertEqual(0, code)
         self.assertIn('x\\ud800\\xe9', output.read())
 
+    def test_a_file_without_rules_is_told(self):
+        empty = self.write('empty.yaml', '')
+        machine = self.write('machine.json', '{"inventory": {}}')
+        with contextlib.redirect_stderr(io.StringIO()) as errors:
+            code, _output = self.call('test', empty, '--coverage',
+                                      '--inventory', machine)
+        self.assertEqual(
+            (0, f'{empty}: warning: the file holds no rules\n'),
+            (code, errors.getvalue()))
+
+    def test_what_is_not_utf_8_is_told_in_words(self):
+        path = self.directory / 'rules.yaml'
+        path.write_bytes(b'- a\xff')
+        code, output = self.call('lint', str(path))
+        self.assertEqual(1, code)
+        self.assertIn('the file is not text in UTF-8: byte 4 is 0xff', output)
+
     def test_rules_of_stock_ironic_are_told_with_what_converts_them(self):
         stock = self.write('stock.yaml', GOOD.replace(
             '- ', '- conditions: [{op: eq, args: {values: '
@@ -218,9 +235,12 @@ class TestTestCase(CallTestCase):
         for options in (('--coverage', '--expect', 'x'), ('--update',),
                         ('--threshold', 'nan'), ('--threshold', '101'),
                         ('--threshold', 'x')):
-            with contextlib.redirect_stderr(io.StringIO()):
+            with contextlib.redirect_stderr(io.StringIO()) as errors:
                 self.assertEqual(64, self.try_rules(GOOD, *options)[0],
                                  options)
+            if options[0] == '--threshold':
+                self.assertIn('is no number from 0 to 100',
+                              errors.getvalue())
 
     def test_coverage_as_json_has_the_numbers(self):
         code, output = self.try_rules(FAILS, '--coverage', '-f', 'json')

@@ -258,6 +258,23 @@ class ConditionTestCase(StockTestCase):
                               (f'/conditions/0/args/{name}', '')],
                        [('/conditions/0', 'switched off')])
 
+    def test_a_rule_of_which_nothing_can_be_kept_is_switched_off(self):
+        # Stock Ironic would write the braces.
+        action = {'op': 'set-attribute', 'args': {
+            'path': '/name', 'value': '{inventory.cpu}'}}
+        made = convert(actions=[action])
+        self.assertEqual({'mode': 'off', 'actions': [action]}, made.rule)
+        self.check(made, [('/actions/0', 'and no UUID')],
+                   [('', 'none of its actions can be kept')])
+
+    def test_of_a_rule_that_never_runs_no_action_is_lost(self):
+        action = {'op': 'set-attribute', 'args': {
+            'path': '/name', 'value': '{inventory.cpu}'}}
+        made = convert([{'op': '!matches', 'args': {
+            'value': '{no.such}', 'regex': r'\{no\.such\}'}}], [action])
+        self.assertEqual('off', made.rule['mode'])
+        self.assertEqual([], made.lost)
+
     def test_loops_stay_where_all_turns_are_alike(self):
         written = {'op': 'eq', 'args': {'values': ['{inventory.cpu!s}',
                                                    '{item}']}}
