@@ -60,6 +60,15 @@ _INVENTORIES: Any = models.KeptInventory.__table__
 _RUNS: Any = models.Run.__table__
 _ARCHIVED: Any = models.ArchivedData.__table__
 
+_DIGESTS: Any = sa.bindparam('digests', expanding=True)
+_READ = sa.union_all(
+    sa.select(_CONTENTS.c.digest, sa.null(), _CONTENTS.c.frame)
+    .where(_CONTENTS.c.digest.in_(_DIGESTS)),
+    sa.select(_LINKS.c.content, _LINKS.c.position, _SECTIONS.c.data)
+    .join(_SECTIONS, _SECTIONS.c.digest == _LINKS.c.section)
+    .where(_LINKS.c.content.in_(_DIGESTS)))
+"""Frames, without a place, and sections by their places."""
+
 _encode = json.JSONEncoder(separators=(',', ':'), check_circular=False).encode
 
 
@@ -95,15 +104,12 @@ def get(connection: sa.Connection, digests: Iterable[str]
     frames: dict[str, bytes] = {}
     sections: dict[tuple[str, int], bytes] = {}
     for batch in _batches(wanted):
-        frames.update(map(tuple, connection.execute(
-            sa.select(_CONTENTS.c.digest, _CONTENTS.c.frame)
-            .where(_CONTENTS.c.digest.in_(batch)))))
-        for digest, place, data in connection.execute(
-                sa.select(_LINKS.c.content, _LINKS.c.position,
-                          _SECTIONS.c.data)
-                .join(_SECTIONS, _SECTIONS.c.digest == _LINKS.c.section)
-                .where(_LINKS.c.content.in_(batch))):
-            sections[digest, place] = data
+        for digest, place, data in connection.execute(_READ, {
+                'digests': batch}):
+            if place is None:
+                frames[digest] = data
+            else:
+                sections[digest, place] = data
     return {digest: _whole(json.loads(zlib.decompress(frame)), digest,
                            sections)
             for digest, frame in frames.items()}
