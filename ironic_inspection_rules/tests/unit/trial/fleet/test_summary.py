@@ -84,8 +84,10 @@ class SummaryTestCase(base.TestCase):
             entry(2, validates=False, validates_before=True, differs=True,
                   in_force={'validates': False}),
             entry(3, validates=False, validates_before=True, differs=True,
-                  in_force={'validates': True}), compared=True)
-        self.assertEqual(['uuid-3'], [
+                  in_force={'validates': True}),
+            entry(4, validates=False, in_force={'validates': True}),
+            compared=True)
+        self.assertEqual(['uuid-3', 'uuid-4'], [
             node['uuid'] for node in shown['invalid_instances']])
 
     def test_machines_that_no_rule_matched_are_named(self):
