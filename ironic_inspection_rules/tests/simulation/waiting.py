@@ -24,10 +24,14 @@ _MYSQL_PATIENCE = 50.0
 """Simulated seconds, the default of ``innodb_lock_wait_timeout``."""
 
 _MOMENT = 0.03
-"""Real seconds after which a statement waits for a lock, and not for us.
+"""Real seconds after which a statement may wait for a lock, and not for us.
 
-One that is slower for another reason is only taken for one that waits.
+One that is slower for another reason only lets others go on; time passes when
+the server says that all of them wait.
 """
+
+_MOST_MOMENTS = 300
+"""How often the server is asked for that."""
 
 _UNTIL_DEADLOCK = 1.5
 """Real seconds in which PostgreSQL finds a deadlock; it looks after one."""
@@ -83,6 +87,10 @@ class ServerWaits(Waits):
     """
 
     patience: float | None = None
+    locked: str
+    """Asks for the sessions that wait for locks."""
+    kill: str
+    disconnect: str
 
     def __init__(self, engine: sa.Engine) -> None:
         super().__init__()
@@ -90,14 +98,24 @@ class ServerWaits(Waits):
         self._monitor = sa.create_engine(
             engine.url, isolation_level='AUTOCOMMIT', pool_size=1)
         self._waiting: dict[futures.Future, int] = {}
+        self._sessions: dict[futures.Future, int] = {}
 
     def start(self, turns: scheduler.Scheduler) -> None:
         """See :meth:`Waits.start`."""
         super().start(turns)
-        turns.before_time_passes = self._look_for_deadlocks
+        turns.before_time_passes = self._wait_for_the_slow
 
-    def _look_for_deadlocks(self) -> None:
-        """Give the server time to see that none of those can go on."""
+    def _wait_for_the_slow(self) -> None:
+        """Have time pass only where all wait for locks."""
+        for _moment in range(_MOST_MOMENTS):
+            if any(future.done() for future in self._waiting):
+                return
+            with self._monitor.connect() as monitor:
+                locked = set(monitor.exec_driver_sql(self.locked).scalars())
+            if {self._sessions[future] for future in self._waiting} <= locked:
+                break
+            futures.wait(self._waiting, _MOMENT, futures.FIRST_COMPLETED)
+        # The server sees that none of those can go on.
         if len(self._waiting) > 1:
             futures.wait(self._waiting, _UNTIL_DEADLOCK,
                          futures.FIRST_COMPLETED)
@@ -109,6 +127,7 @@ class ServerWaits(Waits):
         if not future.done():
             self.turns.note('waits for a lock')
             self._waiting[future] = self.ends
+            self._sessions[future] = self._session(connection)
             try:
                 if not self.turns.pause(lambda: self._is_done(future),
                                         self.patience):
@@ -117,7 +136,7 @@ class ServerWaits(Waits):
                 self._end(connection, future)
                 raise
             finally:
-                del self._waiting[future]
+                del self._waiting[future], self._sessions[future]
         future.result()
 
     def _is_done(self, future: futures.Future) -> bool:
@@ -129,7 +148,7 @@ class ServerWaits(Waits):
     def _end(self, connection: Any, future: futures.Future) -> None:
         """End what a process waits for that is no more."""
         with self._monitor.connect() as monitor:
-            monitor.exec_driver_sql(self._kill(connection))
+            monitor.exec_driver_sql(self.kill % self._session(connection))
         futures.wait([future])
 
     def cut(self, connection: Any) -> None:
@@ -137,12 +156,10 @@ class ServerWaits(Waits):
         self.turns.note('the server ends a transaction that does nothing')
         self.ends += 1
         with self._monitor.connect() as monitor:
-            monitor.exec_driver_sql(self._disconnect(connection))
+            monitor.exec_driver_sql(
+                self.disconnect % self._session(connection))
 
-    def _kill(self, connection: Any) -> str:
-        raise NotImplementedError()
-
-    def _disconnect(self, connection: Any) -> str:
+    def _session(self, connection: Any) -> int:
         raise NotImplementedError()
 
     def _give_up(self, connection: Any, future: futures.Future) -> Exception:
@@ -153,6 +170,9 @@ class MySQLWaits(ServerWaits):
     """Waits for locks no longer than a server does by default."""
 
     patience = _MYSQL_PATIENCE
+    locked = ('SELECT trx_mysql_thread_id FROM information_schema.innodb_trx'
+              " WHERE trx_state = 'LOCK WAIT'")
+    kill, disconnect = 'KILL QUERY %d', 'KILL %d'
 
     def __init__(self, engine: sa.Engine) -> None:
         super().__init__(engine)
@@ -160,11 +180,8 @@ class MySQLWaits(ServerWaits):
             engine, 'connect', lambda connection, record: connection.query(
                 'SET SESSION innodb_lock_wait_timeout = 3600'))
 
-    def _kill(self, connection: Any) -> str:
-        return f'KILL QUERY {connection.thread_id()}'
-
-    def _disconnect(self, connection: Any) -> str:
-        return f'KILL {connection.thread_id()}'
+    def _session(self, connection: Any) -> int:
+        return int(connection.thread_id())
 
     def _give_up(self, connection: Any, future: futures.Future) -> Exception:
         self._end(connection, future)
@@ -175,13 +192,12 @@ class MySQLWaits(ServerWaits):
 class PostgreSQLWaits(ServerWaits):
     """Waits for locks without end."""
 
-    def _kill(self, connection: Any) -> str:
-        pid = connection.get_backend_pid()
-        return f'SELECT pg_cancel_backend({pid})'
+    locked = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    kill = 'SELECT pg_cancel_backend(%d)'
+    disconnect = 'SELECT pg_terminate_backend(%d)'
 
-    def _disconnect(self, connection: Any) -> str:
-        pid = connection.get_backend_pid()
-        return f'SELECT pg_terminate_backend({pid})'
+    def _session(self, connection: Any) -> int:
+        return int(connection.get_backend_pid())
 
 
 def make(engine: sa.Engine) -> Waits:

@@ -119,6 +119,7 @@ class QueueContract:
         self.pass_time(LEASE - 1)
         begun = self.queue.begin(got, state.PROCESSING)
         self.pass_time(LEASE - 1)
+        self.assertIsNone(self.queue.get('w2'))
         self.queue.save_checkpoints(begun, {'main': []})
         self.pass_time(LEASE - 1)
         self.assertIsNone(self.queue.get('w2'))

@@ -194,14 +194,6 @@ class DelivererTestCase(base.QueueTestCase):
         self.assertEqual({'node': 'it is active'}, self.processor.failed)
         self.assertNotIn('run', self.processor.calls)
 
-    def test_who_was_followed_fails_no_node(self):
-        late = self.queue.get('w1')
-        base.pass_time(base.LEASE)
-        self.queue.get('w2')
-        self.processor.finding = delivery.NodeCheck(obstacle='it is active')
-        self.assertIs(delivery.Outcome.LOST, self.deliverer.deliver(late))
-        self.assertEqual({}, self.processor.failed)
-
     def test_what_was_finished_before_is_only_consumed(self):
         self.processor.finding = delivery.NodeCheck(done=True)
         self.assertIs(delivery.Outcome.FINISHED, self.deliver())
