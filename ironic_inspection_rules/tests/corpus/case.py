@@ -44,6 +44,7 @@ import uuid
 
 import yaml
 
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
@@ -188,7 +189,9 @@ def run(case: Case, rules: typing.Sequence[Json] | None = None,
                                    case.get('mask_secrets', 'always'))
              for rule in rules or case.rules]
     target = working_copy.WorkingCopy(case.facts())
-    outcome = runner.run(plans, target, case.get('scope'), explain)
+    # How busy a machine is decides about no case.
+    outcome = runner.run(plans, target, case.get('scope'), explain,
+                         limits=dataclasses.replace(budget.MAIN, time=60.0))
     return Result(outcome, target, [plan.rule.uuid for plan in plans])
 
 
