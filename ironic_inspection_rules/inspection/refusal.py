@@ -13,6 +13,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import saving
+from ironic_inspection_rules.objects import machine as machine_object
 
 NODE, PORTS = working_copy.NODE, working_copy.PORTS
 
@@ -39,6 +40,9 @@ class Refusals:
         :param target: holds the changes.
         :param traces: what the rules did, to name the one at fault.
         """
+        if NODE not in target.roots:
+            # The early phase saves nothing.
+            return None
         try:
             self._check_node(target, traces)
             self._check_ports(target, traces)
@@ -60,8 +64,10 @@ class Refusals:
         name, instance = (uuid and attributes.get(each)
                           for each in ('name', 'instance_uuid'))
         with saving.blaming(traces, NODE, *saving.UNIQUE):
-            if name and self._holder(
-                    objects.Node.get_by_name, name) not in (None, uuid):
+            if name and any(
+                    other != uuid for other, _name in
+                    machine_object.InspectedMachine.identify(
+                        self._context, [], [name])):
                 raise ironic_exception.DuplicateName(name=name)
             if instance and self._holder(
                     objects.Node.get_by_instance_uuid,

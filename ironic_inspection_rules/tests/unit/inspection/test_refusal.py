@@ -119,6 +119,16 @@ class NodeTestCase(RefusalTestCase):
             refuse=refusal.Refusals(self.context).find).error
         self.assertNotIn(UUID, str(error))
 
+    def test_the_early_phase_saves_nothing(self):
+        rules = base.rules(base.rule(('set-plugin-data', ['/a', 1]),
+                                     phase='early'))
+        rules.refresh(self.context)
+        for node in ({}, {'uuid': UUID}):
+            self.assertIsNone(evaluation.evaluate(
+                {'early': rules.plans('early')},
+                evaluation.working_copy.Facts({}, {}, node=node),
+                refuse=refusal.Refusals(self.context).find).error)
+
     def test_no_node_takes_nothing_from_another(self):
         rules = self.rules([('set-attribute', ['/name', 'one'])])
         rules.refresh(self.context)
