@@ -299,6 +299,20 @@ class ConditionTestCase(StockTestCase):
                                 ('', '"a" becomes its UUID'),
                                 ('', 'the scope "x" had no effect')])
 
+    def test_keys_that_nobody_knows_are_dropped(self):
+        made = convert(
+            [{'op': 'eq', 'args': {'values': [CPU, 'x']}, 'b': 1, 'a': 2}],
+            [{'op': 'set-plugin-data', 'multiple': 'any', 'args': {
+                'path': 'a', 'value': 1, 'plugin_data': {}}}])
+        self.assertEqual(
+            {'conditions': [{'op': 'eq', 'args': {
+                'values': ['{inventory.cpu!s}', 'x']}}],
+             'actions': [{'op': 'set-plugin-data', 'args': {
+                 'path': '/a', 'value': 1}}]}, made.rule)
+        self.check(made, hints=[
+            ('', 'a, b beside the arguments of "eq" had no effect'),
+            ('', 'multiple beside the arguments of "set-plugin-data"')])
+
 
 class ActionTestCase(StockTestCase):
 
