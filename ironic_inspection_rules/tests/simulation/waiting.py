@@ -108,13 +108,15 @@ class ServerWaits(Waits):
     def _wait_for_the_slow(self) -> None:
         """Have time pass only where all wait for locks."""
         for _moment in range(_MOST_MOMENTS):
-            if any(future.done() for future in self._waiting):
+            # Of a process that stalls one may be done and not go on.
+            slow = [future for future in self._waiting if not future.done()]
+            if not slow or self.turns.runnable():
                 return
             with self._monitor.connect() as monitor:
                 locked = set(monitor.exec_driver_sql(self.locked).scalars())
-            if {self._sessions[future] for future in self._waiting} <= locked:
+            if {self._sessions[future] for future in slow} <= locked:
                 break
-            futures.wait(self._waiting, _MOMENT, futures.FIRST_COMPLETED)
+            futures.wait(slow, _MOMENT, futures.FIRST_COMPLETED)
         # The server sees that none of those can go on.
         if len(self._waiting) > 1:
             futures.wait(self._waiting, _UNTIL_DEADLOCK,
