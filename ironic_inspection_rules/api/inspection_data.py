@@ -86,7 +86,17 @@ def portions(context: Any, nodes: Sequence[Any], most: int
         node that is alone in its group.
     :returns: lists of nodes, in the order of the nodes.
     """
-    lengths = _lengths(context, nodes, most // _AT_A_TIME)
+    uuids = {node.id: node.uuid for node in nodes}
+    # Of what is not in the database, the length is not known.
+    lengths = dict.fromkeys(uuids.values(), 0 if _is_in_database()
+                            else most // _AT_A_TIME)
+    stored, failed = machine_object.InspectedMachine.measure(
+        context, list(uuids) if _is_in_database() else [],
+        list(uuids.values()))
+    for node_id, length in stored:
+        lengths[uuids[node_id]] += length
+    for uuid, length in failed:
+        lengths[uuid] += length
     portion: list[Any] = []
     length = 0
     for node in nodes:
@@ -97,25 +107,6 @@ def portions(context: Any, nodes: Sequence[Any], most: int
         portion.append(node)
     if portion:
         yield portion
-
-
-def _lengths(context: Any, nodes: Sequence[Any], unknown: int
-             ) -> dict[str, int]:
-    """Return how large the data of nodes are, by UUID.
-
-    :param unknown: of what is not in the database.
-    """
-    uuids = {node.id: node.uuid for node in nodes}
-    lengths = dict.fromkeys(uuids.values(),
-                            0 if _is_in_database() else unknown)
-    stored, failed = machine_object.InspectedMachine.measure(
-        context, list(uuids) if _is_in_database() else [],
-        list(uuids.values()))
-    for node_id, length in stored:
-        lengths[uuids[node_id]] += length
-    for uuid, length in failed:
-        lengths[uuid] += length
-    return lengths
 
 
 def _is_in_database() -> bool:

@@ -1,26 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Durable inspection in Ironic's API."""
+"""Durable inspection in Ironic's API; what is switched off is not loaded."""
 
 import functools
+from typing import Any
 
+from ironic import api
+from ironic import objects
+from ironic.conductor import utils as conductor_utils
 from ironic.conf import CONF
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import tables
 from ironic_inspection_rules.patches import body_limit
-from ironic_inspection_rules.queue import service
-from ironic_inspection_rules.queue import submission
-from ironic_inspection_rules.queue import wakeup
+from ironic_inspection_rules.patches import controllers
 
 
 @functools.cache
-def submitter() -> submission.RequestSubmitter:
+def submitter() -> Any:
     """Return where requests are put; made at the start of the API.
 
     Starts a worker too, in an all-in-one Ironic that is to have one.
+
+    :returns: a :class:`.submission.RequestSubmitter`.
     """
+    from ironic_inspection_rules.queue import service
+    from ironic_inspection_rules.queue import submission
+    from ironic_inspection_rules.queue import wakeup
     # Without either it is left to the workers to look for work.
     wake = (service.start_embedded().wake if service.is_embedded_wanted()
             else wakeup.WakeupSender().wake if wakeup.is_available()
@@ -44,3 +51,22 @@ def install() -> None:
     submitter()
     for ending in ('inventory/reapply', 'data/unprocessed'):
         body_limit.as_inspection_data(ending)
+
+
+def take_over(posted: dict[str, Any], token: Any) -> None:
+    """Put what this request posts into the queue, not to a conductor.
+
+    :param posted: all but the inventory, as it came.
+    :param token: by which the ramdisk proves which machine it is.
+    """
+    from ironic_inspection_rules.queue import submission
+
+    def is_machine(node_uuid: str) -> bool:
+        return isinstance(token, str) and (
+            conductor_utils.is_agent_token_valid(objects.Node.get_by_uuid(
+                api.request.context, node_uuid), token))
+
+    controllers.hand_over_by(functools.partial(
+        submission.QueueingConductorAPI, submitter=submitter(),
+        posted=posted, sender=api.request.client_addr,
+        is_machine=is_machine))

@@ -30,10 +30,7 @@ _RESOURCES = ('/v1/introspection', '/v1/rules')
 
 
 class InspectorForms:
-    """A layer that gives some answers the form of ironic-inspector's.
-
-    :param app: the WSGI application below.
-    """
+    """A layer that gives some answers the form of ironic-inspector's."""
 
     def __init__(self, app: Callable) -> None:
         self._app = app

@@ -7,7 +7,6 @@ authentication, policies, limits and errors are Ironic's.
 """
 
 from collections.abc import Callable
-import functools
 
 from ironic.api.controllers.v1 import utils as api_utils
 from ironic.common import policy
@@ -59,8 +58,9 @@ def install(app: Callable) -> Callable:
         controllers.serve(top, routing.Place(routes.TABLE, top))
     for below in {route.parts[2] for route in routes.TABLE
                   if route.parts[0] == 'nodes'}:
-        controllers.serve_of_node(below, functools.partial(
-            _place_of_node, below))
+        controllers.serve_of_node(
+            below, lambda node_ident, below=below: routing.Place(
+                routes.TABLE, 'nodes', node_ident, below))
     controllers.install_narrowing()
     controllers.serve('nodes', node.NodesController())
     controllers.serve_of_chassis(node.NodesController())
@@ -70,7 +70,3 @@ def install(app: Callable) -> Callable:
             inspection_queue.install()
     return stream.Streams(
         inspector_forms.InspectorForms(request.BodyGuard(app)), _STREAMED)
-
-
-def _place_of_node(below: str, node_ident: str) -> routing.Place:
-    return routing.Place(routes.TABLE, 'nodes', node_ident, below)

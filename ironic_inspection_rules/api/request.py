@@ -30,10 +30,7 @@ from ironic_inspection_rules.patches import body_limit
 
 
 class Refused(Exception):
-    """A body that is not let through.
-
-    :param status: of the answer.
-    """
+    """A body that is not let through."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -46,8 +43,6 @@ class BodyGuard:
     Ironic looks at the size and the depth of what claims to be JSON, and
     parses other bodies as JSON too. Its oldest releases do not look at all.
     Of what is not UTF-8 its framework says nothing but 400.
-
-    :param app: the WSGI application below.
     """
 
     def __init__(self, app: Callable) -> None:

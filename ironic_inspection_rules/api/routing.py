@@ -83,10 +83,7 @@ class Route:
         return [given for mine, given in pairs if mine[0] == '{']
 
     def answer(self, *path: str) -> Any:
-        """Check a request, and call the handler.
-
-        :param path: see :meth:`match`.
-        """
+        """Check a request, and call the handler."""
         if self.is_queue and not CONF.inspection_queue.enabled:
             raise exceptions.NotFound(
                 _('Durable inspection is switched off here: it needs '
@@ -134,7 +131,6 @@ class Route:
 class Place:
     """An entry of Ironic's map of controllers: all routes below one path.
 
-    :param routes: all of the table.
     :param parts: of the path after ``/v1/``, up to this place.
     """
 

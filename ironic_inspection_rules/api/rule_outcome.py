@@ -43,9 +43,7 @@ def find(node: Any, uuid: str, runs: list[Any],
     found or, where that is not kept, on the data of that run and on the node
     as it is now.
 
-    :param uuid: of the rule.
     :param runs: the newest run kept of the node, whole, if there is one.
-    :param rules: the rules in force.
     :returns: the answer; its ``run`` is that one.
     :raises: NotFound if no run is kept, or it knows no such rule.
     """

@@ -39,8 +39,6 @@ Fields = Mapping[str, Any]
 def decided_anew(change: Callable[[], Any]) -> Any:
     """Make a change, and again on what somebody made who was faster.
 
-    :param change: reads what is there, decides, and writes.
-    :returns: what it returned.
     :raises: ironic.common.exception.Conflict if others are faster every time.
     """
     return tenacity.Retrying(
@@ -57,10 +55,8 @@ def replace(rules: Sequence[Any], revision: int | None,
     :param rules: as they were posted, or as GET shows them.
     :param revision: the revision that this was decided on; None for
         whatever is there.
-    :param message: what the new revision says of it.
     :param dry_run: whether only to tell what would be done.
     :param prune: whether stored rules that are not among these go.
-    :returns: the answer to the client.
     :raises: Conflict if the rule set is at another revision.
     """
     return _replace(lambda present: _decide(rules, present, prune=prune),
@@ -104,9 +100,7 @@ def _replace(decide: Callable[[Sequence[Fields]], list[replacement.Step]],
         return _represent(
             _carry_out(steps, before, message, created_at or {}), steps)
 
-    made: dict[str, Any] = (change() if revision is not None
-                            else decided_anew(change))
-    return made
+    return change() if revision is not None else decided_anew(change)
 
 
 def _decide(rules: Sequence[Any], present: Sequence[Fields],
@@ -178,7 +172,6 @@ def _parse(index: int, rule: Any, before: Fields | None, secret: bool
 def with_canonical_uuid(index: int, rule: Any) -> Any:
     """Return a posted rule with its UUID as it is stored.
 
-    :param index: of the rule in what was posted.
     :raises: Invalid if that is no string.
     """
     uuid = rule.get('uuid') if isinstance(rule, dict) else None

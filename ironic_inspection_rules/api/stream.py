@@ -38,7 +38,6 @@ class Parts:
 class Streams:
     """A layer that sends the bodies which controllers hand over.
 
-    :param app: the WSGI application below.
     :param endings: how the paths end that have such answers.
     """
 
@@ -76,7 +75,6 @@ def page(entries: Iterable[Any], name: str, following: str | None
     The first entries are made at once, so that a database that does not
     answer is an error and no broken answer.
 
-    :param name: of the list of the entries.
     :param following: the marker of the next page.
     """
     def parts() -> Iterator[bytes]:

@@ -43,7 +43,6 @@ def page(resource: str, found: Sequence[Any], limit: int,
 
     :param resource: path of the list.
     :param found: what is on the page, and one more if others follow.
-    :param shown: makes plain data of one.
     :param marker: field of the last one that the next page begins after.
     :param name: of the member that has the list, if it is not the end of the
         path.

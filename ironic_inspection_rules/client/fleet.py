@@ -45,7 +45,6 @@ def evaluate_page(baremetal, nodes: Nodes,
     :param marker: ``next`` of the page before.
     :returns: ``nodes``, a list of :data:`Entry`, and ``next``, the marker
         of the next page, None after the last one.
-    :raises: an exception of openstacksdk.
     """
     return http.call(
         baremetal, 'POST', '/inspection_rules/evaluate', json=http.given(
@@ -62,8 +61,6 @@ def evaluate(baremetal, nodes: Nodes,
 
     :param nodes: as for :func:`evaluate_page`, with any number of names.
     :param limit: nodes of a page.
-    :returns: the entries of the nodes, in the order of the nodes.
-    :raises: an exception of openstacksdk.
     """
     rules = rules and with_uuids(rules)
     parts = [nodes] if isinstance(nodes, Mapping) else [

@@ -16,9 +16,9 @@ from ironic_inspection_rules import conf
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.authoring.conversion import stock_rule
 from ironic_inspection_rules.db import adoption
-from ironic_inspection_rules.db import api
 from ironic_inspection_rules.db import machine as db_machine
 from ironic_inspection_rules.db import migration
+from ironic_inspection_rules.db import rule as db_rule
 from ironic_inspection_rules.db import rule_set
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
@@ -101,9 +101,9 @@ def undo(dry_run: bool) -> int:
     """Put Ironic's own rules back as they were, and remove them here."""
     migration.check()
     rows = adoption.read_ironic(set_aside=True)
-    names = dict(api.list_values('description'))
-    ours = [uuid for uuid in map(_uuid, [*rows, *_read_file()])
-            if uuid in names]
+    names = dict(db_rule.list_values('description'))
+    ours = [uuid for rule in (*rows, *_read_file())
+            if (uuid := stock_rule.uuid_of(rule['uuid'])) in names]
     for row in rows:
         print(_("%s goes back to Ironic's own table")
               % (row['description'] or row['uuid']))
@@ -117,25 +117,20 @@ def undo(dry_run: bool) -> int:
     return 0
 
 
-def _uuid(fields: Mapping[str, Any]) -> str:
-    return stock_rule.uuid_of(fields['uuid'])
-
-
 def _converted(rows: list[adoption.Row]) -> list[Candidate]:
     """Convert all rules in the order in which stock Ironic has them.
 
     :raises: :class:`.exceptions.Invalid` where one is here already.
     """
-    taken = {uuid for uuid, _value in api.list_values('uuid')}
-    again = [row['uuid'] for row in rows if _uuid(row) in taken]
-    if again:
+    taken = {uuid for uuid, _value in db_rule.list_values('uuid')}
+    uuids = {stock_rule.uuid_of(row['uuid']): row['uuid'] for row in rows}
+    if again := [given for uuid, given in uuids.items() if uuid in taken]:
         raise exceptions.Invalid(_TAKEN % again[0])
-    taken.update(map(_uuid, rows))
-    entries = [(fields, row) for fields, row in [
+    entries: list[tuple[dict[str, Any], adoption.Row | None]] = [
         *(({key: value for key, value in row.items() if key != 'id'}, row)
           for row in rows),
         *((fields, None) for fields in _read_file()
-          if _uuid(fields) not in taken)]]
+          if stock_rule.uuid_of(fields['uuid']) not in {*taken, *uuids})]
     ops = registry.installed()
     release = int(patch_name.release().split('.')[0])
     candidates = []
@@ -214,7 +209,7 @@ def from_inspector(url: str, dry_run: bool) -> None:
         nothing has changed then.
     """
     migration.check()
-    taken = {uuid for uuid, _value in api.list_values('uuid')}
+    taken = {uuid for uuid, _value in db_rule.list_values('uuid')}
     candidates = []
     for row in adoption.read_inspector(url):
         name = row['description'] or row['uuid']

@@ -9,6 +9,8 @@ import dataclasses
 import os
 import typing
 
+from cliff import command
+
 from ironic_inspection_rules.i18n import _
 
 _END = '--'
@@ -53,8 +55,6 @@ def arranged(actions: Iterable[argparse.Action],
     too. It has those that its type takes, and the last of them are files
     where files are missing. What nobody can know stays for the parser to
     complain of.
-
-    :param actions: what the parser of the command knows.
     """
     known = list(actions)
     options: list[_Option] = []
@@ -86,6 +86,19 @@ def arranged(actions: Iterable[argparse.Action],
     return [*files, *written]
 
 
+class Command(command.Command):
+    """A command on files."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """Return a parser of what the command takes."""
+        parser = super().get_parser(prog_name)
+        self.add_arguments(parser)
+        return parser
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add what the command takes."""
+
+
 def add_files(parser: argparse.ArgumentParser) -> None:
     """Add the files of rules."""
     parser.add_argument(
@@ -97,10 +110,7 @@ def add_files(parser: argparse.ArgumentParser) -> None:
 
 def add_inventories(parser: argparse.ArgumentParser, text: str,
                     required: bool = False) -> None:
-    """Add the machines that rules are tried on.
-
-    :param text: says what they are for.
-    """
+    """Add the machines that rules are tried on."""
     parser.add_argument('--inventory', metavar='<path>', nargs='+',
                         action='extend', default=[], required=required,
                         help=text)

@@ -8,8 +8,6 @@ import json
 import re
 import typing
 
-from cliff import command
-
 from ironic_inspection_rules.authoring import lint
 from ironic_inspection_rules.authoring.conversion import file as converted_file
 from ironic_inspection_rules.authoring.mending import file
@@ -26,15 +24,14 @@ from ironic_inspection_rules.terminal import table
 from ironic_inspection_rules.trial import machine_test
 
 
-class Lint(command.Command):
+class Lint(arguments.Command):
     """Look for mistakes in files of rules.
 
     Needs neither Ironic nor a database. Returns 1 if it finds anything that
     should be mended; a note is nothing of the kind.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         arguments.add_files(parser)
         parser.add_argument(
             '-f', '--format', choices=sorted(_PRINTERS), default='table',
@@ -59,7 +56,6 @@ class Lint(command.Command):
             help=_('Mend in place what has exactly one right mending, and '
                    'look for what is left; the rest of the files stays as '
                    'it is'))
-        return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         parsed_args.files = document.files(parsed_args.files)
@@ -120,7 +116,7 @@ _PRINTERS: dict[str, typing.Callable[
 }
 
 
-class Convert(command.Command):
+class Convert(arguments.Command):
     """Write rules of ironic-inspector or stock Ironic as rules for here.
 
     They are written as YAML, and do what they did there. Lists what cannot
@@ -128,8 +124,7 @@ class Convert(command.Command):
     anything.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         arguments.add_files(parser)
         parser.add_argument(
             '--from', dest='language', choices=('inspector', 'ironic'),
@@ -137,7 +132,6 @@ class Convert(command.Command):
             help=_('whose rules they are; those of ironic-inspector are '
                    'known by their form'))
         arguments.add_output(parser)
-        return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         files = [converted_file.convert(path, registry.installed(),
@@ -153,20 +147,18 @@ class Convert(command.Command):
         return 1 if lost else 0
 
 
-class Schema(command.Command):
+class Schema(arguments.Command):
     """Print a JSON Schema of files of rules, for editors.
 
     It has the ops of all packages that are installed here, and needs neither
     Ironic nor a database.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             '--built-in', action='store_true',
             help=_('Of files with built-in rules, which may have names for '
                    'UUIDs and any priority'))
-        return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         self.app.stdout.write(json.dumps(schema.schema(

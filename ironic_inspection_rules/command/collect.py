@@ -11,8 +11,6 @@ import shutil
 import typing
 import warnings
 
-from cliff import command
-
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.i18n import _
@@ -23,7 +21,7 @@ _TOOLS = {'lsblk': 'util-linux', 'lscpu': 'util-linux', 'lshw': 'lshw',
 _STANDARD_OUTPUT = '-'
 
 
-class Collect(command.Command):
+class Collect(arguments.Command):
     """Collect the inventory of this machine, as its ramdisk would post it.
 
     It is ironic-python-agent that looks, with its default collector, so it
@@ -31,13 +29,12 @@ class Collect(command.Command):
     serial numbers and what firmware tells are missing.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             'file', metavar='<file>', nargs='?', default=_STANDARD_OUTPUT,
-            type=_file, help=_('File to write; "-" and none are standard '
-                               'output'))
-        return parser
+            type=lambda path: path if path == _STANDARD_OUTPUT
+            else arguments.new_file(path),
+            help=_('File to write; "-" and none are standard output'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         missing = [_('%(tool)s (package %(package)s)') % {
@@ -62,10 +59,6 @@ class Collect(command.Command):
         return 0
 
 
-def _file(path: str) -> str:
-    return path if path == _STANDARD_OUTPUT else arguments.new_file(path)
-
-
 def _collect() -> dict[str, typing.Any]:
     """Return the data of the agent's default collector."""
     # Libraries of the agent still import what nothing here uses.
@@ -86,6 +79,4 @@ def _collect() -> dict[str, typing.Any]:
     failures = utils.AccumulatedFailures(exc_class=errors.InspectionError)
     data: dict[str, typing.Any] = {}
     inspector.collect_default(data, failures)
-    collected: dict[str, typing.Any] = json.loads(
-        encoding.RESTJSONEncoder().encode(data))
-    return collected
+    return json.loads(encoding.RESTJSONEncoder().encode(data))

@@ -8,8 +8,6 @@ import json
 import os
 import typing
 
-from cliff import command
-
 from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
@@ -26,7 +24,7 @@ EXIT_ERROR = 1
 EXIT_DIFFERENT = 2
 
 
-class Diff(command.Command):
+class Diff(arguments.Command):
     """Show what a change of rules changes, on paper and on machines.
 
     Needs neither Ironic nor a database. Returns 0 when nothing changes, 2
@@ -34,8 +32,7 @@ class Diff(command.Command):
     renamed, or written otherwise with the same meaning, are no change.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             'old', metavar='<old>',
             help=_('YAML or JSON file with the rules as they were, a folder '
@@ -54,7 +51,6 @@ class Diff(command.Command):
             '-f', '--format', choices=('table', 'json', 'yaml', 'markdown'),
             default='table', help=_('How to print what changes; markdown for '
                                     'comments on a change of the rules'))
-        return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         ops = registry.installed()

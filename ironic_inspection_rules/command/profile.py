@@ -6,8 +6,6 @@ import argparse
 import math
 import re
 
-from cliff import command
-
 from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
@@ -18,15 +16,14 @@ from ironic_inspection_rules.rule_file import yaml_text
 from ironic_inspection_rules.trial import machine_test
 
 
-class Profile(command.Command):
+class Profile(arguments.Command):
     """Write rules that accept only machines like some good ones, as YAML.
 
     Of any other machine the rules tell each difference by its component.
     What is not known of one of the good machines is not compared.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             'inventories', metavar='<inventory>', nargs='+',
             help=_('File with the inventory of a good machine, or a '
@@ -50,7 +47,6 @@ class Profile(command.Command):
             help=_('Fail inspection, set a trait, or only record what would '
                    'have failed'))
         arguments.add_output(parser)
-        return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         tolerated = component.parse_tolerance(parsed_args.tolerance)

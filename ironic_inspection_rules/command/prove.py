@@ -9,8 +9,6 @@ import json
 import pathlib
 import typing
 
-from cliff import command
-
 from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
@@ -26,15 +24,14 @@ USUAL = 'dead,shadowed,conflict'
 _SECONDS = 60.0
 
 
-class Prove(command.Command):
+class Prove(arguments.Command):
     """Answer questions about rules for all machines, not for some.
 
     Needs neither Ironic nor a database, but z3-solver. Returns 0 where no
     answer is yes, 2 where one is, and 1 where a file cannot be read.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         arguments.add_files(parser)
         parser.add_argument(
             '--ask', metavar='<questions>',
@@ -57,7 +54,6 @@ class Prove(command.Command):
         parser.add_argument(
             '-f', '--format', choices=('table', 'json'), default='table',
             help=_('How to print the answers'))
-        return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         if importlib.util.find_spec('z3') is None:

@@ -9,8 +9,6 @@ import json
 import operator
 import typing
 
-from cliff import command
-
 from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
@@ -31,7 +29,7 @@ EXIT_FAILED = 2
 EXIT_UNCOVERED = 3
 
 
-class Test(command.Command):
+class Test(arguments.Command):
     """Try rules on inventories, without changing anything.
 
     Needs neither Ironic nor a database. Returns 1 when a rule has an error
@@ -41,8 +39,7 @@ class Test(command.Command):
     --threshold of the rules.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         arguments.add_files(parser)
         arguments.add_inventories(
             parser, _('File with an inventory, as the ramdisk sends it, or '
@@ -75,7 +72,6 @@ class Test(command.Command):
             '-f', '--format', choices=('table', 'json', 'yaml', 'junit'),
             default='table', help=_('How to print what happens'))
         self._parser = parser
-        return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         covers = parsed_args.coverage or parsed_args.threshold is not None
@@ -135,7 +131,7 @@ class Test(command.Command):
             told = machine_test.tell(
                 rules, nodes, paths,
                 [operator.attrgetter('result'),
-                 matrix.tell if parsed_args.html else _nothing,
+                 matrix.tell if parsed_args.html else lambda each: None,
                  expectation.actual if parsed_args.expect else shown.tell],
                 advance, explain)
             each = _noted(told, results, matrix)
@@ -193,7 +189,3 @@ def _noted(told: typing.Iterable[tuple[typing.Any, ...]],
         if column is not None:
             matrix.add(column)
         yield shown
-
-
-def _nothing(_each: machine_test.MachineTest) -> None:
-    return None

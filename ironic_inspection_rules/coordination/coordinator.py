@@ -92,9 +92,6 @@ class LeasedLock:
     A context manager: it connects on entry, on exit it frees the lock and
     leaves; then it is used up.
 
-    :param url: tooz URL of the coordinator.
-    :param member: who wants the lock.
-    :param name: of the lock.
     :param lease: seconds after the last question that the lock is kept for
         us; also how long any answer may take.
     """
@@ -115,7 +112,8 @@ class LeasedLock:
     def __enter__(self) -> typing.Self:
         if self._file is not None:
             prepare(str(self._file.parent))
-            prepare_file(self._file)
+            # A file that only this user can open.
+            self._file.touch(_FILE_MODE)
         self._coordinator.start()
         return self
 
@@ -179,18 +177,9 @@ def prepare(path: str) -> None:
     elected. So a directory that is this user's is closed to all others,
     also one that was made before; one of another user is left as it is.
 
-    :param path: of the directory.
     :raises: OSError when it cannot be made or closed.
     """
     os.makedirs(path, _DIRECTORY_MODE, exist_ok=True)
     found = os.stat(path)
     if found.st_uid == os.geteuid() and found.st_mode & 0o077:
         os.chmod(path, _DIRECTORY_MODE)
-
-
-def prepare_file(path: pathlib.Path) -> None:
-    """Make a lock file that only this user can open, unless it is there.
-
-    :raises: OSError when it cannot be made.
-    """
-    path.touch(_FILE_MODE)

@@ -81,12 +81,6 @@ class Candidacy:
 
     Good for one time. A thread that hangs when it is told to leave can
     change nothing any more but the candidacy that it belongs to.
-
-    :param make_lock: makes a new connection for the lock.
-    :param lease: seconds that one confirmation is good for.
-    :param heartbeat: seconds between two questions to the coordinator.
-    :param retry_interval: seconds between two tries to reach it.
-    :param trouble: what the log tells about that.
     """
 
     def __init__(self, make_lock: Callable[[], coordinator.LeasedLock],
@@ -172,9 +166,7 @@ class Election:
     :param on_lost: called when it no longer is, also before :meth:`run` ends.
     :param connection_retries: number of retries after which a coordinator
         that stays out of reach is an error in the log.
-    :param connection_retry_interval: seconds between two retries.
     :param lease: seconds, see the module. Whole, unless the driver is file.
-    :param heartbeat: seconds between two questions to the coordinator.
     """
 
     def __init__(self, name: str, backend_url: str, member: str, *,
@@ -218,8 +210,6 @@ class Election:
 
         Returns within a heartbeat, or a lease if the coordinator hangs. The
         lock is freed only after ``on_lost`` has returned.
-
-        :param stop: set to end.
         """
         part = self._candidacy = self._make_candidacy()
         heartbeats = threading.Thread(
@@ -264,11 +254,7 @@ class Election:
 
 def make(conf: cfg.ConfigOpts, name: str, member: str, *,
          on_gained: Callback, on_lost: Callback) -> Election:
-    """Make a member's part in an election.
-
-    :param conf: with the options of ``[coordination]``.
-    :param name: see :class:`Election`, as the others.
-    """
+    """Make a member's part in an election."""
     options = conf.coordination
     return Election(
         name, options.backend_url, member, on_gained=on_gained,

@@ -28,9 +28,6 @@ class Loop:
     One that hangs in a round is left to itself, and replaced: then there is
     another ``generation``.
 
-    :param name: for the log.
-    :param work: does one round.
-    :param stop: set to end after a round.
     :param give_up: called when a round hangs, before the next one begins in
         another thread.
     """
@@ -108,9 +105,6 @@ def place(thread: threading.Thread) -> str:
         f'{each.filename.rpartition("site-packages/")[2]}:{each.lineno} '
         f'{each.name}' for each in traceback.extract_stack(frame)[-12:]
     ) if frame else 'its end'
-
-
-LOG = log.getLogger(__name__)
 
 
 class Outage:

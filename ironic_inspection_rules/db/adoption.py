@@ -60,11 +60,9 @@ def store(values: Sequence[Mapping[str, Any]],
           origin: rule_set.Origin = rule_set.UNKNOWN) -> None:
     """Store rules, all or none.
 
-    :param values: column values of each, see :func:`.api.create_rule`.
+    :param values: column values of each, see :func:`.rule.create_rule`.
     :param moved: the rows of Ironic's table that they were; they stay there
         in a phase that no Ironic runs, see :func:`restore`.
-    :param present: all rows that were read from there.
-    :param origin: what the revision says of it.
     :raises: Conflict if Ironic's table has changed since they were read.
     :raises: RuleAlreadyExists if a UUID is taken.
     :raises: Invalid if the database cannot store a value.
@@ -86,8 +84,6 @@ def restore(rows: Sequence[Row], uuids: Sequence[str],
     """Give rules back that were taken over.
 
     :param rows: of Ironic's table, which are again what they were.
-    :param uuids: of the rules here that go.
-    :param origin: what the revision says of it.
     """
     with rule_set.change(origin) as change:
         for row in rows:
@@ -103,7 +99,6 @@ def _write_phase(session: Any, row: Row, phase: str | None) -> None:
 def read_inspector(url: str) -> list[Row]:
     """Read the rules of a database of ironic-inspector, in creation order.
 
-    :param url: of the database, as ``[database]connection`` has it.
     :returns: rules as its API gives them.
     :raises: Invalid if the driver of that database is not installed.
     :raises: sqlalchemy.exc.SQLAlchemyError if it cannot be read.

@@ -53,6 +53,9 @@ _ENCODED_REFERENCE = r'"\u0000"'
 _BATCH = 200
 """Rows of a statement."""
 
+_MOST_REMOVED = 500
+"""Documents, and sections, that one sweep removes at the most."""
+
 _CONTENTS: Any = models.Content.__table__
 _LINKS: Any = models.ContentSection.__table__
 _SECTIONS: Any = models.Section.__table__
@@ -134,29 +137,25 @@ def load(digests: Iterable[str]) -> dict[str, Document]:
         return get(session.connection(), digests)
 
 
-def sweep(limit: int = 500, grace: float = GRACE) -> int:
+def sweep(grace: float = GRACE) -> int:
     """Remove documents and sections that no row names.
 
-    :param limit: how many of each to remove at most.
-    :param grace: seconds since they were last used.
     :returns: how many rows were removed.
     """
     named = [sa.exists().where(column == _CONTENTS.c.digest)
              for column in (_INVENTORIES.c.content, _INVENTORIES.c.parts,
                             _RUNS.c.content, _ARCHIVED.c.content)]
-    count = _sweep(_CONTENTS, sa.not_(sa.or_(*named)), limit, grace)
-    return count + _sweep(_SECTIONS, sa.not_(sa.exists().where(
-        _LINKS.c.section == _SECTIONS.c.digest)), limit, grace)
-
-
-@transaction.retried
-def _sweep(table: Any, unnamed: Any, limit: int, grace: float) -> int:
-    old = table.c.used_at < clock.now() - grace
-    with transaction.reader() as session:
-        found = session.execute(
-            sa.select(table.c.digest).where(old, unnamed)
-            .order_by(table.c.used_at).limit(limit)).scalars().all()
-    return sum(_remove(table, digest, old, unnamed) for digest in found)
+    removed = 0
+    for table, unnamed in (
+            (_CONTENTS, sa.not_(sa.or_(*named))),
+            (_SECTIONS, sa.not_(sa.exists().where(
+                _LINKS.c.section == _SECTIONS.c.digest)))):
+        old = table.c.used_at < clock.now() - grace
+        removed += sum(_remove(table, digest, old, unnamed)
+                       for digest in transaction.read(
+                           sa.select(table.c.digest).where(old, unnamed)
+                           .order_by(table.c.used_at).limit(_MOST_REMOVED)))
+    return removed
 
 
 @transaction.retried

@@ -19,6 +19,9 @@ from ironic_inspection_rules.db import transaction
 _CHUNK = 200
 """Rows that one transaction removes."""
 
+_MOST_REMOVED = 500
+"""Inventories after which the rest is left to the next time."""
+
 _KEPT: Any = models.KeptInventory.__table__
 _STAYS: Any = models.PartStay.__table__
 _LAST = (sa.select(_KEPT.c.created_at, _KEPT.c.content, _KEPT.c.parts)
@@ -34,8 +37,6 @@ def record(values: Mapping[str, Any], began: Sequence[Mapping[str, Any]],
     One that has been stored before stays: of an inspection that is tried
     again the first attempt that ended counts.
 
-    :param values: column values of the inventory.
-    :param began: column values of the parts that are new.
     :param ended: when parts that are gone were last found, by ``kind`` and
         identity with a space between.
     :param session: a transaction to be part of, None for one of its own.
@@ -60,19 +61,16 @@ def record(values: Mapping[str, Any], began: Sequence[Mapping[str, Any]],
     transaction.within(session, insert)
 
 
-@transaction.retried
 def list_inventories(node_uuid: str, limit: int | None = None,
                      before: int | None = None,
                      since: datetime.datetime | None = None,
                      changed: bool = False, patches: bool = False
-                     ) -> list[models.KeptInventory]:
+                     ) -> list[Any]:
     """Read what is kept of the inspections of a node, newest first.
 
-    :param limit: the most to read, None for all.
     :param before: the ``id`` that they are all older than.
     :param since: when the oldest was made, at the earliest, in UTC.
     :param changed: only those that found other parts.
-    :param patches: read their patches as well.
     """
     row: Any = models.KeptInventory
     query = sa.select(row).where(row.node_uuid == node_uuid)
@@ -84,9 +82,7 @@ def list_inventories(node_uuid: str, limit: int | None = None,
         query = query.where(row.changed)
     if patches:
         query = query.options(orm.undefer(row.patch))
-    with transaction.reader() as session:
-        return list(session.execute(
-            query.order_by(row.id.desc()).limit(limit)).scalars())
+    return transaction.read(query.order_by(row.id.desc()).limit(limit))
 
 
 @transaction.retried
@@ -102,34 +98,25 @@ def read_last(node_uuid: str) -> tuple[Any, dict[str, content.Document]]:
             connection, [last.content, last.parts]) if last else {}
 
 
-@transaction.retried
-def get_inventory(node_uuid: str, uuid: str) -> models.KeptInventory:
+def get_inventory(node_uuid: str, uuid: str) -> Any:
     """Read what is kept of one inspection of a node.
 
     :raises: NotFound if there is no such one.
     """
     row: Any = models.KeptInventory
-    with transaction.reader() as session:
-        found: models.KeptInventory | None = session.execute(
+    for found in transaction.read(
             sa.select(row).options(orm.undefer(row.patch)).where(
-                row.uuid == uuid, row.node_uuid == node_uuid)
-        ).scalar_one_or_none()
-    if found is None:
-        raise exceptions.KeptInventoryNotFound(uuid)
-    return found
+                row.uuid == uuid, row.node_uuid == node_uuid)):
+        return found
+    raise exceptions.KeptInventoryNotFound(uuid)
 
 
-@transaction.retried
 def list_stays(identity: str, limit: int) -> list[dict[str, Any]]:
-    """Read where a part has been, newest first.
-
-    :param identity: as it is stored.
-    """
-    with transaction.reader() as session:
-        return [dict(row._mapping) for row in session.execute(
-            sa.select(*_STAYS.c).where(_STAYS.c.identity == identity)
-            .order_by(_STAYS.c.began_at.desc(), _STAYS.c.id.desc())
-            .limit(limit))]
+    """Read where a part has been, newest first."""
+    return transaction.read_rows(
+        sa.select(*_STAYS.c).where(_STAYS.c.identity == identity)
+        .order_by(_STAYS.c.began_at.desc(), _STAYS.c.id.desc())
+        .limit(limit))
 
 
 def destroy(node_uuids: Collection[str]) -> None:
@@ -139,15 +126,13 @@ def destroy(node_uuids: Collection[str]) -> None:
             pass
 
 
-def expire(before: datetime.datetime, limit: int = 500) -> int:
+def expire(before: datetime.datetime) -> int:
     """Remove what is too old, and what then is said of parts.
 
-    :param before: what was found earlier goes.
-    :param limit: inventories to remove at most.
     :returns: how many rows were removed.
     """
     count = 0
-    while count < limit:
+    while count < _MOST_REMOVED:
         removed = _destroy(_KEPT, _KEPT.c.created_at < before)
         count += removed
         if removed < _CHUNK:

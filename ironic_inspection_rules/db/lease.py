@@ -46,11 +46,9 @@ class _Candidate(typing.NamedTuple):
     looked_at: float
 
 
-@transaction.retried
 def read_clock() -> float:
     """Read the clock by which requests are due."""
-    with transaction.reader() as session:
-        return float(session.execute(sa.select(clock.now())).scalar_one())
+    return float(transaction.read(sa.select(clock.now()))[0])
 
 
 class Search:
@@ -60,10 +58,6 @@ class Search:
     where a hundred thousand of them wait. So nobody looks at them twice in a
     lease: what was due before the first that was found is left out, but for
     what may have been on its way then.
-
-    :param lease: seconds that a request is given for.
-    :param states: one of which it has to be in.
-    :param served: what else has to be true of it, if anything.
     """
 
     def __init__(self, lease: float, states: Collection[str],
@@ -119,7 +113,6 @@ def due(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
             row.due_at > clock.now() + 2 * max(lease, _MOST_DELAY))
 
 
-@transaction.retried
 def _due_requests(lease: float, states: Collection[str],
                   conditions: Collection[sa.ColumnElement[bool]],
                   since: float, after: _Candidate | None = None
@@ -130,13 +123,12 @@ def _due_requests(lease: float, states: Collection[str],
         sa.and_(row.due_at == after.due_at, row.id > after.id))]
     if since:
         beyond.append(row.due_at > since)
-    with transaction.reader() as session:
-        return [_Candidate(*found) for found in session.execute(limited(
-            [row.id, row.token, row.due_at, clock.now().label('looked_at')],
-            [sa.and_(row.state == state, when, db_request.OPEN, *conditions,
-                     *beyond) for state in states for when in due(lease)],
-            [row.due_at, row.id], _CANDIDATES
-        ).order_by('due_at', 'id'))]
+    return [_Candidate(**found) for found in transaction.read_rows(limited(
+        [row.id, row.token, row.due_at, clock.now().label('looked_at')],
+        [sa.and_(row.state == state, when, db_request.OPEN, *conditions,
+                 *beyond) for state in states for when in due(lease)],
+        [row.due_at, row.id], _CANDIDATES
+    ).order_by('due_at', 'id'))]
 
 
 def limited(columns: list[typing.Any],
@@ -184,7 +176,6 @@ def lock(session: orm.Session, id_: int,
          *conditions: sa.ColumnElement[bool]) -> bool:
     """Lock a request, unless somebody else has locked it.
 
-    :param conditions: what has to be true of it.
     :returns: whether it is locked now.
     """
     return session.execute(
@@ -203,7 +194,6 @@ def prolong_requests(held: Iterable[tuple[str, int]],
     somebody is about to change it, and nobody can take it meanwhile.
 
     :param held: pairs of UUID and token.
-    :param lease: seconds from now to their new end.
     :returns: those of the pairs that are last deliveries.
     """
     row = models.Request
@@ -229,7 +219,6 @@ def expire_leases(lease: float, states: Iterable[str]
                   ) -> list[models.Request]:
     """Take back what workers held beyond the end of their lease.
 
-    :param states: those of the requests to look at.
     :returns: those requests as they were.
     """
     return _take_lapsed(lease, states, {'worker': None},
@@ -240,7 +229,6 @@ def claim_unsettled(lease: float, states: Iterable[str]
                     ) -> list[models.Request]:
     """Lease the ended requests whose nodes may not be in a final state.
 
-    :param states: in which requests have ended.
     :returns: as they were, but for the token.
     """
     return _take_lapsed(lease, states, {'due_at': clock.now() + lease},
@@ -250,19 +238,14 @@ def claim_unsettled(lease: float, states: Iterable[str]
 def _take_lapsed(lease: float, states: Iterable[str],
                  values: Mapping[str, typing.Any],
                  *conditions: sa.ColumnElement[bool]) -> list[models.Request]:
-    branches = [sa.and_(models.Request.state == state, when, *conditions)
-                for state in states for when in due(lease)]
+    query = limited(
+        [models.Request.id],
+        [sa.and_(models.Request.state == state, when, *conditions)
+         for state in states for when in due(lease)],
+        [models.Request.due_at], _LIMIT)
     taken = [_take(id_, values, sa.or_(*due(lease)), *conditions)
-             for id_ in _list_lapsed(branches)]
+             for id_ in transaction.read(query)]
     return [row for row in taken if row is not None]
-
-
-@transaction.retried
-def _list_lapsed(branches: list[sa.ColumnElement[bool]]) -> list[int]:
-    with transaction.reader() as session:
-        return list(session.execute(limited(
-            [models.Request.id], branches, [models.Request.due_at], _LIMIT)
-        ).scalars())
 
 
 @transaction.retried
@@ -281,18 +264,15 @@ def _take(id_: int, values: Mapping[str, typing.Any],
         return taken
 
 
-@transaction.retried
 def list_held_requests(node_uuid: str) -> list[models.Request]:
     """Read the requests of a node that somebody holds.
 
     That is an open one until it is delivered anew, and done ones until
     their leases end.
     """
-    with transaction.reader() as session:
-        return list(session.execute(
-            sa.select(models.Request)
-            .where(models.Request.node_uuid == node_uuid, sa.or_(
-                sa.and_(db_request.OPEN, models.Request.worker.is_not(None)),
-                sa.and_(models.Request.open_node_uuid.is_(None),
-                        models.Request.due_at > clock.now())))
-        ).scalars())
+    return transaction.read(
+        sa.select(models.Request)
+        .where(models.Request.node_uuid == node_uuid, sa.or_(
+            sa.and_(db_request.OPEN, models.Request.worker.is_not(None)),
+            sa.and_(models.Request.open_node_uuid.is_(None),
+                    models.Request.due_at > clock.now()))))

@@ -18,13 +18,11 @@ Row = dict[str, Any]
 
 def identify(uuids: Collection[str], names: Collection[str]
              ) -> list[tuple[str, str | None]]:
-    """Find nodes by UUID or by name.
-
-    :returns: UUID and name of those that there are.
-    """
-    rows = _rows(sa.select(models.Node.uuid, models.Node.name).where(
-        sa.or_(models.Node.uuid.in_(uuids), models.Node.name.in_(names))))
-    return [(row['uuid'], row['name']) for row in rows]
+    """Find nodes by UUID or by name."""
+    node = models.Node
+    return [(row['uuid'], row['name']) for row in transaction.read_rows(
+        sa.select(node.uuid, node.name).where(
+            sa.or_(node.uuid.in_(uuids), node.name.in_(names))))]
 
 
 def list_ports(node_ids: Iterable[int]) -> list[Row]:
@@ -96,21 +94,14 @@ def _last_of(node_uuids: Collection[str]) -> sa.ColumnElement[bool]:
     runs = own_models.Run.__table__.c
     last = sa.select(sa.func.max(runs.id)).where(
         runs.node_uuid.in_(node_uuids)).group_by(runs.node_uuid)
-    found: sa.ColumnElement[bool] = runs.id.in_(last)
-    return found
+    return runs.id.in_(last)
 
 
 def _of_nodes(model: Any, node_ids: Iterable[int]) -> list[Row]:
     columns = model.__table__.c
-    return _rows(sa.select(*columns).where(
+    return transaction.read_rows(sa.select(*columns).where(
         columns.node_id.in_(list(node_ids))).order_by(columns.id))
 
 
 def _pairs(query: sa.Select[Any]) -> list[tuple[Any, int]]:
-    return [tuple(row.values()) for row in _rows(query)]
-
-
-@transaction.retried
-def _rows(query: sa.Select[Any]) -> list[Row]:
-    with transaction.reader() as session:
-        return [dict(row._mapping) for row in session.execute(query)]
+    return [tuple(row.values()) for row in transaction.read_rows(query)]

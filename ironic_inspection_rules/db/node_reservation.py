@@ -38,19 +38,16 @@ def release(session: orm.Session, node_uuid: str, holder: str) -> bool:
     return _replace(session, node_uuid, holder, None)
 
 
-@transaction.retried
 def list_reserved(prefix: str, limit: int) -> list[tuple[str, str]]:
     """List nodes that are locked in a name with this beginning.
 
     :returns: their UUIDs, and in which name.
     """
     column = models.Node.reservation
-    with transaction.reader() as session:
-        # A range of the index; the last character is one that no name has.
-        return [(uuid, holder) for uuid, holder in session.execute(
-            sa.select(models.Node.uuid, column)
-            .where(column >= prefix, column < prefix + '~')
-            .limit(limit))]
+    # A range of the index; the last character is one that no name has.
+    return [tuple(row.values()) for row in transaction.read_rows(
+        sa.select(models.Node.uuid, column)
+        .where(column >= prefix, column < prefix + '~').limit(limit))]
 
 
 def stop_clock(session: orm.Session, node_uuid: str,
@@ -104,7 +101,6 @@ def served_by(drivers: Collection[str], conductor_groups: Collection[str]
               ) -> sa.ColumnElement[bool]:
     """Describe the requests whose nodes a worker can reach.
 
-    :param drivers: hardware types.
     :param conductor_groups: empty for all.
     :returns: a condition on requests; one of a deleted node meets it too.
     """

@@ -44,7 +44,6 @@ def find_or_create_request(
         inspection began, if this is the first of it that is accepted.
     :param why_over: called with the open request that there is, and what
         ``accept`` returned; returns why that one ends, None if it does not.
-    :param over: the state that it ends in.
     :returns: the open request of the node, and whether it is the new one.
     :raises: RequestPending if somebody else stores one meanwhile.
     """
@@ -110,8 +109,6 @@ def renew_request(uuid: str, token: int, present_state: str,
                   ) -> models.Request | None:
     """Give an open request other data; it is due at once, to anybody.
 
-    :param present_state: the state that it has to be in.
-    :param values: the column values to change.
     :param data: as for :func:`unprocessed.put`.
     :returns: the row, None if it is in another state or delivered anew.
     """
@@ -134,10 +131,8 @@ def change_request(uuid: str, token: int, values: Mapping[str, Any],
                    session: orm.Session | None = None) -> bool:
     """Change an open request.
 
-    :param values: the column values to change.
     :param due_in: seconds from now to when the queue may act on it, None to
         leave that as it is.
-    :param present_state: the state that it has to be in, None for any.
     :param session: a transaction to be part of, None for one of its own.
     :returns: whether it was, and the delivery is the last one.
     """
@@ -145,9 +140,8 @@ def change_request(uuid: str, token: int, values: Mapping[str, Any],
         values = {**values, 'due_at': clock.now() + due_in}
     conditions = [] if present_state is None else [
         models.Request.state == present_state]
-    changed: bool = transaction.within(session, lambda connection: change(
+    return transaction.within(session, lambda connection: change(
         connection, uuid, token, values, *conditions))
-    return changed
 
 
 def finish_request(uuid: str, token: int, state: str, error: str | None,
@@ -155,8 +149,6 @@ def finish_request(uuid: str, token: int, state: str, error: str | None,
                    session: orm.Session | None = None) -> bool:
     """End an open request, and forget what its attempts have done.
 
-    :param state: the state that it is in from now on.
-    :param present_state: the state that it has to be in, None for any.
     :param session: a transaction to be part of, which leaves the node in a
         final state and unlocked. None for one of its own: the node is seen
         to later.
@@ -183,19 +175,15 @@ def settle_request(uuid: str, token: int,
         .values(due_at=None)))
 
 
-@transaction.retried
-def get_request_by_uuid(uuid: str) -> models.Request:
+def get_request_by_uuid(uuid: str) -> Any:
     """Read one request.
 
     :raises: RequestNotFound if there is no such request.
     """
-    with transaction.reader() as session:
-        row = session.execute(
-            sa.select(models.Request).where(models.Request.uuid == uuid)
-        ).scalar_one_or_none()
-    if row is None:
-        raise exceptions.RequestNotFound(uuid)
-    return row
+    for row in transaction.read(
+            sa.select(models.Request).where(models.Request.uuid == uuid)):
+        return row
+    raise exceptions.RequestNotFound(uuid)
 
 
 @transaction.retried
@@ -205,48 +193,32 @@ def get_open_request(node_uuid: str) -> models.Request | None:
         return _open_request(session, node_uuid)
 
 
-@transaction.retried
 def list_requests(filters: Mapping[str, Any], limit: int | None = None,
                   after: int | None = None) -> list[models.Request]:
     """Read requests in the order in which they were put.
 
     :param filters: column to the value it must have.
-    :param limit: the most that are read.
     :param after: ``id`` of the request before the first one.
     """
     query = sa.select(models.Request).filter_by(**filters)
     if after is not None:
         query = query.where(models.Request.id > after)
-    with transaction.reader() as session:
-        return list(session.execute(
-            query.order_by(models.Request.id).limit(limit)).scalars())
+    return transaction.read(query.order_by(models.Request.id).limit(limit))
 
 
 def destroy_done_requests(before: datetime.datetime, limit: int) -> int:
     """Remove requests that were done before a point in time, in UTC.
 
     Those whose nodes are still to be seen to stay.
-
-    :param limit: how many to remove at most, the oldest first.
-    :returns: how many there were.
     """
-    destroyed = 0
-    while destroyed < limit and (count := _destroy_chunk(
-            min(unprocessed.CHUNK, limit - destroyed),
-            sa.and_(models.Request.finished_at < before,
-                    models.Request.due_at.is_(None)))):
+    row, destroyed = models.Request, 0
+    condition = sa.and_(row.finished_at < before, row.due_at.is_(None))
+    query = sa.select(row.id).where(condition).order_by(row.finished_at)
+    while destroyed < limit and (count := unprocessed.destroy(
+            row, transaction.read(query.limit(
+                min(unprocessed.CHUNK, limit - destroyed))), condition)):
         destroyed += count
     return destroyed
-
-
-@transaction.retried
-def _destroy_chunk(limit: int, condition: sa.ColumnElement[bool]) -> int:
-    row = models.Request
-    with transaction.reader() as session:
-        ids = list(session.execute(
-            sa.select(row.id).where(condition)
-            .order_by(row.finished_at).limit(limit)).scalars())
-    return unprocessed.destroy(row, ids, condition)
 
 
 def change(session: orm.Session, uuid: str, token: int,
@@ -254,8 +226,6 @@ def change(session: orm.Session, uuid: str, token: int,
            *conditions: sa.ColumnElement[bool]) -> bool:
     """Change an open request, within a transaction.
 
-    :param values: the column values to change.
-    :param conditions: what else has to be true of it.
     :returns: whether it was, and the delivery is the last one.
     """
     return changed_one(session.execute(

@@ -53,7 +53,6 @@ UNKNOWN = Origin()
 class Change:
     """A change of the rule set in an open transaction.
 
-    :param session: of the transaction.
     :param revision: the revision that the change makes.
     """
 
@@ -170,7 +169,6 @@ def change(origin: Origin) -> Iterator[Change]:
     It starts with the next revision, for which all writers wait: who waits
     there holds nothing yet that another one could wait for.
 
-    :param origin: what the revision says of it.
     :raises: Invalid if the database cannot store a value.
     """
     try:
@@ -207,8 +205,6 @@ def _catch_up(session: orm.Session, revision: int, keep: int) -> None:
     """Record what services that know no revisions have changed.
 
     So are the rules that were there before revisions were.
-
-    :param revision: the present one.
     """
     known = session.execute(
         sa.select(sa.func.max(models.Revision.revision))).scalar()

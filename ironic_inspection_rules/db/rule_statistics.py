@@ -62,19 +62,13 @@ def _sums(table: Any, new: Any) -> dict[str, Any]:
                for name in REPLACED}}
 
 
-@transaction.retried
 def list_statistics() -> list[models.RuleStatistics]:
     """Read what was counted of every rule."""
-    with transaction.reader() as session:
-        return list(session.execute(
-            sa.select(models.RuleStatistics)).scalars())
+    return transaction.read(sa.select(models.RuleStatistics))
 
 
 def forget(session: orm.Session, rule_uuids: Sequence[str]) -> None:
-    """Remove what was counted of rules that are removed.
-
-    :param session: the transaction that removes them.
-    """
+    """Remove what was counted of rules that are removed."""
     for start in range(0, len(rule_uuids), _CHUNK):
         session.execute(
             sa.delete(models.RuleStatistics)

@@ -42,7 +42,6 @@ def record_run(values: Mapping[str, Any], keep: int,
 
     :param values: column values; ``uuid``, ``node_uuid``, ``event``,
         ``result`` and ``phases`` are required.
-    :param keep: how many runs the node has afterwards, at most.
     :param session: a transaction to be part of, None for one of its own.
     """
     def insert(connection: sa.Connection) -> None:
@@ -69,13 +68,11 @@ def record_run(values: Mapping[str, Any], keep: int,
     transaction.within(session, insert)
 
 
-@transaction.retried
 def list_runs(node_uuid: str, limit: int | None = None,
               before: int | None = None, whole: bool = False
               ) -> list[models.Run]:
     """Read runs of a node, newest first; never what the machine sent.
 
-    :param limit: the most to read, None for all.
     :param before: the ``id`` that they are all older than.
     :param whole: whether with what rules did in each phase.
     """
@@ -85,25 +82,20 @@ def list_runs(node_uuid: str, limit: int | None = None,
         query = query.where(older)
     if whole:
         query = query.options(orm.undefer(models.Run.phases))
-    with transaction.reader() as session:
-        return list(session.execute(
-            query.order_by(models.Run.id.desc()).limit(limit)).scalars())
+    return transaction.read(query.order_by(models.Run.id.desc()).limit(limit))
 
 
-@transaction.retried
 def get_run(node_uuid: str, uuid: str) -> models.Run:
     """Read one run of a node whole, but not what the machine sent.
 
     :raises: RunNotFound if the node has no such run.
     """
-    with transaction.reader() as session:
-        row = session.execute(
+    for row in transaction.read(
             sa.select(models.Run).options(orm.undefer(models.Run.phases))
             .where(models.Run.uuid == uuid,
-                   models.Run.node_uuid == node_uuid)).scalar_one_or_none()
-    if row is None:
-        raise exceptions.RunNotFound(uuid)
-    return row
+                   models.Run.node_uuid == node_uuid)):
+        return row
+    raise exceptions.RunNotFound(uuid)
 
 
 @transaction.retried
@@ -137,7 +129,6 @@ def with_data(session: orm.Session, *conditions: Any
     return [row for row in rows if row['inventory'] is not None]
 
 
-@transaction.retried
 def get_hidden(node_uuids: Collection[str]) -> dict[str, Any]:
     """Read where the last runs of nodes left values of sensitive rules.
 
@@ -146,10 +137,9 @@ def get_hidden(node_uuids: Collection[str]) -> dict[str, Any]:
     newest = (sa.select(sa.func.max(_RUNS.c.id))
               .where(_RUNS.c.node_uuid.in_(node_uuids))
               .group_by(_RUNS.c.node_uuid))
-    with transaction.reader() as session:
-        return {row.node_uuid: row.hidden for row in session.execute(
-            sa.select(_RUNS.c.node_uuid, _RUNS.c.hidden)
-            .where(_RUNS.c.id.in_(newest))) if row.hidden}
+    return {row['node_uuid']: row['hidden'] for row in transaction.read_rows(
+        sa.select(_RUNS.c.node_uuid, _RUNS.c.hidden)
+        .where(_RUNS.c.id.in_(newest))) if row['hidden']}
 
 
 def list_nodes(after: str, limit: int) -> list[str]:

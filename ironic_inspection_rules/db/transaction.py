@@ -52,13 +52,35 @@ def plain_reader() -> contextlib.AbstractContextManager[sa.Connection]:
     return enginefacade.reader.connection.using(_CONTEXT)
 
 
+def retried(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Repeat a transaction that lost against another one."""
+    return oslo_db_api.wrap_db_retry(
+        max_retries=10, retry_interval=0.05, max_retry_interval=1,
+        jitter=True, retry_on_deadlock=True,
+        exception_checker=lambda exc: 'database is locked' in str(exc)
+    )(function)
+
+
+@retried
+def read(query: Any) -> list[Any]:
+    """Read the first column of rows, or the objects that they are."""
+    with reader() as session:
+        return list(session.execute(query).scalars())
+
+
+@retried
+def read_rows(query: Any) -> list[dict[str, Any]]:
+    """Read rows as mappings of the names of their columns."""
+    with reader() as session:
+        return [dict(row._mapping) for row in session.execute(query)]
+
+
 def bound(engine: sa.Engine, seconds: float) -> None:
     """Limit how long either side of a connection waits.
 
     A process that stops in the middle of a transaction loses its locks: the
     database ends the transaction. An answer that does not come is an error.
 
-    :param engine: what makes the connections from now on.
     :param seconds: how long a transaction may do nothing; twice as long an
         answer may take.
     """
@@ -86,7 +108,10 @@ def bound(engine: sa.Engine, seconds: float) -> None:
                 cursor.execute('SET SESSION idle_in_transaction_session_'
                                f'timeout = {int(1000 * seconds)}')
                 connection.commit()
-            elif _is_mariadb(connection):
+                return
+            # MySQL has no such limit.
+            cursor.execute('SELECT VERSION()')
+            if 'mariadb' in cursor.fetchone()[0].lower():
                 cursor.execute('SET SESSION idle_transaction_timeout = '
                                f'{max(int(seconds), 1)}')
     sa.event.listen(engine, 'do_connect', add_timeouts)
@@ -98,54 +123,33 @@ def bound(engine: sa.Engine, seconds: float) -> None:
 _BOUND = '_ir_is_bound'
 
 
-def _is_mariadb(connection: Any) -> bool:
-    """Check if it is MariaDB; MySQL has no such limit."""
-    with contextlib.closing(connection.cursor()) as cursor:
-        cursor.execute('SELECT VERSION()')
-        return 'mariadb' in cursor.fetchone()[0].lower()
-
-
-def retried(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Repeat a transaction that lost against another one."""
-    return oslo_db_api.wrap_db_retry(
-        max_retries=10, retry_interval=0.05, max_retry_interval=1,
-        jitter=True, retry_on_deadlock=True,
-        exception_checker=lambda exc: 'database is locked' in str(exc)
-    )(function)
-
-
 def within(session: orm.Session | sa.Connection | None,
            work: Callable[[sa.Connection], Any]) -> Any:
     """Do work as part of a transaction, or in one of its own.
 
     :param session: the transaction; None for one of its own, which is
         repeated where it loses against another one.
-    :returns: what the work returns.
     """
-    if session is None:
-        return _alone(work)
-    return work(session if isinstance(session, sa.Connection)
-                else session.connection())
+    if session is not None:
+        return work(session if isinstance(session, sa.Connection)
+                    else session.connection())
+
+    @retried
+    def alone() -> Any:
+        with plain_writer() as connection:
+            return work(connection)
+
+    return alone()
 
 
-@retried
-def _alone(work: Callable[[sa.Connection], Any]) -> Any:
-    with plain_writer() as connection:
-        return work(connection)
-
-
-@retried
 def list_nodes(tables: Iterable[Any], after: str, limit: int) -> list[str]:
     """Read the UUIDs of nodes that tables have rows of, in order.
 
     :param after: the UUID before the first one, '' to begin.
-    :param limit: how many to read at most.
     """
     # Each branch reads its index from where it begins, and no further.
     branches = [
         sa.select(sa.select(table.node_uuid).where(table.node_uuid > after)
                   .distinct().order_by(table.node_uuid).limit(limit)
                   .subquery()) for table in tables]
-    with reader() as session:
-        return list(session.execute(
-            sa.union(*branches).order_by('node_uuid').limit(limit)).scalars())
+    return read(sa.union(*branches).order_by('node_uuid').limit(limit))

@@ -21,8 +21,8 @@ from oslo_log import log
 
 from ironic_inspection_rules import conf
 from ironic_inspection_rules.db import adoption
-from ironic_inspection_rules.db import api
 from ironic_inspection_rules.db import migration
+from ironic_inspection_rules.db import rule as db_rule
 from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import start
@@ -96,7 +96,7 @@ def unknown_hooks() -> Iterator[str]:
     for group in ('inspector', 'redfish'):
         option = 'hooks' if group == 'inspector' else 'inspection_hooks'
         for name in _names(CONF[group][option]):
-            if name and name not in known:
+            if name not in known:
                 yield f'[{group}]{option}: ' + suggestion.unknown(
                     _('hook'), name, known)
 
@@ -110,7 +110,7 @@ def out_of_reach() -> Iterator[str]:
 
 
 def _names(hooks: str) -> list[str]:
-    return hooks.replace(' ', '').split(',')
+    return [name for name in hooks.replace(' ', '').split(',') if name]
 
 
 _INTERFACES = 'ironic.hardware.interfaces.inspect'
@@ -119,7 +119,6 @@ _INTERFACES = 'ironic.hardware.interfaces.inspect'
 def gaps(hook: str) -> str | None:
     """Return which phases do not run, or run too early, by interface.
 
-    :param hook: name of the hook that runs the preprocess phase.
     :returns: all of it in one message, None where there is nothing to say.
     """
     supported = re.compile(CONF.inspection_rules.supported_interfaces)
@@ -149,7 +148,7 @@ def _gap(interface: type, hook: str) -> str | None:
         option, hooks = '[inspector]hooks', CONF.inspector.hooks
     else:
         return None
-    names = [name.strip() for name in hooks.split(',') if name.strip()]
+    names = _names(hooks)
     if hook not in names:
         return _('no rules of the phase preprocess run, since %(option)s does '
                  'not name %(hook)s') % {'option': option, 'hook': hook}
@@ -173,7 +172,8 @@ def left_behind() -> str | None:
     if path:
         try:
             uuids = {rule['uuid'] for rule in stock_form.load(path)}
-            there = uuids <= {uuid for uuid, _uuid in api.list_values('uuid')}
+            there = uuids <= {
+                uuid for uuid, _uuid in db_rule.list_values('uuid')}
         except ValueError:
             there = False
         if not there:

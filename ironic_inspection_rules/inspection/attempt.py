@@ -34,10 +34,7 @@ class Abandoned(BaseException):
 
 
 class NullAttempt:
-    """Inspection without a request, which happens once or not at all.
-
-    :param run: takes note of what the rules do.
-    """
+    """Inspection without a request, which happens once or not at all."""
 
     def __init__(self, run: recorder.Run) -> None:
         self.run = run
@@ -71,7 +68,6 @@ class Attempt(NullAttempt):
     does not apply the phase twice. Saving proves the token of the delivery,
     so a worker that was given up saves neither.
 
-    :param requests: the queue that the request came from.
     :param request: the request, its processing begun.
     """
 
@@ -92,7 +88,6 @@ class Attempt(NullAttempt):
         What the phase changed is set again where something else has set it
         since: other hooks run once more in each attempt.
 
-        :param target: over the facts of now.
         :param plugin_data: is changed in place.
         :raises: HardwareInspectionFailure where a rule had inspection fail.
         """
@@ -112,10 +107,8 @@ class Attempt(NullAttempt):
                    error: Exception | None) -> saving.Checkpoint | None:
         """Prepare the checkpoint of a phase.
 
-        :param target: holds the changes.
         :param difference: what the phase did to plugin data.
         :param more: further attributes of the node that were changed.
-        :param error: what a rule had inspection fail with.
         :returns: saves it; raises Abandoned if the request has been
             delivered anew.
         """

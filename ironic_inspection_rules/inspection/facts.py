@@ -27,9 +27,6 @@ def of_task(task, inventory: dict, plugin_data: dict,
             previous: dict | None = None) -> working_copy.Facts:
     """Gather what rules may see of the node of a task.
 
-    :param task: a TaskManager instance.
-    :param inventory: as the ramdisk sent it.
-    :param plugin_data: as it is at present.
     :param previous: what the inspection before has stored.
     """
     return dataclasses.replace(
@@ -87,7 +84,6 @@ def hidden_by_runs(context, node_uuids: Sequence[str]
 
     Where that cannot be known, they may be anywhere.
 
-    :returns: places by UUID, of each of the nodes.
     :raises: DBConnectionError if the database cannot be reached.
     """
     try:

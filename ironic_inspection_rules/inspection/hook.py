@@ -29,7 +29,6 @@ NAMES = (*inspection.NAMES, *database.NAMES, *deploy_patch.NAMES,
 def prepare_conductor() -> phase.PhaseRunner:
     """Prepare the conductor of this process to run rules.
 
-    :returns: what runs them.
     :raises: UnsupportedIronic, or as :func:`.start.rules`.
     """
     with start.required():

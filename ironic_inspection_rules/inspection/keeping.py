@@ -48,9 +48,7 @@ def phase_ended(phase: str, outcome: runner.Outcome, seconds: float,
                 error: Exception | None = None) -> None:
     """Count and measure a phase of rules that has ended.
 
-    :param seconds: how long it took.
     :param node_uuid: None before the machine is known.
-    :param error: what it failed with.
     """
     counter().count(outcome, node_uuid, error)
     metrics.send_phase(phase, error is None, seconds)
@@ -72,7 +70,6 @@ def run_of(task: typing.Any, inventory: dict[str, typing.Any] | None = None,
 
     :param task: a TaskManager instance with an exclusive lock.
     :param inventory: what the machine sent, None where it is not known yet.
-    :param plugin_data: likewise.
     :param is_inspection: whether the node says why it fails.
     """
     current = attempt.of(task)
@@ -89,20 +86,14 @@ def run_of(task: typing.Any, inventory: dict[str, typing.Any] | None = None,
         except ironic_exception.UnsupportedDriverExtension:
             raise
         except Exception as exc:
-            store(run, task, (is_inspection and task.node.last_error)
-                  or str(exc))
+            _store(prepare(run, task, str(exc), is_inspection), task.node)
             raise
-        store(run, task, None)
+        _store(prepare(run, task, None), task.node)
 
 
-def store(run: recorder.Run, task: typing.Any, error: str | None) -> None:
-    """Store a run that has ended, however that goes.
-
-    :param error: why it failed, None if it did not.
-    """
-    prepared = _prepare(run, task, error)
+def _store(prepared: recorder.Store | None, node: typing.Any) -> None:
     if prepared is not None:
-        recorder.store(prepared, task.node)
+        recorder.store(prepared, node)
         clean()
 
 
@@ -117,22 +108,18 @@ def clean() -> None:
         LOG.warning('What is old is not removed from the history: %s', exc)
 
 
-def prepare(run: recorder.Run, task: typing.Any, error: str | None
-            ) -> recorder.Store | None:
+def prepare(run: recorder.Run, task: typing.Any, error: str | None,
+            is_inspection: bool = True) -> recorder.Store | None:
     """Prepare to store a run that has ended.
 
     :param error: why it failed, None if it did not.
+    :param is_inspection: whether the node says why it fails.
     :returns: what stores it, None if it is not to be kept.
     """
-    if error is not None:
-        error = task.node.last_error or error
-    return _prepare(run, task, error)
-
-
-def _prepare(run: recorder.Run, task: typing.Any, error: str | None
-             ) -> recorder.Store | None:
     if not is_supported(task.node):
         return None
+    if error is not None and is_inspection:
+        error = task.node.last_error or error
     options = CONF.inspection_rules
     return recorder.prepare(run, task.node, error, options.keep_runs,
                             mask=options.mask_secrets != 'never',

@@ -31,10 +31,7 @@ LOG = log.getLogger(__name__)
 
 
 class PhaseRunner:
-    """Runs phases of rules where Ironic inspects nodes.
-
-    :param rules: the rules in force.
-    """
+    """Runs phases of rules where Ironic inspects nodes."""
 
     def __init__(self, rules: repository.Repository) -> None:
         self._rules = rules
@@ -68,7 +65,6 @@ class PhaseRunner:
         their own. Plugin data are changed in place; who stores them is who
         calls.
 
-        :param phase: as Ironic calls it.
         :raises: HardwareInspectionFailure where a rule fails, or where there
             is no such phase of a node.
         """

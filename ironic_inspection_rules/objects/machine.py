@@ -43,10 +43,7 @@ class InspectedMachine(base.IronicObject):
     @classmethod
     @object_base.remotable
     def list_port_groups(cls, context, node_ids):
-        """Read the port groups of nodes.
-
-        :returns: as for :meth:`list_ports`.
-        """
+        """Read the port groups of nodes."""
         return _plain(machine.list_port_groups(node_ids))
 
     @classmethod
@@ -54,8 +51,6 @@ class InspectedMachine(base.IronicObject):
     def measure(cls, context, node_ids, node_uuids):
         """Return how large the data are that the next two methods read.
 
-        :param node_ids: whose stored data to measure.
-        :param node_uuids: whose failed runs to measure.
         :returns: two lists, of pairs of the ``id`` or the UUID of a node and
             the characters of its data as JSON.
         """

@@ -42,7 +42,6 @@ class InspectionRequest(base.IronicObject,
     def get_by_uuid(cls, context, uuid):
         """Find a request.
 
-        :returns: the :class:`InspectionRequest`.
         :raises: NotFound if there is none.
         """
         try:
@@ -57,9 +56,7 @@ class InspectionRequest(base.IronicObject,
         """Find requests, in the order in which they were put.
 
         :param filters: field to its value.
-        :param limit: the most to find.
         :param marker: UUID of the request before the first one.
-        :returns: list of :class:`InspectionRequest`.
         :raises: NotFound if there is no such marker.
         """
         after = cls.get_by_uuid(context, marker).id if marker else None

@@ -17,8 +17,7 @@ from oslo_versionedobjects import base as object_base
 from oslo_versionedobjects import exception as object_exception
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.db import api as db_api
-from ironic_inspection_rules.db import revision as db_revision
+from ironic_inspection_rules.db import rule as db_rule
 from ironic_inspection_rules.db import rule_set
 from ironic_inspection_rules.engine import model
 
@@ -95,10 +94,7 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
     def obj_make_compatible(self, primitive, target_version):
         """Leave out what an older service does not know.
 
-        One that does not know of modes would carry out every rule, so it
-        gets none that has another mode; likewise none where another field
-        that it does not know says something, nor with an action that has
-        conditions.
+        One that does not know of modes would carry out every rule.
 
         :raises: IncompatibleObjectVersion if the rule says something that
             the older version has no words for.
@@ -140,7 +136,7 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
         """
         values = self.do_version_changes_for_db()
         with _known_to_ironic():
-            row = db_api.create_rule(values, origin(self._context))
+            row = db_rule.create_rule(values, origin(self._context))
         self._from_db_object(self._context, self, row)
 
     @object_base.remotable
@@ -148,13 +144,12 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
         """Store the fields that were changed.
 
         :raises: Invalid if the database cannot store a value.
-        :raises: Conflict if somebody else has changed the rule since it was
-            read.
+        :raises: Conflict if somebody has changed it since it was read.
         :raises: InspectionRuleNotFound if it was removed.
         """
         values = self.do_version_changes_for_db()
         with _known_to_ironic():
-            row = db_api.update_rule(self.uuid, values, self.revision,
+            row = db_rule.update_rule(self.uuid, values, self.revision,
                                      origin(self._context))
         self._from_db_object(self._context, self, row)
 
@@ -165,25 +160,24 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
         :raises: InspectionRuleNotFound if it was removed before.
         """
         with _known_to_ironic():
-            db_api.destroy_rule(self.uuid, origin(self._context))
+            db_rule.destroy_rule(self.uuid, origin(self._context))
         self.obj_reset_changes()
 
     @classmethod
     @object_base.remotable
     def destroy_all(cls, context):
         """Remove all stored rules."""
-        db_api.destroy_all_rules(origin(context))
+        db_rule.destroy_all_rules(origin(context))
 
     @classmethod
     @object_base.remotable
     def get_by_uuid(cls, context, uuid):
         """Find a rule.
 
-        :returns: the :class:`Rule`.
         :raises: InspectionRuleNotFound if there is none.
         """
         with _known_to_ironic():
-            row = db_api.get_rule_by_uuid(uuid)
+            row = db_rule.get_rule_by_uuid(uuid)
         return cls._from_db_object(context, cls(), row)
 
     @classmethod
@@ -192,29 +186,27 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
         """Find rules, in their order.
 
         :param filters: field to its value, or to a list of values.
-        :returns: list of :class:`Rule`.
         """
-        return cls._from_db_object_list(context, db_api.list_rules(filters))
+        return cls._from_db_object_list(context, db_rule.list_rules(filters))
 
     @classmethod
     @object_base.remotable
     def list_values(cls, context, field, filters=None):
         """Read one field of many rules, in their order.
 
-        :param field: name of the field.
         :param filters: as for :meth:`list`.
         :returns: list of pairs of UUID and value; times as ISO 8601 text,
             which JSON-RPC can carry.
         """
         return [(uuid, value.isoformat()
                  if isinstance(value, datetime.datetime) else value)
-                for uuid, value in db_api.list_values(field, filters)]
+                for uuid, value in db_rule.list_values(field, filters)]
 
     @classmethod
     @object_base.remotable
     def get_revision(cls, context):
         """Return the revision of the rule set."""
-        return db_api.get_revision()
+        return db_rule.get_revision()
 
     @classmethod
     @object_base.remotable
@@ -222,16 +214,13 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
         """Change many rules, all or none, as one revision of the rule set.
 
         :param base: the revision that this was decided on.
-        :param created: values of the fields of each new rule.
         :param updated: values of the fields to change, by UUID.
-        :param deleted: UUIDs of the rules to remove.
-        :param message: what the revision says of it.
         :returns: the revision of the rule set afterwards.
         :raises: Conflict if the rule set has another revision by now.
         :raises: Invalid if the database cannot store a value.
         """
         with _known_to_ironic():
-            return db_api.change_rules(
+            return db_rule.change_rules(
                 base, [_columns(each) for each in created],
                 {uuid: _columns(each) for uuid, each in updated.items()},
                 deleted, origin(context, message))
@@ -245,7 +234,7 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
             order, the fields that its author sets, and its ``position``.
         """
         names = (*model.WRITABLE, 'position')
-        revision, rows = db_api.read_rule_set()
+        revision, rows = db_rule.read_rule_set()
         return revision, [{name: row[name] for name in names}
                           for row in rows]
 
@@ -254,12 +243,10 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
     def list_revisions(cls, context, limit, before=None):
         """Read revisions of the rule set, the newest first.
 
-        :param limit: number of revisions to read at most.
-        :param before: only those older than this one.
         :returns: list of dicts of plain data.
         """
-        return [db_revision.describe(row)
-                for row in db_revision.list_revisions(limit, before)]
+        return [db_rule.describe_revision(row)
+                for row in db_rule.list_revisions(limit, before)]
 
     @classmethod
     @object_base.remotable
@@ -271,9 +258,9 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
         :raises: NotFound if there is no such revision, or it is not kept.
         """
         with _known_to_ironic():
-            row, rules = db_revision.get_rules(revision)
-        secret = db_revision.ever_sensitive()
-        return {**db_revision.describe(row), 'rules': [
+            row, rules = db_rule.get_rules_of_revision(revision)
+        secret = db_rule.ever_sensitive()
+        return {**db_rule.describe_revision(row), 'rules': [
             {**model.DEFAULTS, **rule.fields, 'revision': rule.rule_revision,
              'created_at': rule.rule_created_at.isoformat() + '+00:00'
              if rule.rule_created_at else None,

@@ -27,10 +27,7 @@ class RuleStatistics(base.IronicObject,
     @classmethod
     @object_base.remotable
     def add(cls, context, rows):
-        """Add numbers to those that are stored.
-
-        :param rows: list of mappings, one for each rule.
-        """
+        """Add numbers to those that are stored."""
         db_statistics.add_statistics([
             {**row, **{name: row[name] and timeutils.normalize_time(
                 timeutils.parse_isotime(row[name])) for name in _TIMES}}
@@ -39,10 +36,7 @@ class RuleStatistics(base.IronicObject,
     @classmethod
     @object_base.remotable
     def list(cls, context):
-        """Find what was counted of every rule.
-
-        :returns: list of mappings, one for each rule.
-        """
+        """Find what was counted of every rule."""
         return [{**row, **{
             name: row[name] and f'{row[name].isoformat()}+00:00'
             for name in _TIMES}}

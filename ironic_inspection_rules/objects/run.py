@@ -54,10 +54,7 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
     def list(cls, context, node_uuid, limit=None, marker=None, whole=False):
         """Find runs of a node, newest first.
 
-        :param limit: the most to find.
         :param marker: UUID of the run before the first one.
-        :param whole: whether with what rules did in each phase.
-        :returns: list of :class:`InspectionRun`.
         :raises: NotFound if there is no such marker.
         """
         before = (cls.get_by_uuid(context, node_uuid, marker).id

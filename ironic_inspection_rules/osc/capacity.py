@@ -94,7 +94,6 @@ def check(found: Sequence[Plain], most: float) -> None:
     """Refuse a loss that is too great.
 
     :param found: as of :meth:`.capacity.Capacity.as_list`.
-    :param most: percent of the nodes that can take a flavor.
     :raises: CommandError with each flavor that would lose more.
     """
     losing = [_('%(flavor)s: %(percent).1f %% of %(nodes)d; %(why)s') % {
@@ -114,7 +113,6 @@ def lines(found: Sequence[Plain], names: Mapping[str, str],
 
     :param found: as of :meth:`.capacity.Capacity.as_list`.
     :param names: the names of rules by their UUIDs.
-    :param output: is where the table has to fit.
     """
     yield table.render(
         [_('Flavor'), _('Free'), _('In use'), _('Lost nodes')],

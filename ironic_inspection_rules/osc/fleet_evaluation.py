@@ -84,10 +84,7 @@ def check(parsed_args: Any) -> None:
 
 
 def run(caller: Any, parsed_args: Any) -> int:
-    """Carry out ``evaluate --nodes``.
-
-    :returns: what the command ends with.
-    """
+    """Carry out ``evaluate --nodes``."""
     files = rule_files.load(parsed_args.rules or [], caller.app.stderr)
     flavors = capacity_options.load(
         caller, parsed_args.flavors) if parsed_args.flavors else []
@@ -129,7 +126,6 @@ def tried(baremetal: Any, nodes: Sequence[Plain], threads: parallel.Requests,
           ) -> Iterator[tuple[Plain, Plain]]:
     """Try rules on nodes, page by page.
 
-    :param nodes: each with its ``uuid``.
     :param both: ask twice where a comparison is asked for.
     :param asked: what :func:`.fleet.evaluate_page` is given besides.
     :returns: of each node its entry and, with ``both``, the one of an

@@ -27,7 +27,6 @@ def show(fleet: Plain, output: TextIO) -> None:
     """Print the tables.
 
     :param fleet: all that is known, as the page shows it.
-    :param output: is where the tables have to fit.
     """
     found = fleet['summary']
     line = _('%(machines)s: %(passing)s, %(failed)d would fail') % {

@@ -38,8 +38,6 @@ class Requests:
     """Sends requests, some at a time, and again after a passing error.
 
     A context, which is left as soon as the requests that are under way end.
-
-    :param jobs: number of threads.
     """
 
     def __init__(self, jobs: int = _JOBS) -> None:
@@ -64,7 +62,6 @@ class Requests:
         """Call a function with each item, and return the results in order.
 
         :param function: is called again after an error that may pass.
-        :param title: says at the bar what is being done.
         :param weigh: returns for how many an item counts at the bar.
         """
         persist = tenacity.Retrying(

@@ -36,7 +36,6 @@ def add_argument(parser: Any) -> None:
 def load(paths: list[str], stderr: Any) -> file_rule.RuleFiles:
     """Read rules, and warn of what is hardly meant.
 
-    :param stderr: where the warnings are written.
     :raises: :class:`.exceptions.InvalidDocument` where one cannot be read.
     """
     files = file_rule.load_all(paths)

@@ -53,10 +53,7 @@ def depth() -> int:
 
 
 def size(path: str) -> int:
-    """Return how many bytes the body of a request may have.
-
-    :param path: of its URL.
-    """
+    """Return how many bytes the body of a request may have."""
     option = 'max_json_body_size'
     if _is_inspection_path(path):
         option += '_inspection'

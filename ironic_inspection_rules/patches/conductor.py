@@ -60,8 +60,6 @@ def keep_running_while(busy: Callable[[], bool]) -> None:
     """Make the conductor in this process wait for something before it ends.
 
     It waits as it does for the nodes that it has locked.
-
-    :param busy: whether it is to wait longer.
     """
     manager = _manager()
     has_reserved = manager.has_reserved
@@ -97,8 +95,5 @@ def _manager() -> Any:
 
 
 def make_adapter(**arguments: Any) -> adapters.HTTPAdapter:
-    """Make an adapter as Ironic makes those for images.
-
-    :param arguments: of :class:`requests.adapters.HTTPAdapter`.
-    """
+    """Make an adapter as Ironic makes those for images."""
     return (ADAPTER.find() or adapters.HTTPAdapter)(**arguments)

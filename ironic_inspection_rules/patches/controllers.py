@@ -107,7 +107,6 @@ def show_in_root(path: str, allowed: Callable[[], bool]) -> None:
 def undecorated(method: _Method) -> _Method:
     """Return a method of an Ironic controller without its JSON decorators.
 
-    :param method: the method as its class has it.
     :returns: a function that converts its arguments, returns plain data and
         raises, where the method answers with JSON and a status.
     """
@@ -129,8 +128,6 @@ def post_inspection_data(controller: typing.Any, data: dict[str, typing.Any],
                          node_uuid: str | None) -> typing.Any:
     """Look a node up and hand its data over, as Ironic does.
 
-    :param controller: Ironic's own.
-    :param data: what :func:`validated_inspection_data` gave.
     :param node_uuid: as the ramdisk knows it.
     """
     return inspect.unwrap(POST.find())(controller, data, node_uuid)

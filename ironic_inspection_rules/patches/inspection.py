@@ -101,7 +101,6 @@ def power_on(task: typing.Any) -> None:
 def replace_power_on(put: Callable[[str], object]) -> None:
     """Leave it to others to power machines on when it is their turn.
 
-    :param put: called with the UUID of the node.
     :raises: Invalid where this Ironic powers machines on in another way.
     """
     if not name.are_here([POWER_ON]):
@@ -116,10 +115,7 @@ def replace_power_on(put: Callable[[str], object]) -> None:
 
 
 def after_removal(forget: Callable[[str], None]) -> None:
-    """Call a function for each node that was removed.
-
-    :param forget: takes the UUID of the node.
-    """
+    """Call a function for each node that was removed."""
     if not name.are_here([DESTROY]):
         return
 

@@ -67,8 +67,6 @@ def reconcile_properties(task: Any) -> None:
     Before rules run, the node gets what the inspection has found. After they
     were saved, the inspection gets what became of it. Nothing happens in
     other inspections.
-
-    :param task: the TaskManager instance of the inspection.
     """
     inspection = getattr(task, _ATTRIBUTE, None)
     if inspection is None:

@@ -58,9 +58,7 @@ def decide(machines: Machines, leads: bool, auto_discovery: bool) -> Admission:
     The same arguments give the same object, which costs nothing however many
     machines there are: a host decides twice a second.
 
-    :param machines: what is known.
     :param leads: whether this host is the one that may admit any.
-    :param auto_discovery: whether unknown machines always pass.
     """
     if not leads:
         return Admission(denylist=machines.known)

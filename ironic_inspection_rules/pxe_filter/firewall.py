@@ -38,10 +38,8 @@ def run_nft(*arguments: str, script: str | None = None,
             timeout: float = _TIMEOUT) -> str:
     """Run the nft program.
 
-    :param arguments: of the program.
     :param script: is carried out all or none.
     :param timeout: seconds after which the program is killed.
-    :returns: what it printed.
     :raises: FirewallError with nft's own reason in one line.
     """
     if script is not None:
@@ -76,9 +74,6 @@ class Firewall:
     """The guard of one interface.
 
     Not for use by more than one thread at a time.
-
-    :param table: what to make in the kernel.
-    :param run: as :func:`run_nft`.
     """
 
     def __init__(self, table: nftables.Table,
@@ -125,7 +120,6 @@ class Firewall:
     def update(self, admit: admission.Admission, remaining: float) -> None:
         """Change who passes, and for how long, both in one step.
 
-        :param admit: who passes.
         :param remaining: seconds that this host is sure to lead; see
             :func:`seconds_to_pass`.
         :raises: FirewallError when nothing was changed.

@@ -61,7 +61,6 @@ class Table:
 
     All methods return lines of a script, without line ends.
 
-    :param interface: name of the network interface.
     :param ports: what to guard, as ``67/udp``.
     """
 
@@ -87,11 +86,7 @@ class Table:
 
     def change(self, before: admission.Admission,
                after: admission.Admission) -> list[str]:
-        """Return the change from one admission to another.
-
-        :param before: who passes on the leader's host now.
-        :param after: who shall.
-        """
+        """Return the change from one admission to another."""
         script = []
         for name, old, new in (
                 ('whitelist', before.allowlist, after.allowlist),

@@ -40,8 +40,6 @@ class Change(NamedTuple):
     :param channel: ``ALLOWLIST`` (the node is in inspection) or
         ``DENYLIST`` (Ironic knows the port).
     :param action: ``ADD`` or ``REMOVE``.
-    :param port: UUID of the port, None for those of a node.
-    :param mac: address of the port, None as above.
     """
 
     channel: str
@@ -51,10 +49,7 @@ class Change(NamedTuple):
 
 
 class Sender:
-    """Sends changes to all filters, once or not at all.
-
-    :param conf: configuration of oslo.messaging.
-    """
+    """Sends changes to all filters, once or not at all."""
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._client = oslo_messaging.get_rpc_client(
@@ -93,11 +88,6 @@ def listen(conf: cfg.ConfigOpts, host: str,
     """Receive messages from now on, in threads of oslo.messaging.
 
     Returns when the message broker is reached, however long that takes.
-
-    :param conf: configuration of oslo.messaging.
-    :param host: name of this listener.
-    :param handle: called with each change.
-    :returns: the listener, which may be stopped.
     """
     server = oslo_messaging.get_rpc_server(
         oslo_messaging.get_rpc_transport(conf),
@@ -148,11 +138,7 @@ class PxeFilterDriver(notifier.Driver):
 
 def _changes(event: str, payload: dict[str, Any]
              ) -> Iterator[Change]:
-    """Convert a notification to changes for a filter.
-
-    :param event: such as ``baremetal.port.create.end``.
-    :param payload: a versioned object as plain data.
-    """
+    """Convert a notification to changes for a filter."""
     if event in _PORT_EVENTS:
         port = payload['ironic_object.data']
         if port['address'] is not None:

@@ -47,7 +47,6 @@ class Settings:
     :param allowlist_period: between two reads of nodes in inspection, 0 to
         read them only after a message.
     :param retries: failures in a row after which one is an error in the log.
-    :param retry_interval: before a new attempt.
     """
 
     auto_discovery: bool = False
@@ -60,13 +59,12 @@ class Settings:
 class PxeFilter:
     """The filter of one host.
 
-    :param firewall: guards the interface.
-    :param source: the database.
     :param elect: makes this host's part in the election of ``ELECTION_NAME``.
     """
 
-    def __init__(self, firewall: firewalls.Firewall, source: watchers.Source,
-                 elect: Elect, settings: Settings) -> None:
+    def __init__(self, firewall: firewalls.Firewall,
+                 source: watchers.PortSource, elect: Elect,
+                 settings: Settings) -> None:
         self._firewall = firewall
         self._source = source
         self._elect = elect
@@ -94,8 +92,6 @@ class PxeFilter:
         """Filter until told to stop; everything is blocked afterwards.
 
         A failure is followed by another attempt, for as long as it takes.
-
-        :param stop: set to end.
         """
         retrying = tenacity.Retrying(
             # Everything was blocked; whatever it is may be better next time.

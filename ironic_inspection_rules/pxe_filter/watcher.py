@@ -16,7 +16,7 @@ import math
 import queue
 import threading
 import time
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from ironic.common import states
 from ironic.db.sqlalchemy import models
@@ -44,23 +44,56 @@ class SourceLost(exceptions.InspectionRulesError):
     """The database does not answer."""
 
 
-class Source(Protocol):
-    """The database, as far as the filter reads it; may raise anything."""
+_CONTEXT = threading.local()
+
+_CHUNK = 1000
+"""Rows fetched at a time."""
+
+_KINDS = (models.Port, models.Portgroup)
+
+
+class PortSource:
+    """The ports in the database, which may raise anything.
+
+    :param inspect_interfaces: of the nodes that may be let through.
+    """
+
+    def __init__(self, inspect_interfaces: Collection[str]) -> None:
+        self._interfaces = inspect_interfaces
 
     def ping(self) -> None:
-        """Return if it answers."""
+        """Return if the database answers."""
+        with enginefacade.reader.using(_CONTEXT) as session:
+            session.execute(sa.select(sa.literal(1)))
 
-    def ports(self) -> Iterable[admission.Row]:
+    def ports(self) -> Iterator[admission.Row]:
         """All ports that have an address."""
+        for kind in _KINDS:
+            yield from _rows(sa.select(kind.uuid, kind.address).where(
+                kind.address.is_not(None)))
 
-    def inspected_ports(self) -> Iterable[admission.Row | None]:
+    def inspected_ports(self) -> Iterator[admission.Row | None]:
         """The ports of nodes in inspection.
 
         None as well, so that a node without any is not overlooked.
         """
+        for kind in _KINDS:
+            query = sa.select(kind.uuid, kind.address).select_from(
+                models.Node
+            ).outerjoin(kind, kind.node_id == models.Node.id).where(
+                models.Node.provision_state.in_(
+                    [states.INSPECTING, states.INSPECTWAIT]),
+                models.Node.inspect_interface.in_(self._interfaces))
+            for uuid, address in _rows(query):
+                yield None if address is None else (uuid, address)
 
 
-def read(source: Source) -> admission.Machines:
+def _rows(query: sa.Select[Any]) -> Iterator[Any]:
+    with enginefacade.reader.using(_CONTEXT) as session:
+        yield from session.execute(query.execution_options(yield_per=_CHUNK))
+
+
+def read(source: PortSource) -> admission.Machines:
     """Read everything once."""
     return _with_inspected(
         _with_known(admission.Machines(), source.ports()),
@@ -111,10 +144,9 @@ class Watcher:
     :param sync_period: seconds between two reads of all ports.
     :param allowlist_period: seconds between two reads of those of nodes in
         inspection.
-    :param changed: set when there is something new.
     """
 
-    def __init__(self, source: Source, sync_period: float,
+    def __init__(self, source: PortSource, sync_period: float,
                  allowlist_period: float, changed: threading.Event) -> None:
         self._source = source
         self._known = _Schedule(sync_period)
@@ -208,50 +240,3 @@ class Watcher:
         if machines != self._machines:
             self._machines = machines
             self._changed.set()
-
-
-_CONTEXT = threading.local()
-
-_CHUNK = 1000
-"""Rows fetched at a time."""
-
-
-_KINDS = (models.Port, models.Portgroup)
-
-
-class PortSource:
-    """The ports, as :class:`Source`.
-
-    :param inspect_interfaces: of the nodes that may be let through.
-    """
-
-    def __init__(self, inspect_interfaces: Collection[str]) -> None:
-        self._interfaces = inspect_interfaces
-
-    def ping(self) -> None:
-        """Return if the database answers."""
-        with enginefacade.reader.using(_CONTEXT) as session:
-            session.execute(sa.select(sa.literal(1)))
-
-    def ports(self) -> Iterator[admission.Row]:
-        """All ports that have an address."""
-        for kind in _KINDS:
-            yield from _rows(sa.select(kind.uuid, kind.address).where(
-                kind.address.is_not(None)))
-
-    def inspected_ports(self) -> Iterator[admission.Row | None]:
-        """The ports of nodes in inspection, and None for some such nodes."""
-        for kind in _KINDS:
-            query = sa.select(kind.uuid, kind.address).select_from(
-                models.Node
-            ).outerjoin(kind, kind.node_id == models.Node.id).where(
-                models.Node.provision_state.in_(
-                    [states.INSPECTING, states.INSPECTWAIT]),
-                models.Node.inspect_interface.in_(self._interfaces))
-            for uuid, address in _rows(query):
-                yield None if address is None else (uuid, address)
-
-
-def _rows(query: sa.Select[Any]) -> Iterator[Any]:
-    with enginefacade.reader.using(_CONTEXT) as session:
-        yield from session.execute(query.execution_options(yield_per=_CHUNK))

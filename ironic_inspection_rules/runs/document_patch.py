@@ -23,7 +23,6 @@ def between(before: Any, after: Any) -> Patch:
     """Return the steps from one document to another.
 
     :param before: plain JSON data, as json reads it.
-    :param after: likewise.
     """
     if _same(before, after):
         return []

@@ -181,7 +181,6 @@ def look_up(value: typing.Any, path: data_path.Path,
 
     A capability counts as something below the text of all of them.
 
-    :param path: where the value is.
     :param asked: the path to look at, which begins with that.
     :returns: :data:`.path.ABSENT` if nothing is there.
     """

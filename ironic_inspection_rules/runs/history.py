@@ -67,10 +67,6 @@ _CLEANING_PERIOD = 600.0
 _encode = json.JSONEncoder(separators=(',', ':'), default=str).encode
 
 
-def _plain(value: typing.Any) -> typing.Any:
-    return json.loads(_encode(value))
-
-
 class Kept(typing.NamedTuple):
     """The row of one inspection, whose contents are stored already."""
 
@@ -79,10 +75,7 @@ class Kept(typing.NamedTuple):
     ended: dict[str, datetime.datetime]
 
     def store(self, session: typing.Any = None) -> None:
-        """Store it.
-
-        :param session: a transaction to be part of, None for one of its own.
-        """
+        """Store it."""
         db_history.record(*self, session)
 
 
@@ -91,7 +84,6 @@ def prepare(uuid: str, node: typing.Any, document: Document) -> Kept:
 
     :param uuid: of the run, by which the inventory is known as well.
     :param node: locked, so that no other inspection of it ends meanwhile.
-    :param document: see above; plain JSON data.
     """
     last, loaded = db_history.read_last(node.uuid)
     now = timeutils.utcnow()
@@ -220,8 +212,6 @@ def document(run: typing.Any, values: Mapping[str, typing.Any], mask: bool
     """Make the document of an inspection.
 
     :param run: the :class:`.recorder.Run` that has ended.
-    :param values: of the run's row.
-    :param mask: whether to hide secrets of the machine's data.
     """
     texts = {name: _encode(value)
              for name, value in run.data(mask=False).items()}
@@ -246,7 +236,8 @@ def document(run: typing.Any, values: Mapping[str, typing.Any], mask: bool
               for phase, record in run.phases.items()}
     return {**base, **{name: values[name] for name in (
         'event', 'revision', 'result', 'error')},
-        'options': run.options, 'phases': _plain(phases), 'facts': facts,
+        'options': run.options, 'phases': json.loads(_encode(phases)),
+        'facts': facts,
         'stored': None if values['error'] is not None else patch(
             'plugin_data', _without_logs(run.plugin_data))}
 

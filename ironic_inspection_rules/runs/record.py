@@ -91,8 +91,6 @@ def of_phase(outcome: runner.Outcome, seconds: float,
     """Make the record of a phase.
 
     :param outcome: with the conditions of the rules that matched.
-    :param seconds: how long it took.
-    :param saved: whether changes that are to be kept were.
     """
     room = _Rooms(_Room(), _Room())
     record: Record = {
@@ -202,7 +200,6 @@ def shorten(value: typing.Any, longest: int = LONGEST_VALUE,
 
     :param value: plain JSON data.
     :param longest: characters of JSON that it may have.
-    :param mask: masks the secrets in it.
     :returns: the value, or text that shows its beginning; and how many
         characters it takes.
     """

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterable
 import datetime
-import functools
 import typing
 
 from oslo_db import exception as db_exc
@@ -86,7 +85,13 @@ class Run:
             for phase, kept in early.items():
                 found = kept.pop(record.EARLY_FOUND, None)
                 if found is not None:
-                    self._note_early(phase, found)
+                    before = {name: value for name, value
+                              in plugin_data.items()
+                              if name not in found['unset']}
+                    self.facts[phase] = history.facts_of(
+                        working_copy.Facts(inventory,
+                                           {**before, **found['set']}),
+                        (), revision=found['revision'])
             self.phases.update(early)
 
     @property
@@ -94,19 +99,10 @@ class Run:
         """True once the machine has sent data."""
         return self._inventory is not None
 
-    def _note_early(self, phase: str, found: Data) -> None:
-        assert self._inventory is not None and self._plugin_data is not None
-        self.facts[phase] = history.facts_of(working_copy.Facts(
-            self._inventory, {
-                **{name: value for name, value in self._plugin_data.items()
-                   if name not in found['unset']}, **found['set']}), (),
-            revision=found['revision'])
-
     def run_rules(self, revision: int | None,
                   options: str | None = None) -> None:
         """Take note that rules are run now.
 
-        :param revision: that of the rules in force.
         :param options: what they have beside the stored ones, see
             :attr:`.repository.Repository.options`.
         """
@@ -170,7 +166,6 @@ class Run:
 
         What is kept of a run that failed are the data that rules found.
 
-        :param before: plugin data as the rules found them.
         :param after: as they left them; what they changed was replaced.
         """
         for name in before.keys() | after.keys():
@@ -184,10 +179,7 @@ class Run:
         return self._plugin_data or {}
 
     def data(self, mask: bool) -> dict[str, Data | None]:
-        """Return what the machine sent, without the logs of its ramdisk.
-
-        :param mask: whether to hide secrets.
-        """
+        """Return what the machine sent, without the logs of its ramdisk."""
         if self._inventory is None:
             return {'inventory': None, 'plugin_data': None}
         plugin_data = {
@@ -211,9 +203,6 @@ def prepare(run: Run, node: typing.Any, error: str | None, keep: int,
 
     What the machine sent is stored already, and goes if nothing follows.
 
-    :param node: the node, locked.
-    :param error: why the inspection failed, None if it did not.
-    :param keep: how many runs to keep of the node.
     :param mask: whether to hide secrets of the machine's data.
     :param days: how long to keep what the inspection found; 0 for not at all.
     :returns: what stores it; None if no rules were run and it did not fail.
@@ -238,28 +227,18 @@ def prepare(run: Run, node: typing.Any, error: str | None, keep: int,
                 run, values, mask))
     except db_exc.DBError as exc:
         warn_of_loss(node, exc)
-    return functools.partial(_store_all, values, keep, kept)
 
-
-def _store_all(values: Data, keep: int, kept: history.Kept | None,
-               session: typing.Any = None) -> None:
     def insert(connection: typing.Any) -> None:
         # One transaction is sooner over than two.
         db_run.record_run(values, keep, connection)
         if kept is not None:
             kept.store(connection)
 
-    transaction.within(session, insert)
+    return lambda session=None: transaction.within(session, insert)
 
 
 def store(prepared: Store, node: typing.Any) -> None:
-    """Store a run that has ended.
-
-    The inspection is over, however this goes.
-
-    :param prepared: see :func:`prepare`.
-    :param node: of the run.
-    """
+    """Store a run; the inspection is over, however this goes."""
     try:
         prepared()
     except db_exc.DBError as exc:

@@ -58,7 +58,6 @@ Ends = dict[str, PhaseEnd]
 class Past:
     """An inspection that is kept.
 
-    :param document: of :mod:`.history`.
     :param find_previous: returns what had been stored before, None where
         that is not known; asked where a rule asks that did not then.
     :raises: Incomparable where it does not have all it takes.
@@ -87,7 +86,6 @@ class Past:
     def facts(self, phase: str, plans: Plans) -> working_copy.Facts:
         """Return the machine as a phase found it.
 
-        :param plans: the rules that look at it.
         :raises: Incomparable where they ask for what is not known.
         """
         kept = self._document['facts'][phase]
@@ -178,7 +176,6 @@ def otherwise(past: Past, base: Ends, plans: Plans,
     """Run other rules on a kept inspection, and compare.
 
     :param base: how the phases went by the rules of its time.
-    :param plans: the other rules.
     :returns: ``result``, ``error``, ``matched``, and ``changes``: how the
         machine is then left otherwise, in the last phase that both had;
         ``differs`` tells whether anything does.

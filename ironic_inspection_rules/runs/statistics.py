@@ -48,7 +48,6 @@ class RuleCounter:
         """Count what the rules of one phase did.
 
         :param node_uuid: of the machine, None before it is known.
-        :param error: what the phase failed with.
         """
         now = timeutils.utcnow().isoformat()
         matched = {each.rule.uuid: each for each in outcome.traces

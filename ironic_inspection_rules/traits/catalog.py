@@ -36,10 +36,7 @@ class Selection:
 
     def conditions(self, column: sa.ColumnElement[str]
                    ) -> list[sa.ColumnElement[bool]]:
-        """Build the conditions; some databases ignore case, unlike has.
-
-        :param column: that holds the names.
-        """
+        """Build the conditions; some databases ignore case, unlike has."""
         if self.prefix:
             return [column.startswith(self.prefix, autoescape=True)]
         if self.listed is not None:
@@ -70,7 +67,6 @@ def count_nodes(selection: Selection,
                 project: str | None = None) -> dict[str, int]:
     """Count the nodes that have each trait.
 
-    :param selection: the traits to count.
     :param project: whose nodes to count, as owner or lessee; None for all.
     :returns: number of nodes by trait; traits without nodes are missing.
     """
@@ -95,7 +91,6 @@ def select(selection: Selection, nodes: Mapping[str, int],
         may be missing.
     :param associated: True for the traits that some node has, False for
         those that no node has, None for both.
-    :returns: names, sorted, with their number of nodes.
     """
     counts = {name: nodes.get(name, 0)
               for name in sorted(names.STANDARD | nodes.keys())

@@ -15,11 +15,7 @@ from ironic_inspection_rules.traits import names
 
 
 def node_problem(node: typing.Any) -> str | None:
-    """Return why a node cannot be deployed with its instance's traits.
-
-    :param node: a node as Ironic's object.
-    :returns: a message that names all that is wrong, or None.
-    """
+    """Return why a node cannot be deployed with its instance's traits."""
     return problem(node.instance_info.get('traits'),
                    node.traits.get_trait_names())
 
@@ -29,8 +25,6 @@ def problem(wanted: object, present: Collection[str]) -> str | None:
 
     :param wanted: ``instance_info['traits']``, of any type; None when the
         instance asks for none.
-    :param present: the node's traits.
-    :returns: a message that names all that is wrong, or None.
     """
     if wanted is None:
         return None

@@ -104,11 +104,9 @@ def conditions(terms: tuple[Term, ...], columns: Columns,
                rare: Collection[str] = ()) -> list[Condition]:
     """Build the conditions of the nodes that the filters keep.
 
-    :param terms: the filters.
     :param columns: of the query's nodes and of the table of their traits.
     :param rare: traits that few nodes have; the query may start from those
         nodes then, instead of looking at one node after the other.
-    :returns: one condition per filter.
     """
     return [_CONDITIONS[term.parameter](term.names, columns, rare)
             for term in terms]

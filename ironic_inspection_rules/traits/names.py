@@ -25,7 +25,6 @@ _CUSTOM = re.compile(os_traits.CUSTOM_NAMESPACE + r'[A-Z0-9_]+\Z')
 def problem(name: object) -> str | None:
     """Return what is wrong with the name of a trait.
 
-    :param name: what was given as a name, of any type.
     :returns: one sentence for the user, or None when the name is good (spec
         004 "REST API impact").
     """
@@ -55,7 +54,6 @@ def _is_good(name: object) -> bool:
 def validate(names: typing.Iterable[object]) -> None:
     """Refuse names that are not traits; all bad ones are in the message.
 
-    :param names: the names, in any number.
     :raises: Invalid when at least one of them is bad.
     """
     bad = [name for name in names if not _is_good(name)]
@@ -67,7 +65,6 @@ def validate(names: typing.Iterable[object]) -> None:
 def validate_count(names: typing.Iterable[str]) -> None:
     """Refuse more traits than one node may have; duplicates count once.
 
-    :param names: all the traits that the node would have.
     :raises: Invalid when they are more than MAX_TRAITS.
     """
     count = len(set(names))

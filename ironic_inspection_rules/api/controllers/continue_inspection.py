@@ -2,18 +2,15 @@
 
 """Inspection data from the ramdisk: early rules come first."""
 
-import functools
 import time
 from typing import Any
 
 from ironic import api
-from ironic import objects
 from ironic.api.controllers.v1 import ramdisk
 from ironic.api.controllers.v1 import utils as api_utils
 from ironic.api.controllers.v1 import versions
 from ironic.common import args
 from ironic.common import exception as ironic_exception
-from ironic.conductor import utils as conductor_utils
 from ironic.conf import CONF
 from ironic.drivers.modules import inspect_utils
 
@@ -31,7 +28,6 @@ from ironic_inspection_rules.inspection import limits
 from ironic_inspection_rules.inspection import saving
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.patches import controllers as stock
-from ironic_inspection_rules.queue import submission
 from ironic_inspection_rules.runs import record
 
 AGENT_TOKEN = 'agent_token'
@@ -51,11 +47,7 @@ def post() -> Any:
     if CONF.inspection_queue.enabled:
         # Before anything can see it: it is a secret.
         token = data.pop(AGENT_TOKEN, None)
-        stock.hand_over_by(functools.partial(
-            submission.QueueingConductorAPI,
-            submitter=inspection_queue.submitter(), posted=data,
-            sender=api.request.client_addr,
-            is_machine=functools.partial(_is_machine, token)))
+        inspection_queue.take_over(data, token)
     plugin_data = without_reserved(data)
     run_early_rules(api.request.context, inventory, plugin_data)
     return stock.post_inspection_data(ramdisk.ContinueInspectionController(),
@@ -120,9 +112,3 @@ def _check_access(node_uuid: str | None) -> None:
             _('API version 1.%d or newer is required')
             % versions.MINOR_84_CONTINUE_INSPECTION)
     api_utils.check_policy('baremetal:driver:ipa_continue_inspection')
-
-
-def _is_machine(token: Any, node_uuid: str) -> bool:
-    """Check a token against the one that Ironic gave the machine."""
-    return isinstance(token, str) and conductor_utils.is_agent_token_valid(
-        objects.Node.get_by_uuid(api.request.context, node_uuid), token)

@@ -17,7 +17,6 @@ from ironic_inspection_rules.api import inspection_data
 from ironic_inspection_rules.api import posted_rules
 from ironic_inspection_rules.api import stream
 from ironic_inspection_rules.api import view
-from ironic_inspection_rules.api.fleet import machines
 from ironic_inspection_rules.api.fleet import page as fleet_page
 from ironic_inspection_rules.api.fleet import trial
 from ironic_inspection_rules.engine import evaluation
@@ -66,9 +65,8 @@ def post(asked: Answer) -> Answer:
                             _hidden_by_rules(plans))
         page = fleet_page.find(asked['nodes'], asked['limit'],
                                asked['marker'])
-        stream.send(stream.page(tried.all(machines.read(
-            api.request.context, page.nodes, page.filters)),
-            'nodes', page.next))
+        stream.send(stream.page(tried.all(api.request.context, page),
+                                'nodes', page.next))
         # In the place of it stream sends the body, while it is made.
         return {}
     known, origin = _facts(api.request.context, asked, any(

@@ -109,10 +109,8 @@ def page(context: Any, built_in: Iterable[model.Rule],
     run: built-in ones first, then by creation. Text is compared by code
     point, whatever the database would do.
 
-    :param filters: fields and the values they must have.
     :param sort_key: one of :data:`SORT_KEYS`; None for the order in which
         the rules run.
-    :param limit: number of rules on a page.
     :param marker: UUID of the last rule of the page before.
     :returns: the rules, and whether more follow; there is a rule then.
     :raises: InspectionRuleNotFound if there is no such marker.
@@ -273,8 +271,7 @@ def _change(rule_uuid: str,
             rule.save()
         return view.represent(rule)
 
-    changed: Answer = rule_set.decided_anew(change)
-    return changed
+    return rule_set.decided_anew(change)
 
 
 def _check_writable(names: Iterable[str]) -> None:

@@ -72,9 +72,8 @@ def restore(revision: str) -> Answer:
 
 
 def _read(revision: str) -> Answer:
-    found: Answer = rule_object.Rule.get_rules_of_revision(
+    return rule_object.Rule.get_rules_of_revision(
         api.request.context, _number('revision', revision))
-    return found
 
 
 def _links(revision: int) -> list[Answer]:

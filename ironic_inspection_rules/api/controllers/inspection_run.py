@@ -5,16 +5,24 @@
 from typing import Any
 
 from ironic import api
+from ironic import objects
 from ironic.api.controllers.v1 import utils as api_utils
 from ironic.common import args
+from ironic.common import exception as ironic_exception
+from ironic.conf import CONF
+from ironic.drivers.modules import inspect_utils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import rule_outcome
-from ironic_inspection_rules.api import value_origin
 from ironic_inspection_rules.api import view
+from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.objects import run as run_object
+from ironic_inspection_rules.runs import explain as run_explain
 from ironic_inspection_rules.runs import record
 
 RESOURCE = 'inspection_runs'
@@ -97,12 +105,116 @@ def explain(node: Any, query: Answer) -> Answer:
     runs = run_object.InspectionRun.list(
         api.request.context, node.uuid, None if rule is None else 1,
         whole=True)
-    if rule is None:
-        answer = value_origin.find(value_origin.Question(node, **query), runs)
-    else:
-        answer = rule_outcome.find(node, rule, runs, start.rules())
+    answer = (_origin(node, runs, **query) if rule is None else
+              rule_outcome.find(node, rule, runs, start.rules()))
     answer['run'] = _represent(answer['run'], BRIEF_FIELDS)
     return answer
+
+
+_OF_CHANGE = ('object', 'path', 'op', 'before', 'after', 'action')
+
+
+def _origin(node: Any, runs: list[Any], path: str | None, trait: str | None,
+            port: str | None) -> Answer:
+    """Return the rule that last set a value, and why it did.
+
+    :param runs: the runs kept of the node, whole, newest first.
+    :param path: of the value, in any of the forms that rules take.
+    :param port: MAC address or UUID of the port that ``path`` belongs to.
+    :returns: the answer; its ``run`` is one of these.
+    :raises: Invalid if the question makes no sense.
+    :raises: NotFound if no kept run has set the value.
+    """
+    place, present = _place(node, path, trait, port)
+    found = run_explain.find(((run, run.phases) for run in runs), place,
+                             present)
+    if not isinstance(found, run_explain.Finding):
+        what = trait or path
+        found_port = _port(node, port)
+        if port is not None:
+            what = _('%(path)s of port %(port)s') % {
+                'path': path,
+                'port': found_port.address if found_port else port}
+        if not CONF.inspection_rules.keep_runs:
+            raise exceptions.NotFound(
+                _('Nobody knows what set %s: no runs are kept, '
+                  '[inspection_rules]keep_runs is 0.') % what)
+        message = _('No rule has set %(what)s of node %(node)s in the '
+                    '%(count)d inspections that are kept.') % {
+                        'what': what, 'node': node.uuid, 'count': len(runs)}
+        if port is not None and found_port is None:
+            message += ' ' + _('It has no port %s: a port is named by its MAC '
+                               'address or UUID.') % port
+        if found:
+            message += ' ' + _(
+                'Of the sensitive rules that ran then, it is not recorded '
+                'what they changed: %s.') % ', '.join(found)
+        raise exceptions.NotFound(message)
+    change, rule = found.change, found.rule
+    if change is None:
+        # It is sensitive.
+        return {**dict.fromkeys((*_OF_CHANGE, 'revision', 'phase', 'current',
+                                 'current_value')), 'conditions': [],
+                'rule': {'uuid': rule['uuid'], 'description': None,
+                         'revision': None},
+                'run': found.run, 'sensitive_rules': []}
+    current = run_explain.still_holds(change, place, present)
+    current_value = None
+    if current is False and present is not data_path.ABSENT:
+        # A sensitive rule may have set it.
+        current_value = masking.MASK if found.sensitive else (
+            masking.mask_along(place.path, present)[1])
+    answer = {
+        **{name: change[name] for name in _OF_CHANGE},
+        'rule': {name: rule[name]
+                 for name in ('uuid', 'description', 'revision')},
+        'revision': rule['revision'], 'phase': found.phase,
+        'conditions': rule['conditions'], 'run': found.run,
+        'current': current, 'current_value': current_value,
+        'sensitive_rules': list(found.sensitive)}
+    when = [each for each in rule.get('when', ())
+            if each['action'] == change['action'] and each['ran']]
+    return {**answer, 'when': when} if when else answer
+
+
+def _place(node: Any, path_text: str | None, trait: str | None,
+           port_ident: str | None) -> tuple[run_explain.Place, Any]:
+    """Return where a value is, and what is there now."""
+    if (trait is None) is (path_text is None) or trait == '' or (
+            port_ident is not None and path_text is None):
+        raise exceptions.Invalid(
+            _('Ask for "path", for "trait", or for "port" and "path"'))
+    if trait is not None:
+        return run_explain.Place(working_copy.TRAITS, (trait,)), (
+            trait if trait in node.traits.get_trait_names()
+            else data_path.ABSENT)
+    try:
+        path = data_path.parse(path_text or '')
+    except exceptions.OperationError as exc:
+        raise exceptions.Invalid(str(exc)) from exc
+    name, owner = working_copy.NODE, node
+    if port_ident is not None:
+        owner = _port(node, port_ident)
+        name = f'port {owner.address if owner else port_ident.lower()}'
+    elif path[0] == working_copy.PLUGIN_DATA and len(path) > 1:
+        try:
+            data = inspect_utils.get_inspection_data(node,
+                                                     api.request.context)
+            present = data_path.get(data['plugin_data'] or {}, path[1:])
+        except ironic_exception.IronicException:
+            present = run_explain.UNKNOWN
+        return run_explain.Place(working_copy.PLUGIN_DATA, path[1:]), present
+    return run_explain.Place(name, path), (
+        data_path.ABSENT if owner is None else run_explain.look_up(
+            data_path.get(facts.as_dict(owner), path[:2]), path[:2], path))
+
+
+def _port(node: Any, ident: str | None) -> Any:
+    """Return the port that was asked for, None where there is none."""
+    return None if ident is None else next(
+        (port for port in objects.Port.list_by_node_id(
+            api.request.context, node.id)
+         if ident == port.uuid or ident.lower() == port.address), None)
 
 
 def _represent(run: Any, fields: Any) -> dict[str, Any]:

@@ -69,8 +69,7 @@ def replace(uuid: str, body: Any) -> Answer:
             rule.save()
         return _represent(rule, _form(rule))
 
-    changed: Answer = rule_set.decided_anew(change)
-    return changed
+    return rule_set.decided_anew(change)
 
 
 def delete(uuid: str) -> None:

@@ -58,7 +58,6 @@ def list_uuids(parameters: dict[str, typing.Any], limit: int,
 
     :param parameters: filters of the list of nodes, as a URL has them.
     :param limit: the most nodes to list, if Ironic's own limit is not less.
-    :param marker: UUID of the node before the first one.
     :returns: the UUIDs, and whether there may be more.
     """
     chassis_uuid = parameters.get('chassis_uuid')
@@ -76,8 +75,6 @@ def _listed(controller: NodesController,
             parameters: dict[str, typing.Any]) -> dict[str, typing.Any]:
     """List, by Ironic, the nodes that the filters by trait keep.
 
-    :param stock: Ironic's way to list them.
-    :param chassis_uuid: of the only chassis to look at, None for all.
     :param parameters: of the request, beside the chassis.
     """
     filters = {name: parameters.pop(name)

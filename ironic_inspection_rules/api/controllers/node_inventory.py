@@ -20,7 +20,6 @@ from ironic_inspection_rules.api.controllers import inspection_request
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import request as request_object
 from ironic_inspection_rules.patches import controllers
-from ironic_inspection_rules.queue import node as queue_node
 from ironic_inspection_rules.queue import request as queue_request
 
 _LOGS = 'logs'
@@ -96,7 +95,6 @@ def put_request(node: Any, parse: Callable[[Any], Data]
     These are in the body of the API's request, or else what the ramdisk
     posted last.
 
-    :param parse: makes data of the body.
     :returns: the request, which is on disk.
     :raises: NotFound if there are no data.
     :raises: Conflict if the node is locked, in inspection, or otherwise in
@@ -104,6 +102,8 @@ def put_request(node: Any, parse: Callable[[Any], Data]
     :raises: HTTPForbidden if there are data in the body of somebody who may
         only have those of the ramdisk processed.
     """
+    # Only loaded where durable inspection is switched on.
+    from ironic_inspection_rules.queue import node as queue_node
     requests = inspection_queue.submitter()
     document = request.body() if api.request.body else None
     given = None

@@ -121,13 +121,11 @@ def _trait(*found: Any) -> str | None:
     *path, query = found
     if path and query['trait'] is not None:
         raise exceptions.Invalid(_('The trait is named twice'))
-    trait: str | None = path[0] if path else query['trait']
-    return trait
+    return path[0] if path else query['trait']
 
 
 def _traits(node_ident: str, action: str) -> list[str]:
     """Return the node's traits, for who may list or set them."""
-    found = api_utils.check_node_policy_and_retrieve(
-        f'baremetal:node:traits:{action}', node_ident)
-    names: list[str] = found.traits.get_trait_names()
-    return names
+    return api_utils.check_node_policy_and_retrieve(
+        f'baremetal:node:traits:{action}',
+        node_ident).traits.get_trait_names()

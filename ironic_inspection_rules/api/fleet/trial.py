@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Trying rules on one machine of a fleet."""
+"""Rules tried on the machines of a fleet, read with few queries."""
 
+import collections
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
+from ironic import objects
 from oslo_log import log
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.api import inspection_data
 from ironic_inspection_rules.api import posted_rules
-from ironic_inspection_rules.api.fleet import machines
+from ironic_inspection_rules.api.fleet import page as fleet_page
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import difference
 from ironic_inspection_rules.engine import evaluation
@@ -22,6 +26,7 @@ from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import facts as node_facts
+from ironic_inspection_rules.objects import machine as machine_object
 from ironic_inspection_rules.traits import deploy
 
 LOG = log.getLogger(__name__)
@@ -31,14 +36,34 @@ _FAIL = 'fail'
 
 Entry = dict[str, Any]
 
+_NODES = 100
+"""How many nodes and their ports are read together."""
+
+_DATA = 1 << 20
+"""Characters of inventories and plugin data that are read together."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Machine:
+    """One of the machines that were asked for.
+
+    ``asked`` is the name or UUID. ``node`` is None if the caller sees none,
+    ``facts`` None if nothing can be told of the machine; ``problem`` says
+    why. ``hidden`` is where sensitive rules have left values.
+    """
+
+    asked: str
+    node: Any = None
+    facts: working_copy.Facts | None = None
+    source: inspection_data.InspectionData | None = None
+    problem: str | None = None
+    hidden: Sequence[hiding.Lasting] = ()
+
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
     """Rules that are tried, machine by machine.
 
-    :param plans: the rules of each phase.
-    :param phases: the phases to try.
-    :param limits: what each phase may take.
     :param refuse: finds what would not be saved.
     :param in_force: the rules to compare with, None to compare with none.
     :param hidden: where sensitive rules may have left values.
@@ -51,16 +76,15 @@ class Trial:
     in_force: posted_rules.Plans | None = None
     hidden: frozenset[hiding.Place] = frozenset()
 
-    def all(self, portions: Iterable[list[machines.Machine]]
-            ) -> Iterator[Entry]:
-        """Yield an entry for each machine of some portions."""
-        for some in portions:
+    def all(self, context: Any, page: fleet_page.Page) -> Iterator[Entry]:
+        """Yield an entry for each node of a page, in their order."""
+        for some in _read(context, page):
             # Each goes as soon as it is told of.
             some.reverse()
             while some:
-                yield self.of(some.pop())
+                yield self._of(some.pop())
 
-    def of(self, machine: machines.Machine) -> Entry:
+    def _of(self, machine: Machine) -> Entry:
         """Return what the rules would do to a machine.
 
         It never fails: what goes wrong is in the entry.
@@ -74,7 +98,7 @@ class Trial:
                           machine.node.uuid)
             return _not_tried(machine, f'{type(exc).__name__}: {exc}')
 
-    def _tried(self, machine: machines.Machine,
+    def _tried(self, machine: Machine,
                facts: working_copy.Facts) -> Entry:
         hidden = node_facts.hidden(machine.hidden, self.hidden, facts)
         outcome = self._evaluate(self.plans, facts, hidden)
@@ -124,6 +148,70 @@ class Trial:
                                    refuse=self.refuse)
 
 
+def _read(context: Any, page: fleet_page.Page) -> Iterator[list[Machine]]:
+    """Read what rules may see of machines, some at a time.
+
+    What is large is read in portions: only one of them is in memory, if
+    whoever asks lets go of it.
+    """
+    for first in range(0, len(page.nodes), _NODES):
+        nodes = page.nodes[first:first + _NODES]
+        found = {node.uuid: node for node in objects.Node.list(
+            context, filters={**page.filters, 'uuid_in': sorted(
+                {uuid for _asked, uuid in nodes if uuid})})}
+        ids = [node.id for node in found.values()]
+        ports = _by_node(objects.Port, found, machine_object.InspectedMachine
+                         .list_ports(context, ids))
+        groups = _by_node(objects.Portgroup, found, machine_object
+                          .InspectedMachine.list_port_groups(context, ids))
+        hidden = node_facts.hidden_by_runs(context, [*found])
+        left = collections.deque(nodes)
+        seen = [found[uuid] for _asked, uuid in nodes if uuid in found]
+        for portion in inspection_data.portions(context, seen, _DATA):
+            some = []
+            awaited = len(portion)
+            while awaited:
+                some.append(left.popleft())
+                awaited -= some[-1][1] in found
+            # Not by a name, which would keep it while the next is read.
+            yield _machines(some, found, ports, groups, hidden,
+                            inspection_data.find_all(context, portion))
+        yield _machines(left, found, ports, groups, hidden, {})
+
+
+def _machines(some: Iterable[tuple[str, str | None]],
+              nodes: Mapping[Any, Any], ports: Mapping[int, list[Any]],
+              groups: Mapping[int, list[Any]],
+              hidden: Mapping[str, list[hiding.Lasting]],
+              data: Mapping[str, inspection_data.Found]) -> list[Machine]:
+    machines = []
+    for asked, uuid in some:
+        node = nodes.get(uuid)
+        if node is None:
+            machines.append(Machine(asked, problem=_(
+                'Node %s could not be found.') % asked))
+        elif isinstance(found := data[node.uuid], Exception):
+            machines.append(Machine(asked, node, problem=str(found)))
+        else:
+            machines.append(Machine(asked, node, node_facts.of_node(
+                node, ports.get(node.id, ()), groups.get(node.id, ()),
+                found.inventory, found.plugin_data), found,
+                hidden=hidden[node.uuid]))
+    return machines
+
+
+def _by_node(kind: Any, nodes: Mapping[str, Any],
+             rows: Iterable[dict[str, Any]]) -> Mapping[int, list[Any]]:
+    """Make objects of rows, by the ``id`` of their node."""
+    uuids = {node.id: node.uuid for node in nodes.values()}
+    made = collections.defaultdict(list)
+    for row in rows:
+        row['node_uuid'] = uuids[row['node_id']]
+        made[row['node_id']].append(kind(**{
+            name: row[name] for name in kind.fields if name in row}))
+    return made
+
+
 def _told(plans: posted_rules.Plans,
           outcome: evaluation.Evaluation) -> Entry:
     matched = [each.rule.uuid for each in outcome.traces if each.matched]
@@ -159,7 +247,7 @@ def _validates(facts: working_copy.Facts) -> bool | None:
     return deploy.problem(wanted, node.get(working_copy.TRAITS) or ()) is None
 
 
-def _not_tried(machine: machines.Machine, problem: str | None) -> Entry:
+def _not_tried(machine: Machine, problem: str | None) -> Entry:
     if machine.node is not None:
         uuid, name = machine.node.uuid, machine.node.name
     elif uuidutils.is_uuid_like(machine.asked):

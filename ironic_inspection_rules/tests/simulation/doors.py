@@ -43,14 +43,14 @@ class Source:
         self.away_until = self.hangs_until = 0.0
 
     def ping(self) -> None:
-        """See :class:`.watcher.Source`."""
+        """See :class:`.watcher.PortSource`."""
         self._turns.pause(lambda: self._turns.now >= self.hangs_until,
                           max(self.hangs_until - self._turns.now, 0.0))
         if self._turns.now < self.away_until:
             raise ConnectionError('the database is away')
 
     def ports(self) -> list[admission.Row]:
-        """See :class:`.watcher.Source`."""
+        """See :class:`.watcher.PortSource`."""
         self.ping()
         return [('port', _MAC)]
 

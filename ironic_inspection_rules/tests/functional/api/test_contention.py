@@ -7,7 +7,7 @@ from ironic.common import context
 import webob
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.db import api as db_api
+from ironic_inspection_rules.db import rule as db_rule
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.unit import base
@@ -30,8 +30,8 @@ class ContentionTestCase(base.TestCase):
         self.faster = 0
         for name in ('change_rules', 'update_rule'):
             self.useFixture(fixtures.MonkeyPatch(
-                f'ironic_inspection_rules.db.api.{name}',
-                self.late(getattr(db_api, name))))
+                f'ironic_inspection_rules.db.rule.{name}',
+                self.late(getattr(db_rule, name))))
 
     def late(self, write):
         """Return a way to write that others are faster than."""

@@ -110,7 +110,7 @@ class PageTestCase(test_fleet.FleetTestCase):
     def test_data_are_read_in_portions_of_some_size(self):
         self.large(1, 9000)
         self.large(2, 9000)
-        self.patch('fleet.machines._DATA', 10000)
+        self.patch('fleet.trial._DATA', 10000)
         self.patch('stream._PART', 1)
         read = self.spy_on_data()
         names = ['n0', 'nobody', 'n1', 'n2', 'n3', 'n4', 'nobody']
@@ -128,7 +128,7 @@ class PageTestCase(test_fleet.FleetTestCase):
             'uuid': test_fleet.UNKNOWN, 'node_uuid': uuid_of(3),
             'event': 'inspection', 'result': 'failed', 'phases': {},
             'inventory': {'x': 'x' * 9000}, 'plugin_data': {}}, keep=5)
-        self.patch('fleet.machines._DATA', 5000)
+        self.patch('fleet.trial._DATA', 5000)
         read = self.spy_on_data()
         self.page([f'n{number}' for number in range(6)])
         self.assertEqual([['n0'], ['n1'], ['n2'], ['n3'], ['n4', 'n5']], read)

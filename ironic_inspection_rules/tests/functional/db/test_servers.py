@@ -9,16 +9,15 @@ import signal
 import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.db import api
-from ironic_inspection_rules.db import revision
+from ironic_inspection_rules.db import rule as db_rule
 from ironic_inspection_rules.db import rule_set
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.db import test_adoption
-from ironic_inspection_rules.tests.unit.db import test_api
 from ironic_inspection_rules.tests.unit.db import test_content
 from ironic_inspection_rules.tests.unit.db import test_history
 from ironic_inspection_rules.tests.unit.db import test_migration
+from ironic_inspection_rules.tests.unit.db import test_rule
 from ironic_inspection_rules.tests.unit.db import test_rule_statistics
 from ironic_inspection_rules.tests.unit.db import test_run
 from ironic_inspection_rules.tests.unit.db import test_unprocessed
@@ -49,20 +48,20 @@ class KillMixin:
         self.database.engine.dispose(close=False)
         sa.event.listen(self.database.engine, 'commit',
                         lambda _: os.kill(os.getpid(), signal.SIGKILL))
-        api.change_rules(base, made, updated, deleted, rule_set.UNKNOWN)
+        db_rule.change_rules(base, made, updated, deleted, rule_set.UNKNOWN)
 
     def state(self):
-        rows = api.list_rules()
-        return (api.get_revision(), [dict(row) for row in rows],
-                [revision.describe(row)
-                 for row in revision.list_revisions(10)],
+        rows = db_rule.list_rules()
+        return (db_rule.get_revision(), [dict(row) for row in rows],
+                [db_rule.describe_revision(row)
+                 for row in db_rule.list_revisions(10)],
                 [version.fields for version
-                 in revision.get_rules(api.get_revision())[1]])
+                 in db_rule.get_rules_of_revision(db_rule.get_revision())[1]])
 
     def test_what_a_killed_process_began_was_never_done(self):
-        changed, gone = (api.create_rule(test_api.values())
+        changed, gone = (db_rule.create_rule(test_rule.values())
                          for _ in range(2))
-        change = ([test_api.values()], {changed.uuid: {'priority': 5}},
+        change = ([test_rule.values()], {changed.uuid: {'priority': 5}},
                   [gone.uuid])
         before = self.state()
 
@@ -73,7 +72,7 @@ class KillMixin:
 
         self.assertEqual(-signal.SIGKILL, process.exitcode)
         self.assertEqual(before, self.state())
-        self.assertEqual(before[0] + 1, api.change_rules(
+        self.assertEqual(before[0] + 1, db_rule.change_rules(
             before[0], *change, rule_set.UNKNOWN))
 
 
@@ -85,7 +84,7 @@ class PostgreSQLKillTestCase(KillMixin, ServerTestCase):
     kind = 'postgresql'
 
 
-class MySQLRulesTestCase(test_api.RulesMixin, ServerTestCase):
+class MySQLRulesTestCase(test_rule.RulesMixin, ServerTestCase):
     kind = 'mysql'
     query = {'charset': 'utf8mb4'}
 
@@ -96,8 +95,8 @@ class MySQLWithoutCharsetTestCase(ServerTestCase):
 
     def test_text_that_does_not_fit_is_invalid(self):
         exc = self.assertRaises(
-            exceptions.Invalid, api.create_rule,
-            test_api.values(description='\N{GRINNING FACE}'))
+            exceptions.Invalid, db_rule.create_rule,
+            test_rule.values(description='\N{GRINNING FACE}'))
 
         self.assertIn('description', str(exc))
 
@@ -155,7 +154,7 @@ class PostgreSQLRuleStatisticsTestCase(
     kind = 'postgresql'
 
 
-class PostgreSQLRulesTestCase(test_api.RulesMixin, ServerTestCase):
+class PostgreSQLRulesTestCase(test_rule.RulesMixin, ServerTestCase):
     kind = 'postgresql'
 
 

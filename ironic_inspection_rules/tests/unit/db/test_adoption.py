@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import adoption
-from ironic_inspection_rules.db import api
+from ironic_inspection_rules.db import rule as db_rule
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
 
@@ -56,7 +56,7 @@ class AdoptionMixin:
         self.assertEqual([], adoption.read_ironic())
         self.assertEqual(rows, adoption.read_ironic(set_aside=True))
         self.assertEqual([UUID % 1, UUID % 2],
-                         [rule.uuid for rule in api.list_rules()])
+                         [rule.uuid for rule in db_rule.list_rules()])
         with self.database.engine.connect() as connection:
             # As Ironic's engine asks for them.
             self.assertEqual([], connection.execute(sa.select(IRONIC).where(
@@ -69,13 +69,13 @@ class AdoptionMixin:
         before = self.rows()
         rows = adoption.read_ironic()
         self.store(1, 2, rows=rows)
-        api.create_rule(values(3))
+        db_rule.create_rule(values(3))
         self.assertNotEqual(before, self.rows())
         adoption.restore(adoption.read_ironic(set_aside=True),
                          [UUID % 1, UUID % 2])
         self.assertEqual(before, self.rows())
         self.assertEqual([UUID % 3],
-                         [rule.uuid for rule in api.list_rules()])
+                         [rule.uuid for rule in db_rule.list_rules()])
 
     def rows(self):
         with self.database.engine.connect() as connection:
@@ -83,12 +83,12 @@ class AdoptionMixin:
                 sa.select(IRONIC).order_by(IRONIC.c.id)).all()
 
     def test_a_taken_uuid_leaves_all_as_it_was(self):
-        api.create_rule(values(2))
+        db_rule.create_rule(values(2))
         self.add(values(1), values(2))
         self.assertRaises(exceptions.RuleAlreadyExists, self.store,
                           1, 2, rows=adoption.read_ironic())
         self.assertEqual(2, len(adoption.read_ironic()))
-        self.assertEqual(1, len(api.list_rules()))
+        self.assertEqual(1, len(db_rule.list_rules()))
 
     def test_a_change_meanwhile_leaves_all_as_it_was(self):
         self.add(values(1))
@@ -96,12 +96,12 @@ class AdoptionMixin:
         self.add(values(2))
         self.assertRaises(exceptions.Conflict, self.store, 1, rows=rows)
         self.assertEqual(2, len(adoption.read_ironic()))
-        self.assertEqual([], api.list_rules())
+        self.assertEqual([], db_rule.list_rules())
 
     def test_who_asks_for_the_revision_learns_of_it(self):
-        before = api.get_revision()
+        before = db_rule.get_revision()
         adoption.store([values(1)])
-        self.assertGreater(api.get_revision(), before)
+        self.assertGreater(db_rule.get_revision(), before)
 
 
 class SQLiteAdoptionTestCase(AdoptionMixin, base.TestCase):

@@ -10,7 +10,7 @@ import datetime
 
 from oslo_utils import uuidutils
 
-from ironic_inspection_rules.db import api
+from ironic_inspection_rules.db import rule as db_rule
 from ironic_inspection_rules.db import rule_statistics
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
@@ -76,16 +76,16 @@ class RuleStatisticsMixin:
             each.runs for each in rule_statistics.list_statistics()})
 
     def test_statistics_go_with_their_rule(self):
-        kept, gone, last = (api.create_rule({
+        kept, gone, last = (db_rule.create_rule({
             'uuid': uuidutils.generate_uuid(), 'conditions': [],
             'actions': []}).uuid for _each in range(3))
         built_in = uuidutils.generate_uuid()
         rule_statistics.add_statistics(map(row, (kept, gone, last, built_in)))
 
-        api.destroy_rule(gone)
+        db_rule.destroy_rule(gone)
         self.assertEqual({kept, last, built_in}, {
             each.rule_uuid for each in rule_statistics.list_statistics()})
-        api.destroy_all_rules()
+        db_rule.destroy_all_rules()
         self.assertEqual([built_in], [
             each.rule_uuid for each in rule_statistics.list_statistics()])
 

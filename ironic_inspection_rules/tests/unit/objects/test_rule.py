@@ -15,7 +15,7 @@ from oslo_versionedobjects import exception as object_exception
 from oslo_versionedobjects import fixture as object_fixture
 from testtools import matchers
 
-from ironic_inspection_rules.db import api as db_api
+from ironic_inspection_rules.db import rule as db_rule
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.objects import tables
 from ironic_inspection_rules.tests import database
@@ -169,11 +169,11 @@ class OlderServiceTestCase(base.IronicTestCase):
 
         self.assertEqual(
             ['1.0', '1.3'],
-            [db_api.get_rule_by_uuid(rule.uuid).version
+            [db_rule.get_rule_by_uuid(rule.uuid).version
              for rule in (enforced, off)])
 
     def test_what_it_has_stored_is_enforced(self):
-        db_api.create_rule({'uuid': UUID, 'version': '1.0', 'conditions': [],
+        db_rule.create_rule({'uuid': UUID, 'version': '1.0', 'conditions': [],
                             'actions': []})
 
         found = rule_object.Rule.get_by_uuid(self.context, UUID)

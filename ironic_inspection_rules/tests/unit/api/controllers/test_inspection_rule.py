@@ -9,7 +9,7 @@ from ironic.common import context
 from ironic.common import exception as ironic_exception
 
 from ironic_inspection_rules.api.controllers import inspection_rule
-from ironic_inspection_rules.db import api as db_api
+from ironic_inspection_rules.db import rule as db_rule
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.tests import database
@@ -35,7 +35,7 @@ class PageTestCase(base.IronicTestCase):
         for number, (priority, scope, description) in enumerate([
                 (5, 'a', None), (0, 'B', '\xe9'), (5, None, 'Z'),
                 (9, 'a', 'x'), (0, None, 'a')], 10):
-            db_api.create_rule({
+            db_rule.create_rule({
                 'uuid': uuid(number), 'version': '1.0', 'conditions': [],
                 'actions': [], 'priority': priority, 'scope': scope,
                 'description': description})
@@ -56,7 +56,7 @@ class PageTestCase(base.IronicTestCase):
         scope=st.sampled_from([None, 'a', 'B']))
     def test_pages_put_together_are_all_rules_in_order(
             self, limit, descending, sort_key, scope):
-        everything = [*self.built_in, *db_api.list_rules()]
+        everything = [*self.built_in, *db_rule.list_rules()]
         expected = sorted(
             (rule for rule in everything if not scope or rule.scope == scope),
             key=lambda rule: (getattr(rule, sort_key) is not None,
@@ -82,7 +82,7 @@ class PageTestCase(base.IronicTestCase):
 
     def test_without_a_key_rules_are_in_the_order_in_which_they_run(self):
         for number, phase in ((20, 'early'), (21, 'preprocess')):
-            db_api.create_rule({
+            db_rule.create_rule({
                 'uuid': uuid(number), 'version': '1.0', 'conditions': [],
                 'actions': [], 'priority': 0, 'phase': phase})
         expected = [20, 21, 2, 13, 0, 10, 12, 11, 14, 1]
@@ -97,7 +97,7 @@ class PageTestCase(base.IronicTestCase):
     def test_a_rule_that_goes_meanwhile_is_left_out(self):
         pages = self.pages(4)
         next(pages)
-        db_api.destroy_rule(uuid(12))
+        db_rule.destroy_rule(uuid(12))
 
         self.assertEqual([[11, 13, 14]], list(pages))
 
@@ -107,7 +107,7 @@ class PageTestCase(base.IronicTestCase):
         def read_late(_cls, context, filters):
             for gone in (10, 11):
                 if uuid(gone) in filters['uuid']:
-                    db_api.destroy_rule(uuid(gone))
+                    db_rule.destroy_rule(uuid(gone))
             return read(context, filters)
 
         self.useFixture(fixtures.MonkeyPatch(

@@ -11,9 +11,8 @@ from oslo_utils import uuidutils
 import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.db import api
 from ironic_inspection_rules.db import models
-from ironic_inspection_rules.db import revision
+from ironic_inspection_rules.db import rule as db_rule
 from ironic_inspection_rules.db import rule_set
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.tests import database
@@ -33,7 +32,7 @@ def values(**changes):
 
 def revisions():
     """Return the revisions that are kept, the newest first."""
-    return [row.revision for row in revision.list_revisions(1000)]
+    return [row.revision for row in db_rule.list_revisions(1000)]
 
 
 class RulesMixin:
@@ -45,16 +44,16 @@ class RulesMixin:
             scope='rack', sensitive=True, phase='early',
             conditions=[{'op': '!eq', 'args': {'values': [1, '1', None]}}],
             actions=[{'op': 'log', 'args': ['\x00 \ud800'], 'loop': [1.5]}])
-        api.create_rule(given)
+        db_rule.create_rule(given)
 
-        row = api.get_rule_by_uuid(given['uuid'])
+        row = db_rule.get_rule_by_uuid(given['uuid'])
 
         self.assertEqual(given, {name: row[name] for name in given})
         self.assertIsNotNone(row.created_at)
         self.assertIsNone(row.updated_at)
 
     def test_fields_that_were_not_given_have_their_defaults(self):
-        row = api.create_rule(values())
+        row = db_rule.create_rule(values())
 
         self.assertEqual(
             (0, None, None, False, 'main'),
@@ -63,67 +62,68 @@ class RulesMixin:
 
     def test_a_big_rule_fits(self):
         big = [{'op': 'log', 'args': ['x' * 200_000]}]
-        row = api.create_rule(values(actions=big))
+        row = db_rule.create_rule(values(actions=big))
 
-        self.assertEqual(big, api.get_rule_by_uuid(row.uuid).actions)
+        self.assertEqual(big, db_rule.get_rule_by_uuid(row.uuid).actions)
 
     def test_a_taken_uuid_is_a_conflict(self):
         given = values()
-        api.create_rule(given)
+        db_rule.create_rule(given)
 
         self.assertRaises(exceptions.RuleAlreadyExists,
-                          api.create_rule, given)
+                          db_rule.create_rule, given)
 
     def test_update_changes_only_what_it_is_given(self):
-        row = api.create_rule(values(description='before', priority=3))
+        row = db_rule.create_rule(values(description='before', priority=3))
 
-        api.update_rule(row.uuid, {'description': None}, row.revision)
+        db_rule.update_rule(row.uuid, {'description': None}, row.revision)
 
-        after = api.get_rule_by_uuid(row.uuid)
+        after = db_rule.get_rule_by_uuid(row.uuid)
         self.assertIsNone(after.description)
         self.assertEqual(3, after.priority)
         self.assertIsNotNone(after.updated_at)
 
     def test_update_on_an_old_view_is_refused(self):
-        row = api.create_rule(values())
-        api.update_rule(row.uuid, {'priority': 1}, row.revision)
+        row = db_rule.create_rule(values())
+        db_rule.update_rule(row.uuid, {'priority': 1}, row.revision)
 
-        self.assertRaises(exceptions.RuleChanged, api.update_rule,
+        self.assertRaises(exceptions.RuleChanged, db_rule.update_rule,
                           row.uuid, {'priority': 2}, row.revision)
-        self.assertEqual(1, api.get_rule_by_uuid(row.uuid).priority)
+        self.assertEqual(1, db_rule.get_rule_by_uuid(row.uuid).priority)
 
     def test_what_is_not_there_is_not_found(self):
         absent = uuidutils.generate_uuid()
 
         self.assertRaises(exceptions.RuleNotFound,
-                          api.get_rule_by_uuid, absent)
+                          db_rule.get_rule_by_uuid, absent)
         self.assertRaises(exceptions.RuleNotFound,
-                          api.update_rule, absent, {'priority': 1}, 1)
+                          db_rule.update_rule, absent, {'priority': 1}, 1)
         self.assertRaises(exceptions.RuleNotFound,
-                          api.destroy_rule, absent)
+                          db_rule.destroy_rule, absent)
 
     def test_destroy_removes_one_and_destroy_all_the_rest(self):
-        first, second, third = (api.create_rule(values()) for _ in range(3))
+        first, second, third = (db_rule.create_rule(values())
+                                for _ in range(3))
 
-        api.destroy_rule(second.uuid)
+        db_rule.destroy_rule(second.uuid)
         self.assertEqual([first.uuid, third.uuid],
-                         [row.uuid for row in api.list_rules()])
-        api.destroy_all_rules()
-        self.assertEqual([], api.list_rules())
+                         [row.uuid for row in db_rule.list_rules()])
+        db_rule.destroy_all_rules()
+        self.assertEqual([], db_rule.list_rules())
 
     def test_rules_are_listed_in_creation_order(self):
-        created = [api.create_rule(values(priority=priority)).uuid
+        created = [db_rule.create_rule(values(priority=priority)).uuid
                    for priority in (5, 9, 1)]
 
-        self.assertEqual(created, [row.uuid for row in api.list_rules()])
+        self.assertEqual(created, [row.uuid for row in db_rule.list_rules()])
 
     def test_filters_compare_exactly(self):
-        upper = api.create_rule(values(scope='Rack')).uuid
-        lower = api.create_rule(values(scope='rack', phase='early')).uuid
-        none = api.create_rule(values()).uuid
+        upper = db_rule.create_rule(values(scope='Rack')).uuid
+        lower = db_rule.create_rule(values(scope='rack', phase='early')).uuid
+        none = db_rule.create_rule(values()).uuid
 
         def found(**filters):
-            return [row.uuid for row in api.list_rules(filters)]
+            return [row.uuid for row in db_rule.list_rules(filters)]
 
         self.assertEqual([upper], found(scope='Rack'))
         self.assertEqual([lower], found(scope='rack'))
@@ -133,58 +133,58 @@ class RulesMixin:
         self.assertEqual([upper, lower], found(uuid=[lower, upper]))
 
     def test_one_column_of_many_rules(self):
-        first = api.create_rule(values(priority=4)).uuid
-        api.create_rule(values(priority=5, phase='early'))
-        last = api.create_rule(values(priority=6)).uuid
+        first = db_rule.create_rule(values(priority=4)).uuid
+        db_rule.create_rule(values(priority=5, phase='early'))
+        last = db_rule.create_rule(values(priority=6)).uuid
 
         self.assertEqual(
             [(first, 4), (last, 6)],
-            api.list_values('priority', {'phase': 'main'}))
+            db_rule.list_values('priority', {'phase': 'main'}))
 
     def test_every_change_and_no_reading_makes_a_new_revision(self):
-        seen = [api.get_revision()]
+        seen = [db_rule.get_revision()]
 
         def note():
-            seen.append(api.get_revision())
+            seen.append(db_rule.get_revision())
 
-        row = api.create_rule(values())
+        row = db_rule.create_rule(values())
         note()
-        api.update_rule(row.uuid, {'priority': 1}, row.revision)
+        db_rule.update_rule(row.uuid, {'priority': 1}, row.revision)
         note()
-        api.destroy_rule(row.uuid)
+        db_rule.destroy_rule(row.uuid)
         note()
-        api.create_rule(values())
+        db_rule.create_rule(values())
         note()
-        api.destroy_all_rules()
+        db_rule.destroy_all_rules()
         note()
         self.assertEqual(sorted(set(seen)), seen)
 
-        api.list_rules()
-        self.assertEqual(seen[-1], api.get_revision())
+        db_rule.list_rules()
+        self.assertEqual(seen[-1], db_rule.get_revision())
 
     def test_what_changes_nothing_makes_no_new_revision(self):
-        row = api.create_rule(values(priority=1))
-        before = api.get_revision()
+        row = db_rule.create_rule(values(priority=1))
+        before = db_rule.get_revision()
 
-        same = api.update_rule(row.uuid, {'priority': 1}, row.revision)
-        api.change_rules(before, [], {row.uuid: {'priority': 1}}, [],
+        same = db_rule.update_rule(row.uuid, {'priority': 1}, row.revision)
+        db_rule.change_rules(before, [], {row.uuid: {'priority': 1}}, [],
                          rule_set.UNKNOWN)
-        api.change_rules(before, [], {}, [], rule_set.UNKNOWN)
+        db_rule.change_rules(before, [], {}, [], rule_set.UNKNOWN)
 
         self.assertEqual((before, None), (same.revision, same.updated_at))
-        self.assertEqual(before, api.get_revision())
+        self.assertEqual(before, db_rule.get_revision())
         self.assertEqual([before], revisions())
-        api.destroy_all_rules()
-        api.destroy_all_rules()
-        self.assertEqual(before + 1, api.get_revision())
+        db_rule.destroy_all_rules()
+        db_rule.destroy_all_rules()
+        self.assertEqual(before + 1, db_rule.get_revision())
 
     def test_a_revision_says_who_changed_what(self):
         origin = rule_set.Origin('jane', 'cloud', 'because')
         given = values(description='one')
-        row = api.create_rule(given, origin)
-        api.update_rule(row.uuid, {'priority': 2}, row.revision)
+        row = db_rule.create_rule(given, origin)
+        db_rule.update_rule(row.uuid, {'priority': 2}, row.revision)
 
-        newest, first = revision.list_revisions(2)
+        newest, first = db_rule.list_revisions(2)
 
         self.assertEqual(('jane', 'cloud', 'because'),
                          (first.user_id, first.project_id, first.message))
@@ -195,14 +195,14 @@ class RulesMixin:
                                            in newest.changes]))
 
     def test_the_rules_of_a_revision_are_as_they_were(self):
-        row = api.create_rule(values(priority=1))
-        other = api.create_rule(values())
-        before = api.get_revision()
-        api.update_rule(row.uuid, {'priority': 2}, row.revision)
-        api.destroy_rule(other.uuid)
-        api.create_rule(values())
+        row = db_rule.create_rule(values(priority=1))
+        other = db_rule.create_rule(values())
+        before = db_rule.get_revision()
+        db_rule.update_rule(row.uuid, {'priority': 2}, row.revision)
+        db_rule.destroy_rule(other.uuid)
+        db_rule.create_rule(values())
 
-        _revision, rules = revision.get_rules(before)
+        _revision, rules = db_rule.get_rules_of_revision(before)
 
         self.assertEqual([(row.uuid, 1), (other.uuid, 0)],
                          [(rule.uuid, rule.fields['priority'])
@@ -212,15 +212,15 @@ class RulesMixin:
         self.assertEqual(
             [(row.uuid, 2)],
             [(rule.uuid, rule.fields['priority']) for rule
-             in revision.get_rules(before + 2)[1]])
-        self.assertRaises(exceptions.RevisionNotFound, revision.get_rules,
-                          before + 4)
+             in db_rule.get_rules_of_revision(before + 2)[1]])
+        self.assertRaises(exceptions.RevisionNotFound,
+                          db_rule.get_rules_of_revision, before + 4)
 
     def test_old_revisions_go(self):
         origin = rule_set.Origin(keep_revisions=3)
-        row = api.create_rule(values(), origin)
+        row = db_rule.create_rule(values(), origin)
         for priority in range(1, 6):
-            row = api.update_rule(row.uuid, {'priority': priority},
+            row = db_rule.update_rule(row.uuid, {'priority': priority},
                                   row.revision, origin)
 
         self.assertEqual([6, 5, 4], revisions())
@@ -228,11 +228,12 @@ class RulesMixin:
             versions = session.execute(sa.select(
                 models.RuleVersion.first_revision)).scalars().all()
         self.assertEqual([4, 5, 6], sorted(versions))
-        self.assertEqual(3, revision.get_rules(4)[1][0].fields['priority'])
+        _revision, rules = db_rule.get_rules_of_revision(4)
+        self.assertEqual(3, rules[0].fields['priority'])
 
     def test_what_older_services_changed_is_caught_up_with(self):
-        first = api.create_rule(values())
-        gone = api.create_rule(values())
+        first = db_rule.create_rule(values())
+        gone = db_rule.create_rule(values())
         unknown = values()
         with transaction.writer() as session:
             session.execute(sa.update(models.RulesRevision).values(
@@ -244,23 +245,23 @@ class RulesMixin:
                 models.Rule.uuid == first.uuid).values(
                     revision=5, priority=9))
 
-        last = api.create_rule(values())
+        last = db_rule.create_rule(values())
 
         self.assertEqual([6, 5, 2, 1], revisions())
         self.assertEqual(
             [(first.uuid, 9), (unknown['uuid'], 0)],
             [(rule.uuid, rule.fields['priority'])
-             for rule in revision.get_rules(5)[1]])
+             for rule in db_rule.get_rules_of_revision(5)[1]])
         self.assertEqual(
             {first.uuid, unknown['uuid'], last.uuid},
-            {rule.uuid for rule in revision.get_rules(6)[1]})
+            {rule.uuid for rule in db_rule.get_rules_of_revision(6)[1]})
 
     def test_many_rules_change_in_one_revision(self):
-        kept, changed, gone = (api.create_rule(values()) for _ in range(3))
-        before = api.get_revision()
+        kept, changed, gone = (db_rule.create_rule(values()) for _ in range(3))
+        before = db_rule.get_revision()
         made = values(position=10.0)
 
-        after = api.change_rules(before, [made], {
+        after = db_rule.change_rules(before, [made], {
             changed.uuid: {'priority': 5}, kept.uuid: {'position': 9.5},
         }, [gone.uuid], rule_set.UNKNOWN)
 
@@ -268,63 +269,64 @@ class RulesMixin:
         self.assertEqual(
             [(changed.uuid, after), (kept.uuid, kept.revision),
              (made['uuid'], after)],
-            [(row.uuid, row.revision) for row in api.list_rules()])
-        self.assertIsNone(api.get_rule_by_uuid(kept.uuid).updated_at)
+            [(row.uuid, row.revision) for row in db_rule.list_rules()])
+        self.assertIsNone(db_rule.get_rule_by_uuid(kept.uuid).updated_at)
         self.assertEqual(
             {changed.uuid: 'updated', kept.uuid: 'moved',
              gone.uuid: 'deleted', made['uuid']: 'created'},
             {each['uuid']: each['outcome'] for each
-             in revision.list_revisions(1)[0].changes})
+             in db_rule.list_revisions(1)[0].changes})
 
     def test_what_does_not_change_of_a_rule_stays(self):
         fields = values(description='d', scope='s', sensitive=True,
                         phase='early', conditions=[{'op': 'x'}])
         changed, moved = (
-            api.create_rule({**fields, 'uuid': uuidutils.generate_uuid()})
+            db_rule.create_rule({**fields, 'uuid': uuidutils.generate_uuid()})
             for _ in range(2))
         names = set(changed.keys()) - {'revision', 'updated_at'}
 
-        api.change_rules(api.get_revision(), [], {
+        db_rule.change_rules(db_rule.get_revision(), [], {
             changed.uuid: {'priority': 5}, moved.uuid: {'position': 0.5},
         }, [], rule_set.UNKNOWN)
 
         for before, new in ((changed, {'priority': 5}),
                             (moved, {'position': 0.5})):
-            after = api.get_rule_by_uuid(before.uuid)
+            after = db_rule.get_rule_by_uuid(before.uuid)
             self.assertEqual({name: before[name] for name in names} | new,
                              {name: after[name] for name in names})
-        self.assertIsNotNone(api.get_rule_by_uuid(changed.uuid).updated_at)
+        self.assertIsNotNone(db_rule.get_rule_by_uuid(changed.uuid).updated_at)
 
     def test_a_value_of_another_type_is_a_change(self):
-        row = api.create_rule(values(actions=[{'op': 'x', 'args': [1]}]))
+        row = db_rule.create_rule(values(actions=[{'op': 'x', 'args': [1]}]))
 
-        api.update_rule(row.uuid, {'actions': [{'op': 'x', 'args': [True]}]},
-                        row.revision)
+        db_rule.update_rule(
+            row.uuid, {'actions': [{'op': 'x', 'args': [True]}]},
+            row.revision)
 
         self.assertIs(
-            True, api.get_rule_by_uuid(row.uuid).actions[0]['args'][0])
+            True, db_rule.get_rule_by_uuid(row.uuid).actions[0]['args'][0])
 
     def test_many_rules_change_all_or_none(self):
-        row = api.create_rule(values())
-        before = api.get_revision()
+        row = db_rule.create_rule(values())
+        before = db_rule.get_revision()
 
         self.assertRaises(
-            exceptions.RuleAlreadyExists, api.change_rules, before,
+            exceptions.RuleAlreadyExists, db_rule.change_rules, before,
             [values(), values(uuid=row.uuid)], {row.uuid: {'priority': 5}},
             [], rule_set.UNKNOWN)
 
         self.assertEqual([(row.uuid, 0)],
                          [(each.uuid, each.priority)
-                          for each in api.list_rules()])
+                          for each in db_rule.list_rules()])
         self.assertEqual([before], revisions())
 
     def test_of_changes_at_once_on_one_revision_one_wins(self):
-        before = api.get_revision()
+        before = db_rule.get_revision()
 
         def change(number):
             rules = [values(priority=number) for _ in range(3)]
             try:
-                return api.change_rules(before, rules, {}, [],
+                return db_rule.change_rules(before, rules, {}, [],
                                         rule_set.UNKNOWN) and rules
             except exceptions.RuleSetChanged:
                 return None
@@ -334,37 +336,37 @@ class RulesMixin:
 
         self.assertEqual(1, len(won))
         self.assertEqual([rule['uuid'] for rule in won[0]],
-                         [row.uuid for row in api.list_rules()])
+                         [row.uuid for row in db_rule.list_rules()])
         self.assertEqual([before + 1], revisions())
 
     def test_a_refused_change_makes_no_new_revision(self):
-        row = api.create_rule(values())
-        before = api.get_revision()
+        row = db_rule.create_rule(values())
+        before = db_rule.get_revision()
 
         self.assertRaises(exceptions.RuleAlreadyExists,
-                          api.create_rule, values(uuid=row.uuid))
-        self.assertRaises(exceptions.RuleChanged, api.update_rule,
+                          db_rule.create_rule, values(uuid=row.uuid))
+        self.assertRaises(exceptions.RuleChanged, db_rule.update_rule,
                           row.uuid, {'priority': 1}, row.revision - 1)
 
-        self.assertEqual(before, api.get_revision())
+        self.assertEqual(before, db_rule.get_revision())
 
     def test_fifty_rules_created_at_once_are_all_stored(self):
         given = [values() for _ in range(50)]
-        before = api.get_revision()
+        before = db_rule.get_revision()
 
         with futures.ThreadPoolExecutor(25) as pool:
-            list(pool.map(api.create_rule, given))
+            list(pool.map(db_rule.create_rule, given))
 
         self.assertEqual({rule['uuid'] for rule in given},
-                         {row.uuid for row in api.list_rules()})
-        self.assertEqual(before + 50, api.get_revision())
+                         {row.uuid for row in db_rule.list_rules()})
+        self.assertEqual(before + 50, db_rule.get_revision())
 
     def test_of_updates_at_once_on_one_view_one_wins(self):
-        row = api.create_rule(values())
+        row = db_rule.create_rule(values())
 
         def update(priority):
             try:
-                api.update_rule(row.uuid, {'priority': priority},
+                db_rule.update_rule(row.uuid, {'priority': priority},
                                 row.revision)
             except exceptions.RuleChanged:
                 return None
@@ -374,7 +376,7 @@ class RulesMixin:
             won = [priority for priority in pool.map(update, range(1, 11))
                    if priority]
 
-        self.assertEqual([api.get_rule_by_uuid(row.uuid).priority], won)
+        self.assertEqual([db_rule.get_rule_by_uuid(row.uuid).priority], won)
 
 
 class SQLiteRulesTestCase(RulesMixin, base.TestCase):

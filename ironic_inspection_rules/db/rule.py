@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reading and writing the stored rules."""
+"""Reading and writing the stored rules, and what they were."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -22,8 +22,6 @@ def create_rule(values: Mapping[str, Any],
 
     :param values: column values; ``uuid``, ``conditions`` and ``actions``
         are required.
-    :param origin: what the revision says of it.
-    :returns: the stored row.
     :raises: RuleAlreadyExists if the UUID is taken.
     :raises: Invalid if the database cannot store a value.
     """
@@ -37,11 +35,7 @@ def update_rule(uuid: str, values: Mapping[str, Any], revision: int,
                 origin: rule_set.Origin = rule_set.UNKNOWN) -> models.Rule:
     """Change a rule, unless somebody else has changed it meanwhile.
 
-    :param uuid: UUID of the rule.
-    :param values: the column values to change.
     :param revision: the row's revision that the change was decided on.
-    :param origin: what the revision says of it.
-    :returns: the changed row.
     :raises: RuleNotFound if there is no such rule.
     :raises: RuleChanged if the row has another revision by now.
     :raises: Invalid if the database cannot store a value.
@@ -61,7 +55,6 @@ def destroy_rule(uuid: str,
                  origin: rule_set.Origin = rule_set.UNKNOWN) -> None:
     """Remove one rule.
 
-    :param origin: what the revision says of it.
     :raises: RuleNotFound if there is no such rule.
     """
     with rule_set.change(origin) as change:
@@ -71,10 +64,7 @@ def destroy_rule(uuid: str,
 
 @transaction.retried
 def destroy_all_rules(origin: rule_set.Origin = rule_set.UNKNOWN) -> None:
-    """Remove all rules.
-
-    :param origin: what the revision says of it.
-    """
+    """Remove all rules."""
     with rule_set.change(origin) as change:
         change.delete(list(change.session.execute(
             sa.select(models.Rule.uuid)).scalars()))
@@ -87,10 +77,7 @@ def change_rules(base: int, created: Sequence[Mapping[str, Any]],
     """Change many rules, all or none.
 
     :param base: the revision of the rule set that this was decided on.
-    :param created: column values of new rules.
     :param updated: column values to change, by UUID of the rule.
-    :param deleted: UUIDs of the rules to remove.
-    :param origin: what the revision says of it.
     :returns: the revision of the rule set, the same as before where nothing
         has changed.
     :raises: RuleSetChanged if the rule set has another revision by now.
@@ -116,19 +103,15 @@ def get_rule_by_uuid(uuid: str) -> models.Rule:
         return _get(session, uuid)
 
 
-@transaction.retried
 def list_rules(filters: Mapping[str, Any] | None = None) -> list[models.Rule]:
     """Read rules in their order.
 
     :param filters: column to the value it must have, or to a list of such
         values.
     """
-    query = _filtered(sa.select(models.Rule), filters)
-    with transaction.reader() as session:
-        return list(session.execute(query).scalars())
+    return transaction.read(_filtered(sa.select(models.Rule), filters))
 
 
-@transaction.retried
 def list_values(column: str, filters: Mapping[str, Any] | None = None
                 ) -> list[tuple[str, Any]]:
     """Read one column of many rules, in their order.
@@ -136,14 +119,12 @@ def list_values(column: str, filters: Mapping[str, Any] | None = None
     What sorting and paging needs to know of the rules that are not on the
     page.
 
-    :param column: name of the column.
     :param filters: as for :func:`list_rules`.
     :returns: pairs of UUID and value.
     """
-    query = _filtered(
-        sa.select(models.Rule.uuid, getattr(models.Rule, column)), filters)
-    with transaction.reader() as session:
-        return [(uuid, value) for uuid, value in session.execute(query)]
+    return [(row['uuid'], row['value']) for row in transaction.read_rows(
+        _filtered(sa.select(models.Rule.uuid, getattr(
+            models.Rule, column).label('value')), filters))]
 
 
 @transaction.retried
@@ -165,6 +146,54 @@ def get_revision() -> int:
     """Return the revision of the rule set."""
     with transaction.reader() as session:
         return rule_set.read_revision(session)
+
+
+def list_revisions(limit: int, before: int | None = None
+                   ) -> list[models.Revision]:
+    """Read revisions, the newest first."""
+    query = sa.select(models.Revision).order_by(
+        models.Revision.revision.desc()).limit(limit)
+    if before is not None:
+        query = query.where(models.Revision.revision < before)
+    return transaction.read(query)
+
+
+@transaction.retried
+def get_rules_of_revision(revision: int
+              ) -> tuple[models.Revision, list[models.RuleVersion]]:
+    """Read the rules of a revision, in their order.
+
+    :raises: RevisionNotFound if there is none, or it is not kept any more.
+    """
+    version = models.RuleVersion
+    columns = version.__table__.c
+    with transaction.reader() as session:
+        found = session.get(models.Revision, revision)
+        if found is None:
+            raise exceptions.RevisionNotFound(revision)
+        rows = session.execute(
+            sa.select(version)
+            .where(columns.first_revision <= revision,
+                   sa.or_(version.end_revision.is_(None),
+                          columns.end_revision > revision))
+            .order_by(version.position.is_(None), version.position,
+                      version.id))
+        return found, list(rows.scalars())
+
+
+def ever_sensitive() -> set[str]:
+    """Return the UUIDs of rules that are sensitive in any revision kept."""
+    return set(transaction.read(
+        sa.select(models.RuleVersion.uuid).distinct()
+        .where(models.RuleVersion.sensitive.is_(True))))
+
+
+def describe_revision(row: models.Revision) -> dict[str, Any]:
+    """Return a revision as plain data; its time as ISO 8601 text."""
+    return {'revision': row.revision,
+            'created_at': row.created_at.isoformat() + '+00:00',
+            'user_id': row.user_id, 'project_id': row.project_id,
+            'message': row.message, 'changes': row.changes}
 
 
 def _get(session: orm.Session, uuid: str) -> models.Rule:
