@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -222,6 +223,29 @@ importlib.import_module(
 """
 
 
+# Stands for systemctl(1) of a host where systemd runs, which this machine may
+# lack: what Ansible asks it, and the exit codes. Each request is written down.
+_SYSTEMCTL = """\
+#!/bin/bash
+here=$(dirname "$0")/../units; unit=${2%.service}
+[ "$1" = show ] || [ "$1" = is-enabled ] || echo "$*" >> "$here/asked"
+[ "$1" = daemon-reload ] && { ls "$here" > "$here/loaded"; exit 0; }
+known() { grep -qx "$unit.service" "$here/loaded"; }
+case $1 in
+    show)
+        known && load=loaded || load=not-found
+        [ -e "$here/$unit.runs" ] && state=active || state=inactive
+        printf 'LoadState=%s\nActiveState=%s\n' $load $state ;;
+    is-enabled)
+        known || exit 1
+        [ -e "$here/$unit.on" ] && echo enabled || { echo disabled; exit 1; } ;;
+    enable) known || exit 1; touch "$here/$unit.on" ;;
+    start|restart) known || exit 5; touch "$here/$unit.runs" ;;
+    *) exit 1 ;;
+esac
+"""
+
+
 class InstallRoleTestCase(AnsibleMixin, base.IntegrationTestCase):
     """The role, on directories that stand for those of a host."""
 
@@ -232,6 +256,17 @@ class InstallRoleTestCase(AnsibleMixin, base.IntegrationTestCase):
         self.ironic.write_config()
         self.units = self.scratch / 'units'
         self.units.mkdir()
+        for name in ('ironic-conductor', 'ironic-api'):
+            self.units.joinpath(f'{name}.service').touch()
+            self.units.joinpath(f'{name}.runs').touch()
+        self.units.joinpath('loaded').write_text(
+            'ironic-conductor.service\nironic-api.service\n')
+        systemctl = self.scratch / 'bin' / 'systemctl'
+        systemctl.parent.mkdir()
+        systemctl.write_text(_SYSTEMCTL)
+        systemctl.chmod(0o755)
+        self.useFixture(fixtures.EnvironmentVariable(
+            'PATH', f'{systemctl.parent}:{os.environ["PATH"]}'))
         self.drop_in = self.scratch / 'ironic.conf.d/inspection-rules.conf'
 
     def environment(self) -> pathlib.Path:
@@ -267,13 +302,20 @@ class InstallRoleTestCase(AnsibleMixin, base.IntegrationTestCase):
                         'inspection_queue': {'enabled': True}},
             'owner': getpass.getuser(),
             'group': grp.getgrgid(os.getgid()).gr_name,
-            'unit_directory': str(self.units), 'manage_services': False}
+            'unit_directory': str(self.units)}
         output = self.install(**variables)
         self.assertIn('RUNNING HANDLER', output)
+        worker = 'ironic-inspection-worker'
+        self.assertEqual(
+            ['daemon-reload', f'enable {worker}', f'start {worker}',
+             'restart ironic-conductor', 'restart ironic-api',
+             'daemon-reload', f'restart {worker}'], self.asked_of_systemd())
         variables['pip_arguments'] = '--no-deps --no-index'
         output = self.install(**variables)
         self.assert_changed(0, output)
         self.assertNotIn('RUNNING HANDLER', output)
+        self.assertEqual(['daemon-reload'], self.asked_of_systemd())
+        self.assert_systemd_understands_the_worker()
 
         options = configparser.RawConfigParser(strict=False)
         options.read(self.drop_in)
@@ -284,6 +326,24 @@ class InstallRoleTestCase(AnsibleMixin, base.IntegrationTestCase):
         self.assertIn(
             f'ExecStart={virtualenv}/bin/ironic-inspection-worker '
             f'--config-file {self.ironic.config} ', override)
+
+    def asked_of_systemd(self) -> list[str]:
+        log = self.units / 'asked'
+        lines = log.read_text().splitlines()
+        log.unlink()
+        return lines
+
+    def assert_systemd_understands_the_worker(self) -> None:
+        if not shutil.which('systemd-analyze'):
+            return
+        done = subprocess.run(
+            ['systemd-analyze', 'verify', '--man=no', '--recursive-errors=no',
+             str(self.units / 'ironic-inspection-worker.service')],
+            capture_output=True, text=True)
+        # It looks for the program that the drop-in names, too.
+        self.assertEqual((0, []), (done.returncode, [
+            line for line in done.stderr.splitlines()
+            if 'ironic-inspection-worker' in line]))
 
     def assert_the_plugin_is_on(self, virtualenv: pathlib.Path) -> None:
         """Read the configuration, and have Ironic check it at its start."""
