@@ -238,7 +238,8 @@ case $1 in
         printf 'LoadState=%s\nActiveState=%s\n' $load $state ;;
     is-enabled)
         known || exit 1
-        [ -e "$here/$unit.on" ] && echo enabled || { echo disabled; exit 1; } ;;
+        [ -e "$here/$unit.on" ] || { echo disabled; exit 1; }
+        echo enabled ;;
     enable) known || exit 1; touch "$here/$unit.on" ;;
     start|restart) known || exit 5; touch "$here/$unit.runs" ;;
     *) exit 1 ;;

@@ -26,6 +26,8 @@ _CONFIG = '/etc/ironic/ironic.conf'
 _MARK = '@@@ end of step'
 
 OVERRIDES: dict[str, dict[str, Any]] = {
+    'doc/source/admin/alerts.rst': {
+        'inspection_queue': {'enabled': True}},
     'doc/source/admin/durable-inspection.rst': {
         'inspection_queue': {'enabled': True}},
     'doc/source/user/canary.rst': {
