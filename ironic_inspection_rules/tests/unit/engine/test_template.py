@@ -189,6 +189,8 @@ class FilteredTestCase(base.TestCase):
             'big | float | multiply(1.0e10)'))
         self.assertIn('too many digits', self.refused(
             'big' + ' | multiply(plugin_data.big)' * 14))
+        self.assertEqual(10 ** 4200, self.render(
+            'big' + ' | multiply(plugin_data.big)' * 13))
 
     def test_each_filter_is_paid_for_and_long_values_more(self):
         for field, operations in (('n | abs | abs', 2),

@@ -25,7 +25,8 @@ REFUSED = (
     *((name, float('inf'), 'takes no number without end')
       for name in ('abs', 'round', 'int')),
     *((name, '1' * 101, 'the text is longer than 100 characters')
-      for name in ('int', 'float')),
+      for name in ('int', 'float', "date('%Y')")),
+    ("date('%Y')", '1' * 100, 'unconverted data remains'),
     *((name, value, f'"{value}" is no number') for name in ('int', 'float')
       for value in ('12 GB', '', 'one')),
     ('length', 5, 'takes text, a list or a mapping, not a value of type int'),

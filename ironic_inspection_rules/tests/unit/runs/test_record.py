@@ -56,6 +56,12 @@ class RecordTestCase(base.TestCase):
                           in made['rules'][0]['changes']])
         self.assertEqual(2, made['left_out'])
 
+    def test_it_tells_whether_changes_were_saved(self):
+        self.assertIs(True, self.record()['saved'])
+        for saved in (True, False):
+            self.assertIs(saved, record.of_phase(
+                runner.Outcome(()), 1, saved)['saved'])
+
     def test_no_more_changes_than_so_many(self):
         self.patch(record, 'MOST_CHANGES', 1)
         change = journal.Change('node', 'add', '/extra/a', 1)

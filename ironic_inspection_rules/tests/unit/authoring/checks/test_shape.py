@@ -24,6 +24,20 @@ class CheckTestCase(base.CheckTestCase):
         self.assertIn('{values: …}',
                       found['/conditions/0/conditions/0/args'])
 
+    def test_what_is_no_field_yet_becomes_one(self):
+        for text, meant in (
+                ('{inventory.cpu.count', '{inventory.cpu.count}'),
+                ('{node.name} {item[a]', '{node.name} {item[a]}'),
+                ('inventory.cpu.count', '{inventory.cpu.count}'),
+                ('${node.name}', '{node.name}'),
+                ('{inventory.cpu count', None), ('{nodes.name', None)):
+            rule, = self.rules(f"""
+                - actions:
+                  - {{op: set-plugin-data, args: {{path: a, value: '{text}'}}}}
+                """)
+            self.assertEqual([meant] if meant else [], [
+                each.new for each in shape.mendings(rule)], text)
+
     def test_the_old_language_has_no_such_form(self):
         self.assertEqual([], self.messages(shape.check_arguments, """
             - actions: [{action: fail, message: x}]
