@@ -84,7 +84,8 @@ class InChunksTestCase(base.TestCase):
                 return done
 
         self.patch(walk.futures, 'ProcessPoolExecutor', Pool)
-        for _count, _chunk in walk.in_chunks(['x'] * 500, _prepare, 2):
+        for _chunk in walk.in_chunks(['x'] * 500, _prepare,
+                                     lambda count: None, 2):
             seen.append(len(begun))
         self.assertEqual([*range(7, 21), *[20] * 6], seen)
 
