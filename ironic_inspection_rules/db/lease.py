@@ -131,9 +131,8 @@ def _due_requests(lease: float, states: Collection[str],
     ).order_by('due_at', 'id'))]
 
 
-def limited(columns: list[typing.Any],
-             branches: list[sa.ColumnElement[bool]],
-             order: list[typing.Any], limit: int) -> typing.Any:
+def limited(columns: list[typing.Any], branches: list[sa.ColumnElement[bool]],
+            order: list[typing.Any], limit: int) -> typing.Any:
     """Return a query for the first rows of several ranges of an index."""
     return sa.union_all(*(
         sa.select(sa.select(*columns).where(branch).order_by(*order)

@@ -6,7 +6,6 @@ import sqlalchemy as sa
 
 from ironic_inspection_rules.db import backlog
 from ironic_inspection_rules.db import lease as leases
-from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.db import unprocessed
 from ironic_inspection_rules.queue import database_queue
@@ -67,9 +66,7 @@ def questions():
     return {
         'get': lambda: queue.get('w1'),
         'is_any_starting': queue.is_any_starting,
-        'expire': lambda: leases._list_lapsed([
-            sa.and_(models.Request.state == state.PROCESSING, when)
-            for when in leases.due(60.0)]),
+        'expire': lambda: leases.expire_leases(60.0, [state.PROCESSING]),
         'unsettled': queue.unsettled,
         'forget': lambda: queue.forget(0.0),
         'list_nodes': lambda: unprocessed.list_nodes('', 500),
@@ -81,16 +78,16 @@ def questions():
 
 
 def asked(engine, question):
-    """Return the queries of a question, and their parameters."""
-    queries = []
+    """Return the queries of a question, each with parameters it had."""
+    queries = {}
 
     def note(connection, cursor, statement, parameters, *args):
         if 'SELECT' in statement and 'ir_' in statement:
-            queries.append((statement, parameters))
+            queries[statement] = parameters
     sa.event.listen(engine, 'before_cursor_execute', note)
     question()
     sa.event.remove(engine, 'before_cursor_execute', note)
-    return queries
+    return list(queries.items())
 
 
 class PlansMixin:
