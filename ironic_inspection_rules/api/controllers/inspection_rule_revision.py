@@ -63,9 +63,8 @@ def restore(revision: str) -> Answer:
 
     :raises: Invalid if the request asks for more than that.
     """
-    asked = request.body() if api.request.body else None
-    if asked is not None:
-        request.checked(asked, _NOTHING)
+    if api.request.body:
+        request.checked(request.body(), _NOTHING)
     found = _read(revision)
     return rule_set.restore(
         found['rules'], _('Restore revision %d') % found['revision'])
