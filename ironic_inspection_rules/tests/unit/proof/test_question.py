@@ -47,7 +47,7 @@ def _machines():
                                                  number)]
     for count, vendor, each, tag, traits, macs in itertools.product(
             [*counts, None, GONE], vendors, [*disks, GONE],
-            ('x', 'y', GONE), ([], ['CUSTOM_T']), ((), (MAC,))):
+            ('x', 'y', 'z', GONE), ([], ['CUSTOM_T']), ((), (MAC,))):
         inventory = {
             'cpu': {} if count is GONE else {'count': count},
             'system_vendor': {} if vendor is GONE else {
