@@ -97,9 +97,14 @@ def _change_state(node_ident: str, verb: str) -> None:
     _provision(ironic_node.NodeStatesController(), node_ident, verb)
 
 
-def _nodes(project: str | None, marker: str | None) -> Iterator[Any]:
-    """Read nodes page by page, the last inspection first."""
+def _nodes(project: str | None, after: str | None) -> Iterator[Any]:
+    """Read nodes page by page, the last inspection first.
+
+    :param after: the UUID of the node before the first one.
+    :raises: NodeNotFound if there is no such node.
+    """
     filters = {'project': project} if project else {}
+    marker = after and objects.Node.get_by_uuid(api.request.context, after)
     while True:
         page = objects.Node.list(
             api.request.context, limit=1000, marker=marker, filters=filters,
@@ -107,7 +112,7 @@ def _nodes(project: str | None, marker: str | None) -> Iterator[Any]:
         yield from page
         if len(page) < 1000:
             return
-        marker = page[-1].uuid
+        marker = page[-1]
 
 
 def _state(node: Any) -> str:
