@@ -16,6 +16,7 @@ from ironic.api.controllers import link
 from ironic.api.controllers.v1 import node as ironic_node
 from ironic.api.controllers.v1 import utils as api_utils
 from ironic.common import args
+from ironic.common import exception as ironic_exception
 from ironic.common import states
 from ironic.drivers.modules import inspect_utils
 from oslo_utils import timeutils
@@ -31,6 +32,15 @@ _provision = controllers.undecorated(
 
 _IN_BAND = 'agent'
 """The inspect interface that waits for what a ramdisk posts."""
+
+_IN_INSPECTION = (states.INSPECTWAIT, states.INSPECTING, states.INSPECTFAIL)
+
+_TIMES = ['uuid', 'provision_state', 'inspection_started_at',
+          'inspection_finished_at']
+
+_LATEST = datetime.datetime.max.replace(tzinfo=datetime.UTC)
+
+_PAGE = 1000
 
 _ROUNDED = datetime.timedelta(seconds=1)
 """By how much a database may change a time."""
@@ -98,21 +108,44 @@ def _change_state(node_ident: str, verb: str) -> None:
 
 
 def _nodes(project: str | None, after: str | None) -> Iterator[Any]:
-    """Read nodes page by page, the last inspection first.
+    """Read the nodes that were ever inspected, the last inspection first.
+
+    Ironic cannot page by what may be null, and the times of an inspection
+    may be: nodes are put in order here, by a few of their fields.
 
     :param after: the UUID of the node before the first one.
     :raises: NodeNotFound if there is no such node.
     """
     filters = {'project': project} if project else {}
-    marker = after and objects.Node.get_by_uuid(api.request.context, after)
-    while True:
-        page = objects.Node.list(
-            api.request.context, limit=1000, marker=marker, filters=filters,
-            sort_key='inspection_started_at', sort_dir='desc')
-        yield from page
-        if len(page) < 1000:
-            return
-        marker = page[-1]
+    uuids = [node.uuid for node in sorted(
+        filter(_was_inspected, objects.Node.list(
+            api.request.context, filters=filters, fields=_TIMES)),
+        key=_began, reverse=True)]
+    if after is not None:
+        if after not in uuids:
+            raise ironic_exception.NodeNotFound(node=after)
+        del uuids[:uuids.index(after) + 1]
+    for start in range(0, len(uuids), _PAGE):
+        page = uuids[start:start + _PAGE]
+        found = {node.uuid: node for node in objects.Node.list(
+            api.request.context, filters={**filters, 'uuid_in': page})}
+        # One may have been deleted meanwhile.
+        yield from (found[uuid] for uuid in page if uuid in found)
+
+
+def _was_inspected(node: Any) -> bool:
+    """Return whether a node is, or was ever, inspected."""
+    return (node.provision_state in _IN_INSPECTION
+            or node.inspection_finished_at is not None)
+
+
+def _began(node: Any) -> tuple[datetime.datetime, str]:
+    """Return what nodes are ordered by.
+
+    One whose clock the queue has stopped comes before all others.
+    """
+    return (node.inspection_started_at or node.inspection_finished_at
+            or _LATEST, node.uuid)
 
 
 def _state(node: Any) -> str:
@@ -142,12 +175,12 @@ def _represent(node: Any) -> dict[str, Any] | None:
     :returns: what ``GET /v1/introspection/<node>`` of ironic-inspector
         answers, None for a node that was never inspected.
     """
+    if not _was_inspected(node):
+        return None
     state = _state(node)
     finished_at = node.inspection_finished_at
     if state == 'error':
         finished_at = finished_at or node.provision_updated_at
-    elif state == 'finished' and finished_at is None:
-        return None
     started_at = node.inspection_started_at
     return {
         'uuid': node.uuid,
