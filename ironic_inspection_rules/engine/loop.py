@@ -84,16 +84,14 @@ class Loop:
         return _ForEach(most)
 
 
+@dataclasses.dataclass(slots=True, eq=False)
 class _ForEach(template.Template):
     """An argument that is known for each item."""
 
-    __slots__ = ('_arguments',)
-
-    def __init__(self, arguments: list[typing.Any]) -> None:
-        self._arguments = arguments
+    arguments: list[typing.Any]
 
     def render(self, roots: template.Roots) -> typing.Any:
-        argument = self._arguments[roots[INDEX]]
+        argument = self.arguments[roots[INDEX]]
         if isinstance(argument, template.Template):
             return argument.render(roots)
         return argument

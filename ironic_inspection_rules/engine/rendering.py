@@ -3,6 +3,7 @@
 """Templates: values with replacement fields, rendered with data."""
 
 import abc
+import dataclasses
 import typing
 
 from ironic_inspection_rules import exceptions
@@ -14,22 +15,11 @@ from ironic_inspection_rules.i18n import _
 Roots = budget.View
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
 class Missing:
     """A field that does not exist; ``field`` is its text without braces."""
 
-    __slots__ = ('field',)
-
-    def __init__(self, field: str) -> None:
-        self.field = field
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Missing) and other.field == self.field
-
-    def __hash__(self) -> int:
-        return hash(self.field)
-
-    def __repr__(self) -> str:
-        return f'Missing({self.field!r})'
+    field: str
 
 
 class Template(abc.ABC):
@@ -51,38 +41,34 @@ class Template(abc.ABC):
         """
 
 
+@dataclasses.dataclass(slots=True, eq=False)
 class OrElse(Template):
     """A value that is another one where a field is missing."""
 
-    __slots__ = ('_other', '_template')
-
-    def __init__(self, value: Template, other: typing.Any) -> None:
-        self._template = value
-        self._other = other
+    source: Template
+    other: typing.Any
 
     @property
     def parts(self) -> typing.Iterable[typing.Any]:
-        return (self._template,)
+        return (self.source,)
 
     def render(self, roots: Roots) -> typing.Any:
-        value = self._template.render(roots)
-        return self._other if isinstance(value, Missing) else value
+        value = self.source.render(roots)
+        return self.other if isinstance(value, Missing) else value
 
 
 Make = typing.Callable[[typing.Any, budget.Budget], typing.Any]
 
 
+@dataclasses.dataclass(slots=True, eq=False)
 class Made(Template):
     """A value that is made of another, unless a field in that is missing.
 
     :param make: makes it; given what the other is, and the budget.
     """
 
-    __slots__ = ('make', 'source')
-
-    def __init__(self, source: Template, make: Make) -> None:
-        self.source = source
-        self.make = make
+    source: Template
+    make: Make
 
     @property
     def parts(self) -> typing.Iterable[typing.Any]:
@@ -167,25 +153,22 @@ there, and spec 003 "Rules examples" relies on it; Ironic's hook does not.
 """
 
 
+@dataclasses.dataclass(slots=True, eq=False)
 class Path(Template):
     """The value at a path in plain data; rules spend their time here."""
 
-    __slots__ = ('_missing', '_root', '_steps')
-
-    def __init__(self, root: str, steps: data_path.Path,
-                 missing: Missing) -> None:
-        self._root = root
-        self._steps = steps
-        self._missing = missing
+    root: str
+    steps: data_path.Path
+    missing: Missing
 
     def render(self, roots: Roots) -> typing.Any:
         value: typing.Any = None
         try:
-            value = roots[self._root]
-            for step in self._steps:
+            value = roots[self.root]
+            for step in self.steps:
                 value = value[step]
         except (LookupError, TypeError):
-            return value if value.__class__ is Missing else self._missing
+            return value if value.__class__ is Missing else self.missing
         return value
 
 
@@ -197,8 +180,8 @@ class ItemPath(Path):
     def render(self, roots: Roots) -> typing.Any:
         value: typing.Any = None
         try:
-            value = roots[self._root]
-            for step in self._steps:
+            value = roots[self.root]
+            for step in self.steps:
                 if value.__class__ is dict:
                     value = value[step]
                     continue
@@ -207,7 +190,7 @@ class ItemPath(Path):
                     raise LookupError
                 value = value[position]
         except LookupError:
-            return value if value.__class__ is Missing else self._missing
+            return value if value.__class__ is Missing else self.missing
         return value
 
 
