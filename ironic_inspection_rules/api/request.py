@@ -200,15 +200,9 @@ def _problem(error: jsonschema.ValidationError) -> str:
 
 def _place_of_unusual(document: Any) -> str:
     """Return the pointer to the first number that is not finite."""
-    ahead: list[tuple[path.Path, Any]] = [((), document)]
-    while ahead:
-        place, value = ahead.pop()
+    for place, value in path.walk(document):
         if isinstance(value, float) and not math.isfinite(value):
             return exceptions.shortened(path.pointer(place))
-        items = (value.items() if isinstance(value, dict)
-                 else enumerate(value) if isinstance(value, list) else ())
-        ahead += reversed([((*place, str(name)), item)
-                           for name, item in items])
     # A member of the same name has taken its place.
     return ''
 

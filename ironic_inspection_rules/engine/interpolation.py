@@ -95,6 +95,18 @@ def parse(text: str) -> list[str | Field]:
     return pieces
 
 
+def sole_field(text: typing.Any) -> Field | None:
+    """Return the field that is all of a text, if one is."""
+    pieces = parse(text) if isinstance(text, str) else []
+    return pieces[0] if len(pieces) == 1 and isinstance(
+        pieces[0], Field) else None
+
+
+def escape(text: str) -> str:
+    """Return text that has no fields, but literal braces."""
+    return text.replace('{', '{{').replace('}', '}}')
+
+
 def field_at(text: str, position: int) -> Field | None:
     """Read the field over a name that begins here, if one does."""
     path = _PATH.match(text, position + 1)
@@ -146,7 +158,7 @@ def fill_item(text: str, item: typing.Any) -> str:
     filled = ''
     for piece in parse(text):
         if isinstance(piece, str):
-            filled += piece.replace('{', '{{').replace('}', '}}')
+            filled += escape(piece)
             continue
         value = data_path.ABSENT
         if piece.root == ITEM and piece.is_plain:

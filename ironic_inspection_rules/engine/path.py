@@ -96,6 +96,35 @@ def get(data: typing.Any, path: Path) -> typing.Any:
     return data
 
 
+def walk(value: typing.Any) -> typing.Iterator[tuple[Path, typing.Any]]:
+    """Yield a value and all that is in it, each with where it is."""
+    ahead: list[tuple[Path, typing.Any]] = [((), value)]
+    while ahead:
+        path, value = ahead.pop()
+        yield path, value
+        inner = (value.items() if isinstance(value, dict)
+                 else enumerate(value) if isinstance(value, list) else ())
+        ahead += reversed([((*path, str(key)), each) for key, each in inner])
+
+
+def replace_texts(value: typing.Any,
+                  make: typing.Callable[[str], typing.Any],
+                  keys: bool = False) -> typing.Any:
+    """Return a value with something in place of each text.
+
+    :param keys: also of those that are keys.
+    """
+    if isinstance(value, str):
+        return make(value)
+    if isinstance(value, list):
+        return [replace_texts(item, make, keys) for item in value]
+    if isinstance(value, dict):
+        return {replace_texts(key, make) if keys else key:
+                replace_texts(item, make, keys)
+                for key, item in value.items()}
+    return value
+
+
 def same(one: typing.Any, other: typing.Any) -> bool:
     """Return whether two values are equal and of the same types throughout."""
     pairs = [(one, other)]

@@ -91,7 +91,10 @@ def _problems(rule: typing.Any, ops: registry.Registry,
                             '"ironic-inspection-rules convert" on its file, '
                             'or post it to /v1/rules'))
         return
-    yield from _check_numbers(rule, ())
+    for path, value in data_path.walk(rule):
+        if isinstance(value, float) and not math.isfinite(value):
+            yield Problem(data_path.pointer(path),
+                          _('must be a finite number'))
     yield from _SHAPES[built_in].problems(
         {name: list(value) if isinstance(value, tuple) else value
          for name, value in rule.items()})
@@ -124,34 +127,16 @@ def _check_meaning(rule: dict[str, typing.Any]) -> typing.Iterator[Problem]:
                           str(exc))
 
 
-def _check_numbers(value: typing.Any, where: data_path.Path
-                   ) -> typing.Iterator[Problem]:
-    """Return the places of numbers that JSON does not have."""
-    if isinstance(value, float) and not math.isfinite(value):
-        yield Problem(data_path.pointer(where), _('must be a finite number'))
-    elif isinstance(value, list | dict):
-        inner = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, each in inner:
-            yield from _check_numbers(each, (*where, str(key)))
-
-
 def fields_of_node(rule: typing.Mapping[str, typing.Any]
                    ) -> typing.Iterator[Problem]:
     """Yield the fields that a rule of the early phase cannot have."""
-    for name in model.HIDDEN:
-        yield from _fields_of_node(rule.get(name), f'/{name}')
-
-
-def _fields_of_node(value: typing.Any,
-                    pointer: str) -> typing.Iterator[Problem]:
-    if isinstance(value, dict | list):
-        for key, item in (value.items() if isinstance(value, dict)
-                          else enumerate(value)):
-            yield from _fields_of_node(key, pointer)
-            yield from _fields_of_node(
-                item, pointer + data_path.pointer([key]))
-        return
-    for field in reversed(hiding.fields(value)):
-        if field.root in interpolation.OF_NODE:
-            yield Problem(pointer, _('{%s} needs a node; there is none in the '
-                                     'early phase') % field.text)
+    for path, value in data_path.walk({
+            name: rule.get(name) for name in model.HIDDEN}):
+        if isinstance(value, list):
+            continue
+        for field in reversed(hiding.fields(
+                list(value) if isinstance(value, dict) else value)):
+            if field.root in interpolation.OF_NODE:
+                yield Problem(data_path.pointer(path), _(
+                    '{%s} needs a node; there is none in the early phase')
+                    % field.text)

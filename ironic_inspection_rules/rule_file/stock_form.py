@@ -18,6 +18,7 @@ import yaml
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import file_rule
 
@@ -150,12 +151,11 @@ def _likely(entry: dict[str, typing.Any]) -> Iterator[Problem]:
         if operation.get('loop') in ([], {}):
             yield Problem(f'{pointer}/loop', _(
                 'where an empty loop is none; here nothing happens'))
-        values = list(_flat(args))
+        values = [each for _path, each in data_path.walk(args)
+                  if isinstance(each, str)]
         if pointer.startswith('/conditions') and any(
-                len(pieces) == 1 and isinstance(
-                    pieces[0], interpolation.Field) and pieces[0].root
-                and pieces[0].is_plain
-                for pieces in map(interpolation.parse, values)):
+                field and field.root and field.is_plain
+                for field in map(interpolation.sole_field, values)):
             yield from (Problem(f'{pointer}/args', _(
                 'where true, false and null become the text "%s"') % value)
                 for value in values if value in _TEXTS)
@@ -180,14 +180,6 @@ def _operations(entry: dict[str, typing.Any]
 def unescaped(regex: str) -> str:
     """Return the text that a regular expression without choices matches."""
     return re.sub(r'\\(.)', r'\1', regex).removeprefix('^').removesuffix('$')
-
-
-def _flat(value: typing.Any) -> Iterator[typing.Any]:
-    if isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _flat(each)
-    elif isinstance(value, str):
-        yield value
 
 
 def _is_json(value: str) -> bool:

@@ -49,14 +49,9 @@ class CheckedRule:
 
 def texts(value: typing.Any, pointer: str = '') -> Found:
     """Find the texts in a value, each with its place."""
-    if isinstance(value, str):
-        yield pointer, value
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from texts(item, f'{pointer}/{index}')
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from texts(item, pointer + data_path.pointer([key]))
+    for path, each in data_path.walk(value):
+        if isinstance(each, str):
+            yield pointer + data_path.pointer(path), each
 
 
 def of(written: file_rule.WrittenRule, ops: registry.Registry) -> CheckedRule:

@@ -21,6 +21,7 @@ from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
@@ -164,14 +165,8 @@ def _is_false(condition: Operation,
 
 def _fill(written: typing.Any, field: str, value: typing.Any) -> typing.Any:
     """Put a value in the place of a field."""
-    if isinstance(written, dict):
-        return {key: _fill(item, field, value)
-                for key, item in written.items()}
-    if isinstance(written, list):
-        return [_fill(item, field, value) for item in written]
-    if facts.is_field(written) and facts.field_name(written) == field:
-        return value
-    return written
+    return data_path.replace_texts(written, lambda text: value if (
+        facts.is_field(text) and facts.field_name(text) == field) else text)
 
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:

@@ -52,10 +52,7 @@ def of(condition: file_rule.Operation, looped: bool = False) -> list[Fact]:
 
 def is_field(value: typing.Any) -> typing.TypeGuard[str]:
     """Return whether a value is exactly one replacement field."""
-    if not isinstance(value, str):
-        return False
-    pieces = interpolation.parse(value)
-    return len(pieces) == 1 and isinstance(pieces[0], interpolation.Field)
+    return interpolation.sole_field(value) is not None
 
 
 def field_name(text: str) -> str:

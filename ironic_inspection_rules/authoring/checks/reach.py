@@ -103,11 +103,9 @@ def _item(loop: typing.Any, outer: Item | None) -> Item:
         return Item(values=(loop,))
     if isinstance(loop, list):
         return Item(values=tuple(loop))
-    pieces = interpolation.parse(loop) if isinstance(loop, str) else []
-    if len(pieces) == 1 and isinstance(pieces[0], interpolation.Field) and (
-            pieces[0].root):
-        field = pieces[0]
-        value = _Value(Use('', '', (field.root or '', *field.steps),
+    field = interpolation.sole_field(loop)
+    if field and field.root:
+        value = _Value(Use('', '', (field.root, *field.steps),
                            outer).from_roots)
         for call in field.filters:
             value = value.after(call, _attribute(call))

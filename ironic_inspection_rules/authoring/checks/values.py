@@ -133,18 +133,11 @@ def _from_roots(field: str, item: reach.Item | None) -> tuple[str, ...]:
 
 def _place(operation: file_rule.Operation, value: typing.Any) -> str:
     """Return where a value is in the arguments of an operation."""
-    ahead = [(f'{operation.pointer}/args', operation.written.get('args'))]
-    while ahead:
-        pointer, found = ahead.pop(0)
-        if data_path.same(found, value):
-            return pointer
-        if isinstance(found, dict):
-            ahead += [(pointer + data_path.pointer([key]), item)
-                      for key, item in found.items()]
-        elif isinstance(found, list):
-            ahead += [(f'{pointer}/{index}', item)
-                      for index, item in enumerate(found)]
-    return operation.pointer
+    found = [('args', *path) for path, each
+             in data_path.walk(operation.written.get('args'))
+             if data_path.same(each, value)]
+    return operation.pointer + data_path.pointer(
+        min(found, key=len, default=()))
 
 
 def _known(steps: tuple[str, ...]) -> inventory_fields.Field | None:

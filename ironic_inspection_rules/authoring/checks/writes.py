@@ -5,6 +5,7 @@
 from collections.abc import Iterable
 from collections.abc import Iterator
 import contextlib
+import functools
 import itertools
 import re
 import typing
@@ -34,8 +35,8 @@ def writes(operation: file_rule.Operation) -> Iterator[plugin.Write]:
     loop = operation.written.get('loop')
     turns = [operation.arguments]
     if isinstance(loop, list | dict):
-        turns = [{name: _fill(value, item)
-                  for name, value in operation.arguments.items()}
+        turns = [data_path.replace_texts(operation.arguments,
+                                         functools.partial(_fill, item))
                  for item in (loop if isinstance(loop, list) else [loop])]
     for given in turns:
         try:
@@ -64,19 +65,13 @@ def made(rules: Iterable[checked_rule.CheckedRule]) -> Iterator[str]:
                 yield from steps[:1]
 
 
-def _fill(value: typing.Any, item: typing.Any) -> typing.Any:
-    if isinstance(value, dict):
-        return {key: _fill(inner, item) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_fill(inner, item) for inner in value]
-    if not isinstance(value, str):
-        return value
-    pieces = interpolation.parse(value)
-    if len(pieces) == 1 and isinstance(pieces[0], interpolation.Field) and (
-            pieces[0].root == interpolation.ITEM and pieces[0].is_plain):
-        found = data_path.get(item, pieces[0].steps)
-        return value if found is data_path.ABSENT else found
-    return interpolation.fill_item(value, item)
+def _fill(item: typing.Any, text: str) -> typing.Any:
+    """Put an item into text; alone, it keeps its type."""
+    field = interpolation.sole_field(text)
+    if field and field.root == interpolation.ITEM and field.is_plain:
+        found = data_path.get(item, field.steps)
+        return text if found is data_path.ABSENT else found
+    return interpolation.fill_item(text, item)
 
 
 _CAPABILITIES = ('properties', 'capabilities')

@@ -202,7 +202,8 @@ class _Converter(rule.Notes):
                 raise Inconvertible(_('the value of a capability is text'))
             converted = {'op': op, 'args': {
                 'name': rule.escape(args['name']),
-                'value': rule.replace_texts(value, convert_text)}}
+                'value': data_path.replace_texts(value, convert_text,
+                                                 keys=True)}}
             if value is None:
                 converted = {'op': 'unset-capability', 'args': {
                     'name': rule.escape(args['name'])}}
@@ -232,7 +233,8 @@ class _Converter(rule.Notes):
                         'its defaults here; before, all did'))
         converted = {
             'path': rule.escape(path),
-            'value': rule.replace_texts(args['value'], convert_text)}
+            'value': data_path.replace_texts(args['value'], convert_text,
+                                             keys=True)}
         if op == 'set-attribute' and args.get('cleanup') is not None:
             converted['cleanup'] = rule.escape(args['cleanup'])
         if args.get('unique'):

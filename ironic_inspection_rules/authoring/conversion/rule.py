@@ -7,6 +7,8 @@ import re
 import typing
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
 
 Problem = exceptions.Problem
@@ -62,23 +64,9 @@ class Notes:
             told.append(problem)
 
 
-def replace_texts(value: typing.Any,
-                  make: typing.Callable[[str], typing.Any]) -> typing.Any:
-    """Return a value with something in place of each text, also of keys."""
-    if isinstance(value, str):
-        return make(value)
-    if isinstance(value, list):
-        return [replace_texts(item, make) for item in value]
-    if isinstance(value, dict):
-        return {replace_texts(key, make): replace_texts(item, make)
-                for key, item in value.items()}
-    return value
-
-
 def escape(value: typing.Any) -> typing.Any:
     """Return a value whose texts have no fields here, but literal braces."""
-    return replace_texts(value, lambda text: text.replace(
-        '{', '{{').replace('}', '}}'))
+    return data_path.replace_texts(value, interpolation.escape, keys=True)
 
 
 def write_field(steps: typing.Iterable[object], suffix: str = '') -> str:

@@ -15,6 +15,7 @@ from ironic_inspection_rules.authoring.checks import names
 from ironic_inspection_rules.authoring.conversion import rule
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
 
 _NAME = re.compile(r'(?P<root>[^.\[\]]*)'
@@ -165,13 +166,7 @@ def write(value: typing.Any, fill: typing.Callable[[Text], typing.Any],
 
 def read_any(value: typing.Any) -> typing.Any:
     """Read all texts in a value, also in keys, see :func:`read`."""
-    if isinstance(value, str):
-        return read(value)
-    if isinstance(value, list):
-        return list(map(read_any, value))
-    if isinstance(value, dict):
-        return {read(key): read_any(item) for key, item in value.items()}
-    return value
+    return data_path.replace_texts(value, read, keys=True)
 
 
 def parse(text: str) -> list[tuple[str, str | None, str, str | None]]:

@@ -45,12 +45,8 @@ class Rewrite(_Exchange):
     """A part of all text at a pointer and below becomes another one."""
 
     def apply(self, value: Data) -> Data:
-        if isinstance(value, str):
-            return value.replace(self.old, self.new)
-        if isinstance(value, list):
-            return [self.apply(item) for item in value]
-        return {key: self.apply(item) for key, item in value.items()} if (
-            isinstance(value, dict)) else value
+        return data_path.replace_texts(
+            value, lambda text: text.replace(self.old, self.new))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import dataclasses
 import typing
 
+from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.machine.profile import component
 
@@ -105,9 +106,7 @@ class Sort:
 
 def escape(value: typing.Any) -> typing.Any:
     """Write a value so that no part of it is a replacement field."""
-    if not isinstance(value, str):
-        return value
-    return value.replace('{', '{{').replace('}', '}}')
+    return interpolation.escape(value) if isinstance(value, str) else value
 
 
 _ESCAPED = str.maketrans({'\\': '\\\\', "'": "\\'", '\n': '\\n',
