@@ -86,9 +86,8 @@ def name_ports(machine: Machine) -> None:
             port['extra'].pop('bios_name', None)
 
 
-def _natural(text: str) -> list[typing.Any]:
-    return [int(part) if part.isdecimal() else part
-            for part in re.split('([0-9]+)', text)]
+def _natural(text: str) -> str:
+    return re.sub('[0-9]+', lambda number: number[0].zfill(9), text)
 
 
 def _links(machine: Machine) -> dict[str, dict[str, str]]:

@@ -105,6 +105,12 @@ class HooksTestCase(base.TestCase):
     def test_names_of_ports(self, machine):
         self.check('Ports are named after their interfaces', machine)
 
+    def test_a_dash_at_the_end_of_a_switch_is_no_number(self):
+        machine = copy.deepcopy(machines.SOUND)
+        for lldp in machine['plugin_data']['parsed_lldp'].values():
+            lldp['switch_system_name'] = 'a-1-'
+        self.check('Networks by switch', machine)
+
     @_settings
     @hypothesis.given(machines.odd())
     def test_networks_by_switch(self, machine):
