@@ -221,7 +221,8 @@ def is_telling(mistake: Mistake, source: str) -> bool:
         return False
     try:
         compile(mistake.in_text(source), mistake.path, 'exec')
-    except SyntaxError:
+    except (AttributeError, SyntaxError):
+        # cosmic-ray has no mistake for "except module.Error".
         return False
     return True
 

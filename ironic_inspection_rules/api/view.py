@@ -21,8 +21,7 @@ RESOURCE = 'inspection_rules'
 
 SECRET = model.HIDDEN
 FIELDS = (*model.FIELDS, 'created_at', 'updated_at')
-READ_ONLY = ('uuid', *(name for name in FIELDS
-                       if name not in model.WRITABLE), 'links')
+READ_ONLY = ('uuid', *model.SHOWN)
 BRIEF_FIELDS = tuple(name for name in FIELDS if name not in SECRET)
 
 

@@ -135,6 +135,10 @@ SETTABLE = {field.name: field for field in dataclasses.fields(Rule)
             if not field.metadata.get('read_only')}
 """The fields that the author of a rule sets, by name."""
 WRITABLE = tuple(SETTABLE)
+SHOWN = (*(name for name in FIELDS if name not in WRITABLE),
+         'created_at', 'updated_at', 'links')
+"""The fields that Ironic sets, and shows."""
+
 DEFAULTS: typing.Mapping[str, typing.Any] = {
     field.name: [] if field.name in OPERATIONS
     else {} if field.name == VARS else field.default

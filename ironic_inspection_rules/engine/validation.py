@@ -95,9 +95,11 @@ def _problems(rule: typing.Any, ops: registry.Registry,
         if isinstance(value, float) and not math.isfinite(value):
             yield Problem(data_path.pointer(path),
                           _('must be a finite number'))
-    yield from _SHAPES[built_in].problems(
-        {name: list(value) if isinstance(value, tuple) else value
-         for name, value in rule.items()})
+    for problem in _SHAPES[built_in].problems(
+            {name: list(value) if isinstance(value, tuple) else value
+             for name, value in rule.items()}):
+        yield (problem._replace(message=_('read only; leave it out'))
+               if problem.pointer[1:] in model.SHOWN else problem)
     yield from _check_meaning(rule)
     early = rule.get('phase') == model.EARLY
     yield from operation_check.check_all(

@@ -23,6 +23,10 @@ Place = tuple[int, int]
 STDIN = '-'
 
 _SUFFIXES = ('.json', '.yaml', '.yml')
+_LISTS = ('rules', 'inspection_rules')
+"""Under what bodies of the API have rules."""
+
+_VARIABLE = '{{'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,8 +106,8 @@ def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
         with contextlib.suppress(ValueError):
             value = json.loads(text, parse_float=finite, parse_constant=finite)
     if value is None:
-        entries = _compose(path, text).entries
-        value = entries[0] if len(entries) == 1 else None
+        documents = _compose(path, text, yaml_text.nodes).entries
+        value = documents[0] if len(documents) == 1 else None
     if not isinstance(value, dict):
         raise exceptions.InvalidDocument(
             path, _('the file must hold one mapping'))
@@ -130,7 +134,7 @@ def _read(path: str) -> str:
 
 def parse(path: str, text: str) -> Document:
     """Read the rules of a file whose text is known; see :func:`load`."""
-    read = _compose(path, text)
+    read = _compose(path, text, entry_nodes)
     # The forms in which people keep machines.
     if any(isinstance(entry, dict) and 'actions' not in entry and (
             isinstance(entry.get('inventory'), dict)
@@ -142,9 +146,10 @@ def parse(path: str, text: str) -> Document:
     return read
 
 
-def _compose(path: str, text: str) -> Document:
+def _compose(path: str, text: str,
+             split: typing.Callable[[str], list[yaml.Node]]) -> Document:
     try:
-        entries = yaml_text.nodes(text)
+        entries = split(text)
         places: dict[tuple[int, str], Place] = {}
         plain: dict[tuple[int, str], str] = {}
         values = []
@@ -163,6 +168,50 @@ def _compose(path: str, text: str) -> Document:
             path, f'{reason}; {hint}' if hint else reason,
             mark and (mark.line + 1, mark.column + 1)) from exc
     return Document(path, tuple(values), places, plain)
+
+
+def entry_nodes(text: str) -> list[yaml.Node]:
+    """Return the entries of a file as YAML has them, with their marks.
+
+    :raises: YAMLError where they cannot be read.
+    """
+    return [entry for node in yaml_text.nodes(text) for entry in _split(node)]
+
+
+def _split(node: yaml.Node, is_inner: bool = False) -> list[yaml.Node]:
+    """Return the rules of a document, which may have names or be listed.
+
+    Such as in a file of variables, where text stands for other variables.
+    Where one of a list is a rule, or it is that of a body, all of it is.
+
+    :param is_inner: whether it is only a part of the document.
+    :raises: MarkedYAMLError where a body has no list.
+    """
+    if isinstance(node, yaml.SequenceNode):
+        return list(node.value)
+    if isinstance(node, yaml.ScalarNode) and not node.value:
+        return []
+    if not isinstance(node, yaml.MappingNode) or _is_rule(node):
+        return [node]
+    named = []
+    is_body = False
+    for key, value in node.value:
+        items = [] if value.tag == yaml_text.NULL else _split(value, True)
+        has_rules = any(map(_is_rule, items))
+        if key.value in _LISTS and not is_inner:
+            is_body = True
+            if items and not has_rules and items[0] is value:
+                raise yaml.MarkedYAMLError(
+                    problem=_('expected a list of rules under "%s"')
+                    % key.value, problem_mark=value.start_mark)
+        if has_rules or is_body and key.value in _LISTS:
+            named += [item for item in items if _VARIABLE not in item.value]
+    return named if is_body else named or [node]
+
+
+def _is_rule(node: yaml.Node) -> bool:
+    return isinstance(node, yaml.MappingNode) and any(
+        key.value == 'actions' for key, _value in node.value)
 
 
 def _values(node: yaml.Node, pointer: str

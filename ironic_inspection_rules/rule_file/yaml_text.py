@@ -41,7 +41,7 @@ _PATH = re.compile(rf'(?:{_NAMES})(?:[.\[].*)?')
 _PLAIN = re.compile(r'[:\-,\[]\s+(?P<text>[^\s\'"\[\]#][^\n]*)')
 _ODD_INTEGER = re.compile(r'[-+]?(?:0[0-7_]+|[0-9_]+(?::[0-5]?[0-9])+)')
 _ODD_FLOAT = re.compile(r'[-+]?(?:[0-9_]*\.[0-9]+0|[0-9_:]*:[0-9_.:]*)')
-_NULL = 'tag:yaml.org,2002:null'
+NULL = 'tag:yaml.org,2002:null'
 
 
 class Dumper(yaml.SafeDumper):  # type: ignore[misc]
@@ -120,14 +120,14 @@ class _Extent:
 
 
 def nodes(text: str) -> list[yaml.Node]:
-    """Return the entries of a file as YAML has them, with their marks.
+    """Return the documents of a file as YAML has them, with their marks.
 
     :raises: YAMLError where they cannot be read.
     """
     text = readable(text)
     _check_bounds(text)
-    return [entry for node in yaml.compose_all(text, Loader)
-            if node is not None for entry in _split(node)]
+    return [node for node in yaml.compose_all(text, Loader)
+            if node is not None]
 
 
 def readable(text: str) -> str:
@@ -173,27 +173,6 @@ def _check_bounds(text: str) -> None:
                 problem_mark=event.start_mark)
 
 
-def _split(node: yaml.Node) -> list[yaml.Node]:
-    """Return the rules of a document, which may have names or be listed.
-
-    Such as in a file of variables, where text stands for other variables.
-    """
-    if isinstance(node, yaml.SequenceNode):
-        return list(node.value)
-    if isinstance(node, yaml.ScalarNode) and not node.value:
-        return []
-    named = []
-    if isinstance(node, yaml.MappingNode) and not _is_rule(node):
-        named = [item for _name, value in node.value
-                 for item in _split(value) if _is_rule(item)]
-    return named or [node]
-
-
-def _is_rule(node: yaml.Node) -> bool:
-    return isinstance(node, yaml.MappingNode) and any(
-        key.value == 'actions' for key, _value in node.value)
-
-
 def reads_otherwise(node: yaml.Node) -> bool:
     """Return whether YAML 1.1 reads something else than people who write it.
 
@@ -219,7 +198,7 @@ def _problem(node: yaml.Node, text: str) -> str | None:
         if not node.flow_style or len(node.value) != 1:
             return None
         key, value = node.value[0]
-        if getattr(value, 'tag', None) != _NULL or value.value:
+        if getattr(value, 'tag', None) != NULL or value.value:
             return None
         if isinstance(key, yaml.MappingNode):
             return _('text with "{{" must be in quotes')

@@ -16,6 +16,7 @@ import yaml
 
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import yaml_text
 
 _STEP = 2  # By how much lines are indented that have to be.
@@ -122,7 +123,7 @@ class Text:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._entries = yaml_text.nodes(text)
+        self._entries = document.entry_nodes(text)
         places: dict[type[yaml.Token], list[int]] = {}
         for token in yaml.scan(yaml_text.readable(text), yaml_text.Loader):
             places.setdefault(type(token), []).append(token.start_mark.index)

@@ -82,6 +82,18 @@ class NumbersTestCase(base.TestCase):
              if each.message == 'must be a finite number'})
 
 
+class ShownTestCase(base.TestCase):
+
+    def test_what_the_api_shows_besides_is_read_only(self):
+        names = ('built_in', 'revision', 'created_at', 'updated_at', 'links')
+        for built_in in (True, False):
+            self.assertEqual(
+                {f'/{name}': 'read only; leave it out' for name in names},
+                {each.pointer: each.message for each in validation.validate(
+                    {**dict.fromkeys(names), 'actions': [LOG]},
+                    registry.installed(), built_in)})
+
+
 class ParseTestCase(base.TestCase):
 
     def parse(self, **fields):

@@ -41,6 +41,36 @@ class LoadTestCase(base.TestCase):
                   - actions: [3]
             """).entries)
 
+    def test_what_is_listed_beside_a_rule_is_one(self):
+        self.assertEqual(
+            ({'actions': [1]}, {'action': [2]}, 'a'),
+            self.load("""
+                ours:
+                  - actions: [1]
+                  - action: [2]
+                  - a
+                  - "{{ rule_a }}"
+                names: [a]
+            """).entries)
+
+    def test_a_body_may_have_no_rules(self):
+        for text in ('{"rules": []}', '{"inspection_rules": []}',
+                     '{"rules": [], "revision": 5}', 'rules:',
+                     'rules: ["{{ rule_a }}"]'):
+            self.assertEqual((), self.load(text).entries, text)
+
+    def test_all_of_the_list_of_a_body_are_rules(self):
+        for name in ('rules', 'inspection_rules'):
+            self.assertEqual(
+                ({'description': 'a'}, 1),
+                self.load(f'{name}: [{{description: a}}, 1]').entries)
+
+    def test_what_has_no_list_in_its_place_is_told(self):
+        for value in ('{}', 'a', '{description: a}'):
+            self.assertIn(
+                ':1:8: expected a list of rules under "rules"',
+                self.refused(f'rules: {value}'))
+
     def test_a_machine_is_refused_as_one(self):
         for text in ('inventory: {cpu: {}}', 'interfaces: []',
                      '{"inventory": {}, "plugin_data": {}}'):
@@ -52,6 +82,15 @@ class LoadTestCase(base.TestCase):
         for text in ('.inf', '-.Inf', '.nan', '1.0e+999', '!!binary aGk='):
             self.assertIn(':2:3: JSON has no value such as '
                           f'{text}', self.refused(f'- 1\n- {text}'))
+
+    def test_what_is_in_a_machine_is_no_rule(self):
+        text = ('inventory: {}\n'
+                'plugin_data: {inspection_rules: {main: []}, a: {actions: 1}}')
+        self.assertIn('inventory of a machine', self.refused(
+            text.replace(', a: {actions: 1}', '')))
+        self.assertEqual(
+            {'inventory', 'plugin_data'},
+            document.load_mapping('m.yaml', text).keys())
 
     def test_a_machine_has_finite_numbers(self):
         for number in ('NaN', '-Infinity', '1e999'):
