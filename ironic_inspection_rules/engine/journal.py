@@ -42,6 +42,10 @@ class Change:
         return {'object': self.object, 'op': self.op, 'path': self.path,
                 'value': self.value}
 
+    def with_before(self) -> dict[str, typing.Any]:
+        """Return the same with what was there before."""
+        return {**self.as_dict(), 'before': self.before}
+
 
 _HIDDEN = data_path.pointer([masking.MASK])
 

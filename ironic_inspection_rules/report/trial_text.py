@@ -11,11 +11,7 @@ import typing
 from xml.etree import ElementTree
 
 from ironic_inspection_rules.engine import journal
-from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import views
-from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.rule_file import yaml_text
@@ -61,39 +57,10 @@ def _percent(share: float) -> str:
     return f'{math.floor(share)} %'
 
 
-def diff(facts: working_copy.Facts,
-         changes: typing.Iterable[journal.Change]) -> list[str]:
-    """Return the changes as lines of a diff, under each object's name.
-
-    :param facts: the machine before the changes.
-    """
-    before: dict[str, typing.Any] = {
-        'node': facts.node, 'plugin_data': facts.plugin_data,
-        **{f'port {port.get("address")}': port for port in facts.ports}}
-    lines: list[str] = []
-    current = None
-    for change in changes:
-        if change.object != current:
-            current = change.object
-            lines.append(current)
-        path = data_path.parse(change.path) if change.path else ()
-        if change.object == working_copy.TRAITS:
-            sign = '-' if change.op == 'remove' else '+'
-            lines.append(f'{sign} {path[0]}')
-            continue
-        data = before.get(change.object)
-        old = data_path.get(data, path)
-        if old is not data_path.ABSENT:
-            shown = masking.mask_along(path, old)[1]
-            lines.append(f'- {change.path}: {machine_diff.shown(shown)}')
-        if change.op == 'remove':
-            data = views.Tree().remove(data, path)
-        else:
-            value = machine_diff.shown(change.value)
-            lines.append(f'+ {change.path}: {value}')
-            data = views.Tree().assign(data, path, change.value)
-        before[change.object] = data
-    return lines
+def diff(changes: typing.Iterable[journal.Change]) -> list[str]:
+    """Return the changes as lines of a diff, under each object's name."""
+    return list(machine_diff.change_lines(
+        change.with_before() for change in changes))
 
 
 class Listing:
@@ -244,14 +211,14 @@ class Details(Listing):
             rows.append([machine_test.title(shown.rule), shown.rule.phase,
                          _('yes') if shown.matched else _('no'),
                          '\n'.join(why_not)])
-        lines = diff(each.facts, each.outcome.changes) or [
+        lines = diff(each.outcome.changes) or [
             _('nothing would change')]
         for shown in each.outcome.audited:
             lines.append(_('audit: %s') % machine_test.title(shown.rule))
             if shown.error:
                 lines.append('  ' + _('would fail: %s') % shown.error)
-            changes = diff(each.facts, [change for action in shown.actions
-                                        for change in action.changes])
+            changes = diff(change for action in shown.actions
+                           for change in action.changes)
             lines += (f'  {line}' for line in changes)
             if not changes and not shown.error:
                 lines.append('  ' + _('would change nothing'))

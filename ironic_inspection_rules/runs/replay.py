@@ -209,8 +209,7 @@ def otherwise(past: Past, base: Ends, plans: Plans,
     return {'result': result, 'error': error,
             'matched': [each.rule.uuid for end in ends.values()
                         for each in end.outcome.traces if each.matched],
-            'changes': [{**each.as_dict(), 'before': each.before}
-                        for each in changes],
+            'changes': [each.with_before() for each in changes],
             'differs': bool(changes) or _why(one) != _why(other)}
 
 

@@ -86,9 +86,8 @@ def treat(path: str, both: Sequence[machine_test.Plans],
     lines = [] if before == after else ['inspection', f'- {before}',
                                         f'+ {after}']
     lines += change_lines(
-        {**change.as_dict(), 'before': change.before}
-        for change in difference.between(old.facts, new.facts, facts.ports,
-                                         old.hidden | new.hidden))
+        change.with_before() for change in difference.between(
+            old.facts, new.facts, facts.ports, old.hidden | new.hidden))
     return Treatment(path, *results, tuple(lines))
 
 
@@ -108,12 +107,12 @@ def change_lines(changes: Iterable[Mapping[str, typing.Any]]) -> Iterator[str]:
             yield f'{sign} {data_path.parse(change["path"])[0]}'
             continue
         if change['op'] != 'add':
-            yield f'- {change["path"]}: {shown(change["before"])}'
+            yield f'- {change["path"]}: {_shown(change["before"])}'
         if change['op'] != 'remove':
-            yield f'+ {change["path"]}: {shown(change["value"])}'
+            yield f'+ {change["path"]}: {_shown(change["value"])}'
 
 
-def shown(value: typing.Any) -> str:
+def _shown(value: typing.Any) -> str:
     """Return a value as a line of a diff has it."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True)
     return text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'

@@ -75,7 +75,6 @@ class MachineTest:
     """
 
     path: str
-    facts: working_copy.Facts
     outcome: evaluation.Evaluation
     problem: str | None = None
 
@@ -214,8 +213,8 @@ def run(path: str, plans: Plans, node: Node,
     :raises: :class:`.exceptions.InvalidDocument` where it has none.
     """
     facts = load_facts(path, node)
-    return MachineTest(path, facts,
-                       evaluation.evaluate(plans, facts, explain=explain))
+    return MachineTest(path, evaluation.evaluate(plans, facts,
+                                                 explain=explain))
 
 
 def load_facts(path: str, node: Node) -> working_copy.Facts:
@@ -267,8 +266,8 @@ def attempt(path: str, plans: Plans, nodes: Nodes,
         return run(path, plans, nodes.of(path), explain)
     except exceptions.InvalidDocument as exc:
         nothing = working_copy.Facts({}, {})
-        return MachineTest(path, nothing, evaluation.Evaluation(
-            (), (), nothing), str(exc))
+        return MachineTest(path, evaluation.Evaluation((), (), nothing),
+                           str(exc))
 
 
 def ports(inventory: dict[str, typing.Any]

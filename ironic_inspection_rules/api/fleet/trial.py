@@ -129,8 +129,7 @@ class Trial:
         changes = difference.between(other.facts, outcome.facts, facts.ports,
                                      outcome.hidden | other.hidden)
         told: Entry = {
-            'changes': [{**each.as_dict(), 'before': each.before}
-                        for each in changes],
+            'changes': [each.with_before() for each in changes],
             'differs': bool(changes) or (
                 _why_failed(outcome) != _why_failed(other))}
         if told['differs']:

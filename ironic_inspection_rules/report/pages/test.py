@@ -119,7 +119,7 @@ def _column(rules: typing.Sequence[model.Rule],
             'actions': [[action.op, action.reverted, list(_lines(action))]
                         for action in shown.actions]}, ensure_ascii=False))
     return (each.path, each.result, each.error,
-            tuple(trial_text.diff(each.facts, each.outcome.changes)), cells)
+            tuple(trial_text.diff(each.outcome.changes)), cells)
 
 
 def _lines(action: trace.ActionTrace) -> typing.Iterator[str]:

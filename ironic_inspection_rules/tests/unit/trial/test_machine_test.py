@@ -217,7 +217,14 @@ class TrialTestCase(MachinesTestCase):
             '- CUSTOM_OLD',
             'port 52:54:00:00:00:01',
             '+ /extra/a: 1',
-        ], trial_text.diff(made.facts, made.outcome.changes))
+        ], trial_text.diff(made.outcome.changes))
+
+    def test_a_diff_hides_what_a_sensitive_rule_deletes(self):
+        rule = ('[{sensitive: true, actions: ['
+                '{op: del-attribute, args: {path: /extra/secret}}]}]')
+        made = self.run_on(files.INVENTORY, {'extra': {'secret': 'x'}}, rule)
+        self.assertEqual(['node', '- /******: "******"'],
+                         trial_text.diff(made.outcome.changes))
 
 
 class ExpectationTestCase(MachinesTestCase):
