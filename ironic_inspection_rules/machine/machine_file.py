@@ -2,25 +2,13 @@
 
 """Machines as people keep them: files with an inventory."""
 
-import dataclasses
-import typing
-
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import views
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import document
 
 
-@dataclasses.dataclass(frozen=True)
-class Machine:
-    """The data of a machine in one file."""
-
-    path: str
-    inventory: dict[str, typing.Any]
-    plugin_data: dict[str, typing.Any]
-    previous: dict[str, typing.Any] | None = None
-
-
-def load(path: str) -> Machine:
+def load(path: str) -> views.Facts:
     """Read a YAML or JSON file with an inventory.
 
     It has one of three forms: ``inventory`` and ``plugin_data`` as Ironic's
@@ -34,7 +22,7 @@ def load(path: str) -> Machine:
     data = dict(document.load_mapping(path))
     inventory = data.pop('inventory', None)
     if inventory is None and 'interfaces' in data:
-        return Machine(path, data, {})
+        return views.Facts(data, {})
     previous = data.pop('previous', None)
     if previous is not None and not isinstance(previous, dict):
         raise exceptions.InvalidDocument(path, _('"previous" must be a '
@@ -44,4 +32,4 @@ def load(path: str) -> Machine:
         plugin_data = data['plugin_data'] or {}
     if not isinstance(inventory, dict) or not isinstance(plugin_data, dict):
         raise exceptions.InvalidDocument(path, _('there is no inventory'))
-    return Machine(path, inventory, plugin_data, previous)
+    return views.Facts(inventory, plugin_data, previous=previous)

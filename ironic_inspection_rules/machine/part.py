@@ -132,20 +132,9 @@ class Part(typing.NamedTuple):
     what: Mapping[str, typing.Any]
     source: str
 
-    def as_list(self) -> list[typing.Any]:
-        """Return plain JSON data, of which the class makes it again."""
-        return [self.kind, list(self.ids), self.label, self.slot,
-                dict(self.what), self.source]
-
     def place(self) -> tuple[str, ...]:
         """Return what to sort parts by."""
         return self.kind, self.label, self.slot or '', self.source
-
-    @classmethod
-    def from_list(cls, plain: list[typing.Any]) -> 'Part':
-        """Make a part of what :meth:`as_list` returned."""
-        kind, ids, *others = plain
-        return cls(kind, tuple(ids), *others)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -161,13 +150,15 @@ class Parts:
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return plain JSON data, of which the class makes it again."""
-        return {'parts': [each.as_list() for each in self.parts],
+        return {'parts': [[kind, list(ids), *others]
+                          for kind, ids, *others in self.parts],
                 'sources': sorted(self.sources)}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, typing.Any]) -> 'Parts':
         """Make parts of what :meth:`as_dict` returned."""
-        return cls(tuple(map(Part.from_list, plain['parts'])),
+        return cls(tuple(Part(kind, tuple(ids), *others)
+                         for kind, ids, *others in plain['parts']),
                    frozenset(plain['sources']))
 
 
@@ -191,7 +182,7 @@ def read(inventory: Mapping[str, typing.Any],
                  if (part := _part(source, name, item, reporter))]
         left -= len(parts)
         if items or isinstance(
-                _at(data, source.path.partition('.*.')[0]), list):
+                at(data, source.path.partition('.*.')[0]), list):
             sources.add(_named(source, reporter))
             found.setdefault(source.kind, []).append(parts)
             if source.kind == PCI_DEVICE:
@@ -213,9 +204,9 @@ def _items(data: Mapping[str, typing.Any], source: Source
            ) -> Iterator[tuple[str, Mapping[str, typing.Any]]]:
     """Return the parts at a place, each with the name that it has there."""
     before, star, after = source.path.partition('.*.')
-    for where in (_listed(_at(data, before)) if star
+    for where in (_listed(at(data, before)) if star
                   else [('', data)]):
-        there = _at(where[1], after if star else source.path)
+        there = at(where[1], after if star else source.path)
         if source.whole:
             there = [there]
         for name, item in _listed(there):
@@ -229,7 +220,8 @@ def _listed(value: typing.Any) -> list[tuple[str, typing.Any]]:
     return [('', item) for item in value] if isinstance(value, list) else []
 
 
-def _at(data: typing.Any, path: str) -> typing.Any:
+def at(data: typing.Any, path: str) -> typing.Any:
+    """Return what is at a path with dots, None where nothing is."""
     found = data_path.get(data, tuple(path.split('.')))
     return None if found is data_path.ABSENT else found
 

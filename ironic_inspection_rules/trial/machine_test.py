@@ -223,10 +223,9 @@ def load_facts(path: str, node: Node) -> working_copy.Facts:
     :raises: :class:`.exceptions.InvalidDocument` where there is none.
     """
     read = machine_file.load(path)
-    return working_copy.Facts(
-        read.inventory, read.plugin_data, node.fields,
-        ports(read.inventory) if node.ports is None else node.ports,
-        node.port_groups, read.previous)
+    return dataclasses.replace(
+        read, node=node.fields, port_groups=node.port_groups,
+        ports=ports(read.inventory) if node.ports is None else node.ports)
 
 
 Tell = typing.Callable[[MachineTest], typing.Any]

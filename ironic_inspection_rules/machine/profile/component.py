@@ -15,9 +15,8 @@ import re
 import typing
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import views
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.machine import machine_file
 from ironic_inspection_rules.machine import part
 
 Item = Mapping[str, typing.Any]
@@ -47,7 +46,7 @@ class Value:
     unit: str = ''
     sized: bool = False
 
-    def of(self, each: machine_file.Machine) -> typing.Any:
+    def of(self, each: views.Facts) -> typing.Any:
         """Return the value, None where it is not known."""
         value = find(each, self.path)
         return value if is_number(value) or (
@@ -86,7 +85,7 @@ class Parts:
     picked: str = ''
     is_picked: typing.Callable[[Item], bool] = lambda _item: True
 
-    def of(self, each: machine_file.Machine) -> list[Item] | None:
+    def of(self, each: views.Facts) -> list[Item] | None:
         """Return the parts of a machine, None where they are not known."""
         found = find(each, self.path)
         if not isinstance(found, list) or not all(
@@ -101,12 +100,10 @@ class Parts:
         return f'{field} | {self.picked}' if self.picked else field
 
 
-def find(each: machine_file.Machine, path: str) -> typing.Any:
+def find(each: views.Facts, path: str) -> typing.Any:
     """Return what is at a path of a machine, None where nothing is."""
-    found = data_path.get({'inventory': each.inventory,
-                           'plugin_data': each.plugin_data},
-                          tuple(path.split('.')))
-    return None if found is data_path.ABSENT else found
+    return part.at({'inventory': each.inventory,
+                    'plugin_data': each.plugin_data}, path)
 
 
 def is_number(value: typing.Any) -> bool:
@@ -114,7 +111,7 @@ def is_number(value: typing.Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def parts(machines: Sequence[machine_file.Machine]) -> Iterator[Parts]:
+def parts(machines: Sequence[views.Facts]) -> Iterator[Parts]:
     """Return the lists of parts that all of some machines report."""
     def is_known(known: Parts) -> bool:
         return all(known.of(each) is not None for each in machines)

@@ -15,8 +15,8 @@ import re
 import typing
 
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import views
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.machine import machine_file
 from ironic_inspection_rules.machine.profile import component
 from ironic_inspection_rules.machine.profile import sort
 
@@ -56,7 +56,7 @@ class Profile:
     on_mismatch: str = FAIL
     tolerated: component.Tolerance = component.Tolerance()
 
-    def rules(self, machines: Sequence[machine_file.Machine]) -> list[Written]:
+    def rules(self, machines: Sequence[views.Facts]) -> list[Written]:
         """Write the rules that accept machines like the given ones."""
         found = []
         count: collections.Counter[str] = collections.Counter()
@@ -99,7 +99,7 @@ class Profile:
                 'conditions': conditions, 'actions': [action]}
 
 
-def differences(machines: Sequence[machine_file.Machine],
+def differences(machines: Sequence[views.Facts],
                 tolerated: component.Tolerance) -> Iterator[Difference]:
     """Return all ways in which a machine may differ from the given ones."""
     for value in component.VALUES:

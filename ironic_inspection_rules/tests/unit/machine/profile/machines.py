@@ -3,6 +3,7 @@
 """Machines to make profiles of, and what rules tell of others."""
 
 import contextlib
+import functools
 import pathlib
 import unittest
 
@@ -28,7 +29,7 @@ HDD = {'rotational': True, 'size': 4000787030016, 'vendor': None,
        'model': 'ST4000'}
 PORT = {'vendor': '0x8086', 'product': '0x1572', 'speed_mbps': 10000}
 
-SERVER = machine_file.Machine('server', {
+SERVER = working_copy.Facts({
     'cpu': {'model_name': 'Xeon {6230}', 'count': 80, 'socket_count': 2,
             'architecture': 'x86_64', 'flags': ['vmx'], 'frequency': '2100'},
     'memory': {'physical_mb': 196608, 'total': 201000000000},
@@ -54,7 +55,7 @@ SERVER = machine_file.Machine('server', {
     {'vendor_id': '10de', 'product_id': '1eb8', 'class': '030200',
      'bus': '0000:3b:00.0'}]})
 
-REDFISH = machine_file.Machine('redfish', {
+REDFISH = working_copy.Facts({
     'cpu': {'count': 32, 'architecture': 'x86_64', 'model_name': None},
     'memory': {'physical_mb': 65536},
     'disks': [{'name': 'd', 'size': 960197124096, 'serial': 'x'}],
@@ -64,6 +65,7 @@ REDFISH = machine_file.Machine('redfish', {
     'system_vendor': {'manufacturer': '', 'product_name': 'R7'}}, {})
 
 
+@functools.cache
 def samples():
     found = [SERVER, REDFISH, machine_file.load(str(SAMPLE))]
     with contextlib.suppress(unittest.SkipTest):

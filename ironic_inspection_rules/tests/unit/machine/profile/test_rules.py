@@ -9,7 +9,6 @@ import random
 from ironic_inspection_rules.authoring import lint
 from ironic_inspection_rules.engine import evaluation
 from ironic_inspection_rules.engine import working_copy
-from ironic_inspection_rules.machine import machine_file
 from ironic_inspection_rules.machine.profile import rules
 from ironic_inspection_rules.tests.unit.machine.profile import machines
 
@@ -45,9 +44,9 @@ class MutationTestCase(machines.ProfileTestCase):
 
     def plans_of(self, each):
         """Return the rules of one sample, which all tests share."""
-        if each.path not in self._plans:
-            self._plans[each.path] = self.plans(each)
-        return self._plans[each.path]
+        if id(each) not in self._plans:
+            self._plans[id(each)] = self.plans(each)
+        return self._plans[id(each)]
 
     def each_changed(self, each, component, change):
         """Change a copy of a machine at each place of a component."""
@@ -63,7 +62,7 @@ class MutationTestCase(machines.ProfileTestCase):
             plans = self.plans_of(each)
             for other in self.each_changed(each, component, change):
                 self.assertEqual({component}, self.components(plans, other),
-                                 (each.path, component))
+                                 (each.inventory, component))
                 tried += 1
         self.assertGreater(tried, 0)
 
@@ -134,8 +133,8 @@ class MutationTestCase(machines.ProfileTestCase):
                     self.plans_of(SERVER), other))
         self.assertEqual(
             {'pci-devices', 'accelerators'}, self.components(
-                self.plans_of(SERVER), machine_file.Machine(
-                    '', SERVER.inventory, {})))
+                self.plans_of(SERVER), working_copy.Facts(
+                    SERVER.inventory, {})))
 
     def test_firmware_is_told(self):
         other = copy.deepcopy(SERVER)
@@ -160,7 +159,7 @@ class MutationTestCase(machines.ProfileTestCase):
                 if isinstance(other.inventory.get(place), dict):
                     other.inventory[place][name] = 'x'
             self.assertEqual([], self.differences(self.plans_of(each), other),
-                             each.path)
+                             each.inventory)
 
 
 class MismatchTestCase(machines.ProfileTestCase):
@@ -200,7 +199,7 @@ class MismatchTestCase(machines.ProfileTestCase):
             [each.error.partition('fail: ')[2] for each in outcome.audited])
 
     def test_what_an_earlier_run_noted_is_forgotten(self):
-        each = machine_file.Machine('', SERVER.inventory, {
+        each = working_copy.Facts(SERVER.inventory, {
             **SERVER.plugin_data, 'profiles': {'good_one_x': ['old']}})
         self.assertEqual([], self.differences(self.plans(SERVER), each))
 
