@@ -153,12 +153,10 @@ def _looked_up(written: interpolation.Field, scope: Scope) -> Value:
 
 def _filtered(call: filter_syntax.Call, found: Value, scope: Scope) -> Value:
     op = registry.filters()[call.name]
-    names = list(op.signature.by_name)
-    by_place = [value for name, value in call.arguments if not name]
-    given = {**dict(zip(names, by_place, strict=False)),
-             **{name: value for name, value in call.arguments if name}}
+    given, _problems = op.signature.bind_call(call.arguments)
     if any(isinstance(each, tuple) for each in given.values()) or (
-            op.plugin.TAKES_FILTER and by_place):
+            op.plugin.TAKES_FILTER and not all(
+                name for name, _value in call.arguments)):
         return values.only(values.Unknown(
             f'filter {call.name} with a field as argument'))
     filter_ = _Filter(op, given, scope.machine)

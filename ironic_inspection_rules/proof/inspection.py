@@ -9,6 +9,7 @@ import json
 import typing
 
 from ironic_inspection_rules.engine import compiler
+from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.proof import action as actions
@@ -24,7 +25,6 @@ State = states.State
 Passed = states.Passed
 
 _ROOTS = ('inventory', 'plugin_data', 'node', 'ports')
-_OF_NODE = ('node', 'ports', 'port_groups', 'previous')
 _UNKNOWN = ('port_groups', 'previous')
 
 
@@ -73,8 +73,8 @@ class Inspection:
                 inside = state
                 if phase == model.EARLY:
                     inside = dataclasses.replace(state, roots={
-                        name: values.NOTHING if name in _OF_NODE else each
-                        for name, each in state.roots.items()})
+                        name: values.NOTHING if name in interpolation.OF_NODE
+                        else each for name, each in state.roots.items()})
                 state = self._run_phase(chosen, state, inside, phase, notes)
         return state
 
@@ -108,7 +108,7 @@ class Inspection:
         broken = logic.simplified(logic.conj(begin.going, state.result == -1))
         return dataclasses.replace(state, roots={
             name: begin.roots[name] if phase == model.EARLY
-            and name in _OF_NODE
+            and name in interpolation.OF_NODE
             else values.choose(broken, begin.roots[name], each)
             for name, each in state.roots.items()})
 

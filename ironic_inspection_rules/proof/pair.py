@@ -102,9 +102,8 @@ def _different(machine: Machine, one: values.Alternative,
     if one is other:
         return logic.FALSE
     # A mapping that is known has entries, too.
-    one, other = (values.Mapping(None, {
-        name: values.const(inner) for name, inner in each.value.items()})
-        if isinstance(each, values.Const) and isinstance(each.value, dict)
+    one, other = (values.Mapping.of(each.value) if isinstance(
+        each, values.Const) and isinstance(each.value, dict)
         else each for each in (one, other))
     if isinstance(one, values.Const) and isinstance(other, values.Const):
         return logic.known(not data_path.same(one.value, other.value))

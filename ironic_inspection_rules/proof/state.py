@@ -245,9 +245,7 @@ def put(value: Value, path: data_path.Path, new: Value,
                     continue
                 into = values.Mapping(None, {})
             elif isinstance(into.value, dict):
-                into = values.Mapping(None, {
-                    name: values.const(inner) for name, inner
-                    in into.value.items()})
+                into = values.Mapping.of(into.value)
         if path[0] == data_path.APPEND:
             into = values.Unknown('a path that appends to a list')
         if isinstance(into, values.Mapping):

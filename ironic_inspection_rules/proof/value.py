@@ -53,6 +53,11 @@ class Mapping:
     cell: typing.Any
     entries: typing.Mapping[str, 'Value']
 
+    @classmethod
+    def of(cls, known: dict[str, typing.Any]) -> 'Mapping':
+        """Return a mapping that is known by its entries."""
+        return cls(None, {name: const(each) for name, each in known.items()})
+
     def entry(self, name: str) -> 'Value':
         """Return the entry of that name, which may be absent."""
         if name in self.entries:

@@ -185,8 +185,8 @@ class Engine:
     """The engine itself, to confirm what the solver found."""
 
     def __init__(self) -> None:
-        self._plans: dict[str, compiler.CompiledRule] = {}
-        self._rules: dict[str, model.Rule] = {}
+        # By identity of a rule, which its plan keeps alive.
+        self._plans: dict[int, compiler.CompiledRule] = {}
 
     def evaluate(self, rules: Sequence[model.Rule],
                  witness: Witness) -> evaluation.Evaluation:
@@ -195,12 +195,10 @@ class Engine:
         for rule in rules:
             if rule.mode == model.OFF:
                 continue
-            key = str(id(rule))
-            if key not in self._plans:
-                self._rules[key] = rule
-                self._plans[key] = compiler.compile_rule(
+            if id(rule) not in self._plans:
+                self._plans[id(rule)] = compiler.compile_rule(
                     rule, registry.installed())
-            by_phase.setdefault(rule.phase, []).append(self._plans[key])
+            by_phase.setdefault(rule.phase, []).append(self._plans[id(rule)])
         return evaluation.evaluate(by_phase, witness.facts, explain=False)
 
     def outcome(self, rules: Sequence[model.Rule],

@@ -147,11 +147,8 @@ def _attribute(call: filter_syntax.Call) -> Steps:
     if call.name not in _BY_ATTRIBUTE | _BY_NAME:
         return ()
     wanted = 'name' if call.name in _BY_NAME else 'attribute'
-    op = registry.filters().get(call.name)
-    names = list(op.signature.by_name) if op else []
-    by_place = (value for name, value in call.arguments if name is None)
-    given = {**dict(zip(names, by_place, strict=False)),
-             **{name: value for name, value in call.arguments if name}}
+    given, _problems = registry.filters()[call.name].signature.bind_call(
+        call.arguments)
     attribute = given.get(wanted)
     return tuple(attribute.split('.')) if isinstance(attribute, str) else ()
 
