@@ -102,13 +102,19 @@ def undo(dry_run: bool) -> int:
     migration.check()
     rows = adoption.read_ironic(set_aside=True)
     names = dict(db_rule.list_values('description'))
+    changes = dict(db_rule.list_values('updated_at'))
     ours = [uuid for rule in (*rows, *_read_file())
             if (uuid := stock_rule.uuid_of(rule['uuid'])) in names]
     for row in rows:
-        print(_("%s goes back to Ironic's own table")
-              % (row['description'] or row['uuid']))
+        print((_("%s goes back to Ironic's own table")
+               if stock_rule.uuid_of(row['uuid']) in names else
+               _("%s goes back to Ironic's own table; here it has been "
+                 'removed since')) % (row['description'] or row['uuid']))
     for each in ours:
-        print(_('%s is removed here') % (names[each] or each))
+        print((_('%(rule)s is removed here, with what was changed in it '
+                 'since, last at %(time)s UTC') if changes[each] else
+               _('%(rule)s is removed here'))
+              % {'rule': names[each] or each, 'time': changes[each]})
     if not rows and not ours:
         print(_('There is nothing to put back.'))
     elif not dry_run:
@@ -139,8 +145,7 @@ def _converted(rows: list[adoption.Row]) -> list[Candidate]:
             strict=True):
         converted = stock_rule.convert({**fields, 'priority': priority}, ops,
                                        release)
-        remarks = [problem.message
-                   for problem in [*converted.lost, *converted.hints]]
+        remarks = [str(each) for each in (*converted.lost, *converted.hints)]
         if priority != (fields.get('priority') or 0):
             remarks.append(_('priority %(old)d becomes %(new)d')
                            % {'old': fields['priority'], 'new': priority})
@@ -152,17 +157,12 @@ def _converted(rows: list[adoption.Row]) -> list[Candidate]:
 
 
 def _in_range(priorities: list[int]) -> list[int]:
-    """Return priorities in the same order, each as near as range allows."""
-    levels = sorted(set(priorities))
+    """Return priorities in the same order, none above the highest."""
     near: dict[int, int] = {}
     highest = validation.PRIORITIES[-1]
-    for each in reversed(levels):
+    for each in sorted(set(priorities), reverse=True):
         near[each] = min(each, highest)
         highest = near[each] - 1
-    lowest = validation.PRIORITIES[0]
-    for each in levels:
-        near[each] = max(near[each], lowest)
-        lowest = near[each] + 1
     return [near[each] for each in priorities]
 
 

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What adopting Ironic's rules says, and giving them back."""
+
+import contextlib
+import io
+
+import fixtures
+from ironic.conf import CONF
+from ironic.db.sqlalchemy import models as ironic_models
+from oslo_config import fixture as config_fixture
+import sqlalchemy as sa
+
+from ironic_inspection_rules.command import adopt
+from ironic_inspection_rules.db import migration
+from ironic_inspection_rules.db import rule as db_rule
+from ironic_inspection_rules.tests import database
+from ironic_inspection_rules.tests.unit import base
+
+ACTIONS = [{'op': 'fail', 'args': {'msg': 'no'}}]
+
+
+class AdoptTestCase(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.database = self.useFixture(database.Database())
+        ironic_models.Base.metadata.create_all(self.database.engine)
+        self.patch(migration, 'check', lambda: None)
+
+    def add(self, number, description):
+        """Make a rule of Ironic's own.
+
+        :returns: its UUID.
+        """
+        uuid = f'00000000-0000-4000-8000-00000000000{number}'
+        with self.database.engine.begin() as connection:
+            connection.execute(sa.insert(ironic_models.InspectionRule), {
+                'uuid': uuid, 'description': description, 'phase': 'main',
+                'actions': ACTIONS})
+        return uuid
+
+    def printed(self, function, *args):
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            function(*args)
+        return output.getvalue()
+
+    def test_undo_names_what_was_changed_since(self):
+        self.add(1, 'same')
+        edited = self.add(2, 'edited')
+        gone = self.add(3, 'gone')
+        self.printed(adopt.from_ironic, False)
+        db_rule.update_rule(edited, {'priority': 7}, db_rule.get_revision())
+        db_rule.destroy_rule(gone)
+        time = db_rule.get_rule_by_uuid(edited).updated_at
+        told = self.printed(adopt.undo, True)
+        self.assertEqual([
+            "same goes back to Ironic's own table",
+            "edited goes back to Ironic's own table",
+            "gone goes back to Ironic's own table; here it has been removed "
+            'since',
+            'same is removed here',
+            'edited is removed here, with what was changed in it since, last '
+            f'at {time} UTC'], told.splitlines())
+
+    def test_a_priority_that_stock_ironic_refuses_is_named(self):
+        path = self.useFixture(fixtures.TempDir()).join('rules.yaml')
+        with open(path, 'w') as file:
+            file.write('- priority: -1\n'
+                       '  actions: [{op: fail, args: {msg: no}}]\n')
+        self.useFixture(config_fixture.Config(CONF)).config(
+            group='inspection_rules', built_in_rules=path)
+        self.assertIn('/priority: must be an integer from 0 to 9999, not -1',
+                      self.printed(adopt.from_ironic, False))
+        self.assertEqual([], db_rule.list_rules())
