@@ -87,13 +87,14 @@ def _check_body(environ: dict[str, Any], is_limited: bool) -> None:
         return
     limit = body_limit.size(environ.get('PATH_INFO', ''))
     length = request.content_length
-    if is_limited and (length is None or length > limit):
-        return
     sent = b''
     if length is None or length <= limit:
         sent = environ['wsgi.input'].read(
             limit + 1 if length is None else length)
+        environ['wsgi.input'] = io.BytesIO(sent)
     if max(len(sent), length or 0) > limit:
+        if is_limited:
+            return
         raise Refused(http_client.REQUEST_ENTITY_TOO_LARGE,
                       _('The request must not have more than %d bytes')
                       % limit)
@@ -105,7 +106,6 @@ def _check_body(environ: dict[str, Any], is_limited: bool) -> None:
     if not is_limited and budget.is_deeper(sent, body_limit.depth()):
         raise Refused(http_client.BAD_REQUEST,
                       _('The request is nested too deeply'))
-    environ['wsgi.input'] = io.BytesIO(sent)
     environ['CONTENT_LENGTH'] = str(len(sent))
 
 

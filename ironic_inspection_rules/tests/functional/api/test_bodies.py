@@ -42,11 +42,14 @@ class BodiesTestCase(base.TestCase):
             'inspection_queue': {'enabled': True}, **options})).app
 
     def send(self, method, path, body, content_type='application/json',
-             **headers):
+             is_chunked=False, **headers):
         request = webob.Request.blank(
             path, method=method, body=body, headers={
                 'X-OpenStack-Ironic-API-Version': '1.96', **headers})
         request.environ['CONTENT_TYPE'] = content_type
+        if is_chunked:
+            request.content_length = None
+            request.environ['wsgi.input_terminated'] = True
         return request.get_response(self.app)
 
     def test_none_is_an_error_of_the_server(self):
@@ -81,9 +84,18 @@ class BodiesTestCase(base.TestCase):
     def test_what_is_not_utf_8_is_told(self):
         self.serve()
         for method, path in CALLS:
-            answer = self.send(method, path, b'{"a": "\xff"}')
-            self.assertEqual(400, answer.status_int, (method, path))
-            self.assertIn('must be encoded in UTF-8', answer.text)
+            for is_chunked in (False, True):
+                answer = self.send(method, path, b'{"a": "\xff"}',
+                                   is_chunked=is_chunked)
+                self.assertEqual(400, answer.status_int, (method, path))
+                self.assertIn('must be encoded in UTF-8', answer.text)
+
+    def test_large_bodies_without_a_length_are_refused(self):
+        self.serve()
+        for method, path in CALLS:
+            self.assertEqual(413, self.send(
+                method, path, b' ' * (17 * 1024 ** 2),
+                is_chunked=True).status_int, (method, path))
 
     def test_dry_runs_may_have_what_inspection_data_have(self):
         if body_limit.json_depth is None:

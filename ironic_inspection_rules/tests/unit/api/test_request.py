@@ -16,6 +16,7 @@ from ironic_inspection_rules.patches import body_limit
 from ironic_inspection_rules.tests.unit import base
 
 DEEP = b'[' * 26 + b']' * 26
+UNTOLD = {'CONTENT_LENGTH': '', 'wsgi.input_terminated': True}
 OTHER_TYPES = ('text/plain', 'application/x-www-form-urlencoded', '')
 DOCUMENTS = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text()
@@ -187,9 +188,8 @@ class BodyGuardTestCase(base.IronicTestCase):
             read.append(webob.Request(environ).body)
             return webob.Response()(environ, start_response)
 
-        sent = webob.Request.blank(
-            path, method='POST', body=body,
-            environ={'CONTENT_TYPE': content_type, **environ})
+        sent = webob.Request.blank(path, method='POST', body=body)
+        sent.environ.update({'CONTENT_TYPE': content_type, **environ})
         answer = sent.get_response(request.BodyGuard(app))
         return answer.status_int, *read
 
@@ -219,11 +219,19 @@ class BodyGuardTestCase(base.IronicTestCase):
             self.assertEqual((400,), self.send(b'{"a": "\xff"}',
                                                content_type))
 
+    def test_what_is_not_utf_8_is_told_where_no_length_is_told(self):
+        for content_type in (*OTHER_TYPES, 'application/json'):
+            self.assertEqual((400,), self.send(
+                b'{"a": "\xff"}', content_type, **UNTOLD))
+
     def test_size_of_json_is_left_to_ironic_where_it_looks(self):
         if body_limit.json_depth is None:
             self.skipTest('this Ironic has no limits')
         body = b'\xff' * 2 * 1024 ** 2
         self.assertEqual((200, body), self.send(body, 'application/json'))
+        # One byte more than the limit tells Ironic enough.
+        status, read = self.send(body, 'application/json', **UNTOLD)
+        self.assertEqual((200, 1024 ** 2 + 1), (status, len(read)))
 
     def test_depth_of_json_is_limited_where_ironic_does_not_look(self):
         self.without_limits_of_ironic()
@@ -242,8 +250,7 @@ class BodyGuardTestCase(base.IronicTestCase):
         body = b'"' + b'x' * 1024 ** 2 + b'"'
 
         for sent, expected in ((body, (413,)), (b'{}', (200, b'{}'))):
-            self.assertEqual(expected, self.send(sent, **{
-                'CONTENT_LENGTH': '', 'wsgi.input_terminated': True}))
+            self.assertEqual(expected, self.send(sent, **UNTOLD))
 
     def test_forms_with_parts_do_not_pass(self):
         self.assertEqual((415,), self.send(b'--a--', 'multipart/form-data'))
