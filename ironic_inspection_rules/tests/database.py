@@ -18,6 +18,22 @@ import sqlalchemy as sa
 from ironic_inspection_rules.db import migration
 
 
+class _Compiled(sa.util.LRUCache):
+    """What statements were compiled to, by the kind of database.
+
+    An engine's own is for its own dialect, of which each test has a new one.
+    """
+
+    def get(self, key: typing.Any, default: typing.Any = None) -> typing.Any:
+        return super().get((key[0].name, *key[1:]), default)
+
+    def __setitem__(self, key: typing.Any, value: typing.Any) -> None:
+        super().__setitem__((key[0].name, *key[1:]), value)
+
+
+_compiled = _Compiled(2000)
+
+
 class Database(fixtures.Fixture):
     """An empty database that oslo.db works on while the fixture is in use.
 
@@ -57,6 +73,7 @@ class Database(fixtures.Fixture):
         self.useFixture(fixtures.MonkeyPatch(
             'ironic.common.utils.USING_SQLITE', self.kind == 'sqlite'))
         self.engine = facade.writer.get_engine()
+        self.engine._compiled_cache = _compiled
         self.addCleanup(self.engine.dispose)
         if made is None:
             self._make_tables()
