@@ -194,10 +194,6 @@ class InvalidDocument(Invalid):
         super().__init__(f'{where}: {reason}')
 
 
-class InvalidBuiltInRules(InvalidDocument):
-    """The file of built-in rules cannot be used; services do not start."""
-
-
 class OperationError(InspectionRulesError):
     """A condition or an action cannot be carried out on this machine's data.
 
@@ -284,13 +280,6 @@ class RuleAlreadyExists(Conflict):
     template = _('An inspection rule with UUID %s already exists.')
 
 
-class RevisionNotFound(NotFound):
-    """No revision of the rule set has this number, or it is gone."""
-
-    template = _('There is no revision %s of the rule set, or it is not kept '
-                 'any more.')
-
-
 class RuleSetChanged(Conflict):
     """Somebody else has changed the rule set since it was read."""
 
@@ -301,18 +290,8 @@ class RuleSetChanged(Conflict):
             % {'present': present, 'expected': expected})
 
 
-class RuleChanged(Conflict):
-    """Somebody else has changed the rule since it was read."""
-
-    template = _('Inspection rule %s was changed meanwhile.')
-
-
 class DatabaseNotReady(InspectionRulesError):
     """The plugin's tables are missing or older than the code."""
-
-
-class UnknownRevision(Invalid):
-    """The plugin's tables have no such revision."""
 
 
 class RequestNotFound(NotFound):
@@ -327,15 +306,6 @@ class RequestPending(Conflict):
     template = _('Node %s has an inspection request that is not done yet.')
 
 
-class NotInInspection(Conflict):
-    """The node waits for no inspection data any more."""
-
-    def __init__(self, node: str, state: str) -> None:
-        super().__init__(
-            _('Node %(node)s waits for no inspection data, it is in state '
-              '"%(state)s".') % {'node': node, 'state': state})
-
-
 class AnotherSender(RequestPending):
     """Other inspection data of the node wait to be processed.
 
@@ -345,12 +315,6 @@ class AnotherSender(RequestPending):
     def __init__(self, node: str, sender: str | None) -> None:
         self.sender = sender
         super().__init__(node)
-
-
-class RunNotFound(NotFound):
-    """The node has no such run of rules, or none any more."""
-
-    template = _('Inspection run %s could not be found.')
 
 
 class KeptInventoryNotFound(NotFound):

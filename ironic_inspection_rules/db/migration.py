@@ -31,7 +31,7 @@ def upgrade(revision: str | None = None) -> None:
     """Bring the tables to a revision; nothing happens if they are there.
 
     :param revision: an alembic revision, the newest one if not given.
-    :raises: UnknownRevision if there is no such revision.
+    :raises: Invalid if there is no such revision.
     """
     _run(alembic.command.upgrade, revision)
 
@@ -40,7 +40,7 @@ def stamp(revision: str | None = None) -> None:
     """Note a revision as the present one and change nothing else.
 
     :param revision: an alembic revision, the newest one if not given.
-    :raises: UnknownRevision if there is no such revision.
+    :raises: Invalid if there is no such revision.
     """
     _run(alembic.command.stamp, revision)
 
@@ -113,4 +113,4 @@ def _run(command, revision: str | None) -> None:
     try:
         command(_config(), revision or 'head')
     except alembic_util.CommandError as exc:
-        raise exceptions.UnknownRevision(str(exc)) from exc
+        raise exceptions.Invalid(str(exc)) from exc

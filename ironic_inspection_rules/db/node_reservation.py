@@ -18,6 +18,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import models as own_models
 from ironic_inspection_rules.db import request as db_request
 from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.i18n import _
 
 
 @transaction.retried
@@ -61,7 +62,7 @@ def stop_clock(session: orm.Session, node_uuid: str,
     :param starting: whether its machine is still to be powered on.
     :returns: when the inspection began; None if the node has been here
         before, or is new.
-    :raises: NotInInspection if the node waits for no data any more: to accept
+    :raises: Conflict if the node waits for no data any more: to accept
         them would be a promise that nobody can keep.
     """
     column = models.Node.inspection_started_at
@@ -72,29 +73,20 @@ def stop_clock(session: orm.Session, node_uuid: str,
                    states.INSPECTING if starting else states.INSPECTWAIT))
         .with_for_update()).scalar_one_or_none()
     if began is not None:
-        set_clock(session, node_uuid, None)
+        session.execute(
+            sa.update(models.Node)
+            .where(models.Node.uuid == node_uuid)
+            .values(inspection_started_at=None)
+            .execution_options(synchronize_session=False))
     elif not starting:
         present = session.execute(
             sa.select(models.Node.provision_state)
             .where(models.Node.uuid == node_uuid)).scalar_one_or_none()
         if present not in (None, states.INSPECTWAIT, states.ENROLL):
-            raise exceptions.NotInInspection(node_uuid, present)
+            raise exceptions.Conflict(
+                _('Node %(node)s waits for no inspection data, it is in state '
+                  '"%(state)s".') % {'node': node_uuid, 'state': present})
     return began
-
-
-def set_clock(session: orm.Session, node_uuid: str,
-              began: datetime.datetime | None) -> None:
-    """Set the time from which the timeout of an inspection counts.
-
-    :param began: in UTC; None to have it stand still.
-    """
-    session.execute(
-        sa.update(models.Node)
-        .where(models.Node.uuid == node_uuid,
-               models.Node.provision_state.in_(
-                   (states.INSPECTING, states.INSPECTWAIT)))
-        .values(inspection_started_at=began)
-        .execution_options(synchronize_session=False))
 
 
 def served_by(drivers: Collection[str], conductor_groups: Collection[str]

@@ -13,6 +13,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import rule_set
 from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.i18n import _
 
 
 @transaction.retried
@@ -37,13 +38,14 @@ def update_rule(uuid: str, values: Mapping[str, Any], revision: int,
 
     :param revision: the row's revision that the change was decided on.
     :raises: RuleNotFound if there is no such rule.
-    :raises: RuleChanged if the row has another revision by now.
+    :raises: Conflict if the row has another revision by now.
     :raises: Invalid if the database cannot store a value.
     """
     with rule_set.change(origin) as change:
         rule = _get(change.session, uuid)
         if rule.revision != revision:
-            raise exceptions.RuleChanged(uuid)
+            raise exceptions.Conflict(
+                _('Inspection rule %s was changed meanwhile.') % uuid)
         change.update({uuid: values})
         # MySQL drops the fractions of seconds.
         change.session.refresh(rule)
@@ -163,14 +165,16 @@ def get_rules_of_revision(revision: int
               ) -> tuple[models.Revision, list[models.RuleVersion]]:
     """Read the rules of a revision, in their order.
 
-    :raises: RevisionNotFound if there is none, or it is not kept any more.
+    :raises: NotFound if there is none, or it is not kept any more.
     """
     version = models.RuleVersion
     columns = version.__table__.c
     with transaction.reader() as session:
         found = session.get(models.Revision, revision)
         if found is None:
-            raise exceptions.RevisionNotFound(revision)
+            raise exceptions.NotFound(
+                _('There is no revision %s of the rule set, or it is not kept '
+                  'any more.') % revision)
         rows = session.execute(
             sa.select(version)
             .where(columns.first_revision <= revision,

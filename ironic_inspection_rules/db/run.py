@@ -14,6 +14,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import content
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.i18n import _
 
 VERSION = '1.0'
 """That of the versioned object which can show the rows written here."""
@@ -88,14 +89,15 @@ def list_runs(node_uuid: str, limit: int | None = None,
 def get_run(node_uuid: str, uuid: str) -> models.Run:
     """Read one run of a node whole, but not what the machine sent.
 
-    :raises: RunNotFound if the node has no such run.
+    :raises: NotFound if the node has no such run.
     """
     for row in transaction.read(
             sa.select(models.Run).options(orm.undefer(models.Run.phases))
             .where(models.Run.uuid == uuid,
                    models.Run.node_uuid == node_uuid)):
         return row
-    raise exceptions.RunNotFound(uuid)
+    raise exceptions.NotFound(
+        _('Inspection run %s could not be found.') % uuid)
 
 
 @transaction.retried

@@ -43,8 +43,8 @@ class ObjectStore:
 def rules() -> repository.Repository:
     """Return the rules in force in this process; made at its start.
 
-    :raises: Invalid for a bad option, DatabaseNotReady, InvalidBuiltInRules
-        or PluginError, once the log says why in one line.
+    :raises: Invalid for a bad option, DatabaseNotReady, InvalidDocument or
+        PluginError, once the log says why in one line.
     """
     conf.register_opts(CONF)
     with required():
@@ -86,7 +86,7 @@ def is_all_in_one() -> bool:
 def _refuse_twins(built_in: Sequence[model.Rule]) -> None:
     """Check that no built-in rule has the UUID of a stored one.
 
-    :raises: InvalidBuiltInRules that names both.
+    :raises: InvalidDocument that names both.
     """
     if not built_in or not tables.are_here():
         return
@@ -94,7 +94,7 @@ def _refuse_twins(built_in: Sequence[model.Rule]) -> None:
         ironic_context.get_admin_context(), 'uuid', {})}
     for rule in built_in:
         if rule.uuid in stored:
-            raise exceptions.InvalidBuiltInRules(
+            raise exceptions.InvalidDocument(
                 CONF.inspection_rules.built_in,
                 _('rule %(name)s has the UUID %(uuid)s of a stored one') % {
                     'name': rule.description or rule.uuid,

@@ -31,9 +31,9 @@ def _known_to_ironic() -> Iterator[None]:
         raise ironic_exception.InspectionRuleNotFound(str(exc)) from exc
     except exceptions.RuleAlreadyExists as exc:
         raise ironic_exception.InspectionRuleAlreadyExists(str(exc)) from exc
-    except exceptions.RevisionNotFound as exc:
+    except exceptions.NotFound as exc:
         raise ironic_exception.NotFound(str(exc)) from exc
-    except (exceptions.RuleChanged, exceptions.RuleSetChanged) as exc:
+    except exceptions.Conflict as exc:
         raise ironic_exception.Conflict(str(exc)) from exc
     except exceptions.Invalid as exc:
         raise ironic_exception.Invalid(str(exc)) from exc

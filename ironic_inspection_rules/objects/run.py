@@ -45,7 +45,7 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
         """
         try:
             row = db_run.get_run(node_uuid, uuid)
-        except exceptions.RunNotFound as exc:
+        except exceptions.NotFound as exc:
             raise ironic_exception.NotFound(str(exc)) from exc
         return cls._from_db_object(context, cls(), row)
 

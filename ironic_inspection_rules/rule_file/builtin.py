@@ -36,24 +36,19 @@ def load(path: str, ops: registry.Registry) -> tuple[model.Rule, ...]:
 
     :param path: a YAML file with a list of rules, in this language or in
         that of ironic-inspector.
-    :raises: :class:`.exceptions.InvalidBuiltInRules` with the file, and
+    :raises: :class:`.exceptions.InvalidDocument` with the file, and
         where it is one rule's fault, the rule and all its problems.
     """
-    try:
-        entries = document.load(path).entries
-    except exceptions.InvalidDocument as exc:
-        raise exceptions.InvalidBuiltInRules(path, exc.reason,
-                                             exc.place) from exc
     rules: dict[str, model.Rule] = {}
-    for index, entry in enumerate(entries):
+    for index, entry in enumerate(document.load(path).entries):
         try:
             rule = parse(entry, ops)
         except exceptions.InvalidRule as exc:
-            raise exceptions.InvalidBuiltInRules(path, str(
+            raise exceptions.InvalidDocument(path, str(
                 exceptions.InvalidRule(list(map(told, exc.problems)),
                                        label(entry, index)))) from exc
         if rule.uuid in rules:
-            raise exceptions.InvalidBuiltInRules(
+            raise exceptions.InvalidDocument(
                 path, _('rule %(name)s has the UUID %(uuid)s of another one')
                 % {'name': label(entry, index), 'uuid': rule.uuid})
         rules[rule.uuid] = rule

@@ -255,7 +255,7 @@ def is_stored(run: Run, node_uuid: str) -> bool:
     """Return whether an earlier attempt has stored the run."""
     try:
         db_run.get_run(node_uuid, run.uuid)
-    except exceptions.RunNotFound:
+    except exceptions.NotFound:
         return False
     return True
 

@@ -38,7 +38,7 @@ class MistakesTestCase(base.IronicTestCase):
     def check_rule(self, case: dict[str, Any]) -> list[str]:
         path = self._write('rules.yaml', yaml.safe_dump([case['rule']]))
         built_in = self.assertRaises(
-            exceptions.InvalidBuiltInRules, builtin.load, path,
+            exceptions.InvalidDocument, builtin.load, path,
             registry.installed())
         api = self.useFixture(application.Application()).app
         posted = self._message(

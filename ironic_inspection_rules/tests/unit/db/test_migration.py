@@ -109,7 +109,7 @@ class MigrationMixin:
         self.assertEqual({migration.VERSION_TABLE}, self.tables())
 
     def test_an_unknown_revision_is_refused(self):
-        exc = self.assertRaises(exceptions.UnknownRevision,
+        exc = self.assertRaises(exceptions.Invalid,
                                 migration.upgrade, 'nonsense')
         self.assertIn('nonsense', str(exc))
 

@@ -33,6 +33,6 @@ class AcceptanceTestCase(base.GlueTestCase):
 
     def test_a_node_whose_inspection_is_over_takes_none(self):
         for over in (states.INSPECTFAIL, states.MANAGEABLE):
-            exc = self.assertRaises(exceptions.NotInInspection,
+            exc = self.assertRaises(exceptions.Conflict,
                                     self.put, over)
             self.assertIn(over, str(exc))

@@ -87,7 +87,7 @@ class RulesMixin:
         row = db_rule.create_rule(values())
         db_rule.update_rule(row.uuid, {'priority': 1}, row.revision)
 
-        self.assertRaises(exceptions.RuleChanged, db_rule.update_rule,
+        self.assertRaises(exceptions.Conflict, db_rule.update_rule,
                           row.uuid, {'priority': 2}, row.revision)
         self.assertEqual(1, db_rule.get_rule_by_uuid(row.uuid).priority)
 
@@ -213,7 +213,7 @@ class RulesMixin:
             [(row.uuid, 2)],
             [(rule.uuid, rule.fields['priority']) for rule
              in db_rule.get_rules_of_revision(before + 2)[1]])
-        self.assertRaises(exceptions.RevisionNotFound,
+        self.assertRaises(exceptions.NotFound,
                           db_rule.get_rules_of_revision, before + 4)
 
     def test_old_revisions_go(self):
@@ -345,7 +345,7 @@ class RulesMixin:
 
         self.assertRaises(exceptions.RuleAlreadyExists,
                           db_rule.create_rule, values(uuid=row.uuid))
-        self.assertRaises(exceptions.RuleChanged, db_rule.update_rule,
+        self.assertRaises(exceptions.Conflict, db_rule.update_rule,
                           row.uuid, {'priority': 1}, row.revision - 1)
 
         self.assertEqual(before, db_rule.get_revision())
@@ -368,7 +368,7 @@ class RulesMixin:
             try:
                 db_rule.update_rule(row.uuid, {'priority': priority},
                                 row.revision)
-            except exceptions.RuleChanged:
+            except exceptions.Conflict:
                 return None
             return priority
 

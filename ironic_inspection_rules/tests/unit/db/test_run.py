@@ -81,7 +81,7 @@ class RunMixin:
     def test_a_run_of_another_node_is_not_found(self):
         uuid = self.record(node_uuid=OTHER)
 
-        self.assertRaises(exceptions.RunNotFound, run.get_run, NODE, uuid)
+        self.assertRaises(exceptions.NotFound, run.get_run, NODE, uuid)
 
     def test_data_are_those_of_the_last_run_if_it_failed(self):
         self.assertIsNone(run.get_data(NODE))

@@ -53,7 +53,7 @@ class StartTestCase(base.GlueTestCase):
             [{'uuid': uuid, 'description': 'twin', 'actions': actions}]))])[0]
         self.config(group='inspection_rules', built_in=path)
 
-        exc = self.assertRaises(exceptions.InvalidBuiltInRules, start.rules)
+        exc = self.assertRaises(exceptions.InvalidDocument, start.rules)
 
         for part in (path, 'twin', uuid):
             self.assertIn(part, str(exc))

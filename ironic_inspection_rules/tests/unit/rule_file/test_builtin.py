@@ -24,7 +24,7 @@ class LoadTestCase(base.TestCase):
         return builtin.load(self.path, registry.installed())
 
     def refused(self, text):
-        error = self.assertRaises(exceptions.InvalidBuiltInRules,
+        error = self.assertRaises(exceptions.InvalidDocument,
                                   self.load, text)
         self.assertIn(self.path, str(error))
         return str(error)
@@ -112,7 +112,7 @@ class LoadTestCase(base.TestCase):
 
     def test_a_file_that_cannot_be_read_is_named(self):
         error = self.assertRaises(
-            exceptions.InvalidBuiltInRules, builtin.load, '/nowhere/at.all',
+            exceptions.InvalidDocument, builtin.load, '/nowhere/at.all',
             registry.installed())
 
         self.assertIn('/nowhere/at.all', str(error))
