@@ -16,7 +16,6 @@ from ironic_inspection_rules import conf
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.authoring.conversion import stock_rule
 from ironic_inspection_rules.db import adoption
-from ironic_inspection_rules.db import machine as db_machine
 from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.db import rule as db_rule
 from ironic_inspection_rules.db import rule_set
@@ -27,6 +26,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.inspection import stock_trial
 from ironic_inspection_rules.legacy import translate
+from ironic_inspection_rules.objects import machine as machine_object
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.patches import name as patch_name
 from ironic_inspection_rules.patches import stock_engine
@@ -238,8 +238,7 @@ def from_inspector(url: str, dry_run: bool) -> None:
 def _origin(message: str) -> rule_set.Origin:
     conf.register_opts(CONF)
     return rule_set.Origin(
-        message=message,
-        keep_revisions=CONF.inspection_rules.keep_revisions)
+        keep_revisions=CONF.inspection_rules.keep_revisions, message=message)
 
 
 def _report(candidates: list[Candidate]) -> None:
@@ -270,13 +269,14 @@ def _machines(directory: str | None) -> Iterator[stock_trial.Machine]:
     while nodes := objects.Node.list(context, limit=_TOGETHER,
                                      marker=marker):
         by_id = {node.id: node for node in nodes}
-        for row in db_machine.list_inventories(by_id):
+        for row in machine_object.InspectedMachine.list_inventories(
+                context, list(by_id)):
             node = by_id[row['node_id']]
             yield stock_trial.Machine(
                 node.name or node.uuid, node,
                 objects.Port.list_by_node_id(context, node.id),
                 objects.Portgroup.list_by_node_id(context, node.id),
-                row['inventory_data'] or {}, row['plugin_data'] or {})
+                row['inventory'] or {}, row['plugin_data'] or {})
         marker = nodes[-1]
     new = machine_test.load_node(None)
     for path in machine_test.find_inventories(

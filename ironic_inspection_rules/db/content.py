@@ -23,9 +23,6 @@ from typing import Any
 import zlib
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import mysql
-from sqlalchemy.dialects import postgresql
-from sqlalchemy.dialects import sqlite
 
 from ironic_inspection_rules.db import clock
 from ironic_inspection_rules.db import models
@@ -106,7 +103,7 @@ def get(connection: sa.Connection, digests: Iterable[str]
     wanted = sorted(set(digests))
     frames: dict[str, bytes] = {}
     sections: dict[tuple[str, int], bytes] = {}
-    for batch in _batches(wanted):
+    for batch in transaction.chunks(wanted, _BATCH):
         for digest, place, data in connection.execute(_READ, {
                 'digests': batch}):
             if place is None:
@@ -173,7 +170,7 @@ def _remove(table: Any, digest: str, old: Any, unnamed: Any) -> int:
             places = session.execute(
                 sa.select(_LINKS.c.position)
                 .where(_LINKS.c.content == digest)).scalars().all()
-            for batch in _batches(places):
+            for batch in transaction.chunks(places, _BATCH):
                 session.execute(sa.delete(_LINKS).where(
                     _LINKS.c.content == digest,
                     _LINKS.c.position.in_(batch)))
@@ -241,7 +238,7 @@ def _missing(connection: sa.Connection, table: Any,
     :param digests: in their order, in which all writers lock them.
     """
     there: dict[str, bool] = {}
-    for batch in _batches(digests):
+    for batch in transaction.chunks(digests, _BATCH):
         there.update(map(tuple, connection.execute(
             sa.select(table.c.digest,
                       table.c.used_at < clock.now() - FRESH)
@@ -259,25 +256,7 @@ def _missing(connection: sa.Connection, table: Any,
 def _insert(connection: sa.Connection, table: Any,
             rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows; one that somebody else inserts meanwhile is as good."""
-    family = connection.dialect.name
     values: Any = {'used_at': clock.now()} if 'used_at' in table.c else {}
-    for batch in _batches(rows):
-        given = [{**row, **values} for row in batch]
-        statement: Any
-        if family == 'postgresql':
-            statement = postgresql.insert(table).values(
-                given).on_conflict_do_nothing()
-        elif family == 'sqlite':
-            statement = sqlite.insert(table).values(
-                given).on_conflict_do_nothing()
-        else:
-            key = next(iter(table.primary_key.columns)).name
-            statement = mysql.insert(table).values(given)
-            statement = statement.on_duplicate_key_update(
-                {key: getattr(statement.inserted, key)})
-        connection.execute(statement)
-
-
-def _batches(rows: Sequence[Any]) -> Iterable[Any]:
-    return (rows[start:start + _BATCH]
-            for start in range(0, len(rows), _BATCH))
+    for batch in transaction.chunks(rows, _BATCH):
+        transaction.upsert(connection, table,
+                           [{**row, **values} for row in batch])

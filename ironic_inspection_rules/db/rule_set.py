@@ -144,7 +144,7 @@ class Change:
             self._begun.append(row)
 
     def _remove(self, uuids: Sequence[str]) -> None:
-        for part in _chunks(uuids):
+        for part in transaction.chunks(uuids, _CHUNK):
             self.session.execute(
                 sa.delete(_RULES).where(_RULES.c.uuid.in_(part)))
 
@@ -225,14 +225,14 @@ def _catch_up(session: orm.Session, revision: int, keep: int) -> None:
 
 def _read(session: orm.Session, uuids: Sequence[str]
           ) -> Iterator[Mapping[str, Any]]:
-    for part in _chunks(uuids):
+    for part in transaction.chunks(uuids, _CHUNK):
         yield from [dict(row) for row in session.execute(
             sa.select(_RULES).where(_RULES.c.uuid.in_(part))).mappings()]
 
 
 def _end_versions(session: orm.Session, uuids: Sequence[str],
                   revision: int) -> None:
-    for part in _chunks(uuids):
+    for part in transaction.chunks(uuids, _CHUNK):
         session.execute(
             sa.update(models.RuleVersion)
             .where(models.RuleVersion.uuid.in_(part),
@@ -261,8 +261,3 @@ def _write_revision(session: orm.Session, revision: int, origin: Origin,
         revision=revision, created_at=timeutils.utcnow(),
         user_id=origin.user_id, project_id=origin.project_id,
         message=origin.message, changes=changes))
-
-
-def _chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    for start in range(0, len(values), _CHUNK):
-        yield values[start:start + _CHUNK]

@@ -100,35 +100,36 @@ def get_run(node_uuid: str, uuid: str) -> models.Run:
         _('Inspection run %s could not be found.') % uuid)
 
 
-@transaction.retried
 def get_data(node_uuid: str) -> dict[str, Any] | None:
-    """Read what the machine sent in the node's last run, if it failed.
+    """Return what :func:`list_failed` has of one node, if anything."""
+    return next(iter(list_failed([node_uuid])), None)
 
-    :returns: ``uuid`` and ``created_at`` of the run, ``inventory`` and
-        ``plugin_data``; None if there are no data of the last one.
+
+@transaction.retried
+def list_failed(node_uuids: Collection[str]) -> list[dict[str, Any]]:
+    """Read what machines sent in the last runs of nodes, where these failed.
+
+    :returns: rows with ``node_uuid``, ``uuid`` and ``created_at`` of the run,
+        ``inventory`` and ``plugin_data``.
     """
     with transaction.reader() as session:
-        last = session.execute(
-            sa.select(sa.func.max(_RUNS.c.id))
-            .where(_RUNS.c.node_uuid == node_uuid)).scalar()
-        return next(iter(with_data(session, _RUNS.c.id == last)), None)
-
-
-def with_data(session: orm.Session, *conditions: Any
-              ) -> list[dict[str, Any]]:
-    """Read runs with what the machines sent, where that is kept.
-
-    :returns: with the keys of :func:`get_data` and ``node_uuid``.
-    """
-    rows = [dict(row._mapping) for row in session.execute(sa.select(
-        _RUNS.c.node_uuid, _RUNS.c.uuid, _RUNS.c.created_at,
-        _RUNS.c.inventory, _RUNS.c.plugin_data, _RUNS.c.content)
-        .where(*conditions, HAS_DATA))]
-    documents = content.get(session.connection(), [
-        row['content'] for row in rows if row['content']])
+        rows = [dict(row._mapping) for row in session.execute(sa.select(
+            _RUNS.c.node_uuid, _RUNS.c.uuid, _RUNS.c.created_at,
+            _RUNS.c.inventory, _RUNS.c.plugin_data, _RUNS.c.content)
+            .where(are_last(node_uuids), HAS_DATA))]
+        documents = content.get(session.connection(), [
+            row['content'] for row in rows if row['content']])
     for row in rows:
         row.update(documents.get(row.pop('content'), {}))
     return [row for row in rows if row['inventory'] is not None]
+
+
+def are_last(node_uuids: Collection[str]) -> sa.ColumnElement[bool]:
+    """Return what holds of the last runs of nodes."""
+    return _RUNS.c.id.in_(
+        sa.select(sa.func.max(_RUNS.c.id))
+        .where(_RUNS.c.node_uuid.in_(node_uuids))
+        .group_by(_RUNS.c.node_uuid))
 
 
 def get_hidden(node_uuids: Collection[str]) -> dict[str, Any]:
@@ -136,12 +137,9 @@ def get_hidden(node_uuids: Collection[str]) -> dict[str, Any]:
 
     :returns: the places by UUID of the node; none of nodes without any.
     """
-    newest = (sa.select(sa.func.max(_RUNS.c.id))
-              .where(_RUNS.c.node_uuid.in_(node_uuids))
-              .group_by(_RUNS.c.node_uuid))
     return {row['node_uuid']: row['hidden'] for row in transaction.read_rows(
         sa.select(_RUNS.c.node_uuid, _RUNS.c.hidden)
-        .where(_RUNS.c.id.in_(newest))) if row['hidden']}
+        .where(are_last(node_uuids))) if row['hidden']}
 
 
 def list_nodes(after: str, limit: int) -> list[str]:

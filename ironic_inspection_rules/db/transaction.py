@@ -5,6 +5,8 @@
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
 import contextlib
 import threading
 from typing import Any
@@ -13,6 +15,9 @@ from oslo_db import api as oslo_db_api
 from oslo_db.sqlalchemy import enginefacade
 import sqlalchemy as sa
 from sqlalchemy import orm
+from sqlalchemy.dialects import mysql
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects import sqlite
 
 _CONTEXT = threading.local()
 
@@ -140,6 +145,38 @@ def within(session: orm.Session | sa.Connection | None,
             return work(connection)
 
     return alone()
+
+
+def chunks(values: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
+    """Yield values in parts of no more than a statement is to have."""
+    for start in range(0, len(values), size):
+        yield values[start:start + size]
+
+
+def upsert(connection: sa.Connection, table: Any,
+           rows: Sequence[Mapping[str, Any]],
+           update: Callable[[Any], Mapping[str, Any]] | None = None) -> None:
+    """Insert rows, and update those that are there by their key.
+
+    :param update: returns what columns become, given the columns of the row
+        that would have been inserted; None leaves a row as it is.
+    """
+    family = connection.dialect.name
+    key = table.primary_key.columns
+    statement: Any
+    if family in ('mysql', 'mariadb'):
+        statement = mysql.insert(table).values(rows)
+        new = statement.inserted
+        first = key.keys()[0]
+        statement = statement.on_duplicate_key_update(
+            update(new) if update else {first: new[first]})
+    else:
+        dialect = postgresql if family == 'postgresql' else sqlite
+        statement = dialect.insert(table).values(rows)
+        statement = statement.on_conflict_do_update(
+            index_elements=list(key), set_=update(statement.excluded)
+        ) if update else statement.on_conflict_do_nothing()
+    connection.execute(statement)
 
 
 def list_nodes(tables: Iterable[Any], after: str, limit: int) -> list[str]:

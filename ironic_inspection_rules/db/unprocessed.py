@@ -165,17 +165,12 @@ def destroy_nodes(node_uuids: Collection[str]) -> None:
 
     What somebody has locked stays until the next time.
     """
-    remaining = sorted(node_uuids)
-    while remaining:
-        chunk, remaining = remaining[:CHUNK], remaining[CHUNK:]
+    for chunk in transaction.chunks(sorted(node_uuids), CHUNK):
         for table in _TABLES:
-            with transaction.reader() as session:
-                ids: list[int] = list(session.execute(
-                    sa.select(table.id)
-                    .where(table.node_uuid.in_(chunk))).scalars())
-            while ids:
-                destroy(table, ids[:CHUNK], table.node_uuid.in_(chunk))
-                ids = ids[CHUNK:]
+            is_theirs = table.node_uuid.in_(chunk)
+            for ids in transaction.chunks(transaction.read(
+                    sa.select(table.id).where(is_theirs)), CHUNK):
+                destroy(table, ids, is_theirs)
 
 
 @transaction.retried

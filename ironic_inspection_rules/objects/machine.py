@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Data of many machines, read together."""
+"""Data of many machines, read with one query for each kind."""
 
+from ironic.db.sqlalchemy import models
 from ironic.objects import base
 from oslo_utils import timeutils
 from oslo_versionedobjects import base as object_base
+import sqlalchemy as sa
 
-from ironic_inspection_rules.db import machine
+from ironic_inspection_rules.db import models as own_models
 from ironic_inspection_rules.db import run
+from ironic_inspection_rules.db import transaction
 
 
 @base.IronicObjectRegistry.register
@@ -29,7 +32,9 @@ class InspectedMachine(base.IronicObject):
 
         :returns: pairs of UUID and name of those that there are.
         """
-        return machine.identify(uuids, names)
+        node = models.Node
+        return _pairs(sa.select(node.uuid, node.name).where(
+            sa.or_(node.uuid.in_(uuids), node.name.in_(names))))
 
     @classmethod
     @object_base.remotable
@@ -38,13 +43,13 @@ class InspectedMachine(base.IronicObject):
 
         :returns: a list of the fields of each port, times as ISO 8601 text.
         """
-        return _plain(machine.list_ports(node_ids))
+        return _plain(_of_nodes(models.Port, node_ids))
 
     @classmethod
     @object_base.remotable
     def list_port_groups(cls, context, node_ids):
         """Read the port groups of nodes."""
-        return _plain(machine.list_port_groups(node_ids))
+        return _plain(_of_nodes(models.Portgroup, node_ids))
 
     @classmethod
     @object_base.remotable
@@ -54,9 +59,19 @@ class InspectedMachine(base.IronicObject):
         :returns: two lists, of pairs of the ``id`` or the UUID of a node and
             the characters of its data as JSON.
         """
-        return [list(map(list, pairs)) for pairs in (
-            machine.measure_inventories(node_ids),
-            machine.measure_failed(node_uuids))]
+        stored = models.NodeInventory.__table__.c
+        runs = own_models.Run.__table__
+        contents = own_models.Content.__table__
+        return [list(map(list, _pairs(query))) for query in (
+            sa.select(stored.node_id, _length(
+                stored.inventory_data, stored.plugin_data))
+            .where(stored.node_id.in_(node_ids)),
+            sa.select(runs.c.node_uuid, sa.func.coalesce(
+                contents.c.size,
+                _length(runs.c.inventory, runs.c.plugin_data)))
+            .select_from(runs.outerjoin(
+                contents, contents.c.digest == runs.c.content))
+            .where(run.are_last(node_uuids), run.HAS_DATA))]
 
     @classmethod
     @object_base.remotable
@@ -70,7 +85,7 @@ class InspectedMachine(base.IronicObject):
                  'stored_at': _iso(row['updated_at'] or row['created_at']),
                  'inventory': row['inventory_data'],
                  'plugin_data': row['plugin_data']}
-                for row in machine.list_inventories(node_ids)]
+                for row in _of_nodes(models.NodeInventory, node_ids)]
 
     @classmethod
     @object_base.remotable
@@ -81,7 +96,7 @@ class InspectedMachine(base.IronicObject):
             ``created_at`` (ISO 8601), ``inventory`` and ``plugin_data``.
         """
         return [{**row, 'created_at': _iso(row['created_at'])}
-                for row in machine.list_failed(node_uuids)]
+                for row in run.list_failed(node_uuids)]
 
     @classmethod
     @object_base.remotable
@@ -92,6 +107,23 @@ class InspectedMachine(base.IronicObject):
             :meth:`.hiding.Hidden.lasting`.
         """
         return run.get_hidden(node_uuids)
+
+
+def _length(*columns):
+    """Add up how long some columns are that may be null."""
+    lengths = [sa.func.coalesce(sa.func.length(
+        column, type_=sa.Integer), 0) for column in columns]
+    return sum(lengths[1:], lengths[0]).label('length')
+
+
+def _pairs(query):
+    return [tuple(row.values()) for row in transaction.read_rows(query)]
+
+
+def _of_nodes(model, node_ids):
+    columns = model.__table__.c
+    return transaction.read_rows(sa.select(*columns).where(
+        columns.node_id.in_(list(node_ids))).order_by(columns.id))
 
 
 def _plain(rows):

@@ -41,7 +41,6 @@ MAY_IMPORT = {
     'traits': {'ironic'},
     'traits.names': set(),
     'db': {'engine.model', 'engine.path'},
-    'db.machine': {'db', 'ironic'},
     'db.node_reservation': {'db', 'ironic'},
     'conf': set(),
     'policies': set(),
