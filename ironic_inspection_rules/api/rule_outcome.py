@@ -8,7 +8,6 @@ import functools
 from typing import Any
 
 from ironic import api
-from ironic import objects
 from ironic.common import exception as ironic_exception
 from oslo_utils import timeutils
 
@@ -138,10 +137,7 @@ def _decide_again(context: Any, node: Any, run: Any, rule: model.Rule,
                                       limits=limits.by_phase(),
                                       hidden=kept[1])
     else:
-        known = facts.of_node(
-            node, objects.Port.list_by_node_id(context, node.id),
-            objects.Portgroup.list_by_node_id(context, node.id),
-            *_data(context, node, run))
+        known = facts.read(context, node, *_data(context, node, run))
         if not known.inventory and not known.plugin_data:
             return {'reason': _('It did not match. Why is not known: the data '
                                 'of that run are not kept.')}

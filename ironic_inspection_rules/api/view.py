@@ -4,6 +4,7 @@
 
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
 import datetime
 from typing import Any
@@ -53,6 +54,20 @@ def page(resource: str, found: Sequence[Any], limit: int,
         answer['next'] = next_link(resource, limit, last[marker] if isinstance(
             last, dict) else getattr(last, marker))
     return answer
+
+
+def chosen_fields(query: Mapping[str, Any], brief: Sequence[str],
+                  all_of_them: Sequence[str]) -> Sequence[str]:
+    """Return the fields of a list that a request asks for.
+
+    :param brief: those where it asks for neither ``fields`` nor ``detail``.
+    """
+    if query['detail'] and query['fields'] is not None:
+        raise exceptions.Invalid(
+            _('Cannot take both "detail" and "fields"'))
+    if query['fields'] is not None:
+        return query['fields']
+    return all_of_them if query['detail'] else brief
 
 
 def next_link(resource: str, limit: int, marker: Any) -> str:

@@ -4,9 +4,9 @@
 
 from collections.abc import Iterable
 from collections.abc import Sequence
-import dataclasses
 import datetime
 
+from ironic import objects
 from ironic.common import exception
 from ironic.common import states
 from ironic.drivers.modules import inspect_utils
@@ -23,17 +23,6 @@ LOG = log.getLogger(__name__)
 _PLAIN = (str, int, float, bool, dict, list)
 
 
-def of_task(task, inventory: dict, plugin_data: dict,
-            previous: dict | None = None) -> working_copy.Facts:
-    """Gather what rules may see of the node of a task.
-
-    :param previous: what the inspection before has stored.
-    """
-    return dataclasses.replace(
-        of_node(task.node, task.ports, task.portgroups, inventory,
-                plugin_data), previous=previous)
-
-
 def stored_before(node, context) -> dict | None:
     """Read what the last successful inspection of the node has stored."""
     try:
@@ -42,9 +31,21 @@ def stored_before(node, context) -> dict | None:
         return None
 
 
-def of_node(node, ports, portgroups, inventory: dict,
-            plugin_data: dict) -> working_copy.Facts:
-    """Gather what rules may see of a node and its ports."""
+def read(context, node, inventory: dict, plugin_data: dict,
+         previous: dict | None = None) -> working_copy.Facts:
+    """Gather what rules may see of a node, whose ports are read."""
+    return of_node(
+        node, objects.Port.list_by_node_id(context, node.id),
+        objects.Portgroup.list_by_node_id(context, node.id), inventory,
+        plugin_data, previous)
+
+
+def of_node(node, ports, portgroups, inventory: dict, plugin_data: dict,
+            previous: dict | None = None) -> working_copy.Facts:
+    """Gather what rules may see of a node and its ports.
+
+    :param previous: what the inspection before has stored.
+    """
     fields = as_dict(node)
     fields['traits'] = node.traits.get_trait_names()
     fields['auto_discovered'] = is_auto_discovered(node, plugin_data)
@@ -53,7 +54,8 @@ def of_node(node, ports, portgroups, inventory: dict,
         plugin_data=plugin_data,
         node=fields,
         ports=tuple(map(as_dict, ports)),
-        port_groups=tuple(map(as_dict, portgroups)))
+        port_groups=tuple(map(as_dict, portgroups)),
+        previous=previous)
 
 
 def is_auto_discovered(node, plugin_data: dict) -> bool:

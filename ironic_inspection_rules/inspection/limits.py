@@ -8,9 +8,6 @@ from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.patches import body_limit
 
-_KIB_WITHOUT_OPTION = 16384
-"""Ironic 35.0 and 36 do not limit what is posted."""
-
 
 def of(phase: str) -> budget.Limits:
     """Return the limits of a phase."""
@@ -23,8 +20,7 @@ def of(phase: str) -> budget.Limits:
                     else options.phase_operation_limit),
         loop=options.loop_limit,
         depth=body_limit.depth(),
-        size=1024 * getattr(CONF.api, 'max_json_body_size_inspection',
-                            _KIB_WITHOUT_OPTION))
+        size=body_limit.size('continue_inspection'))
 
 
 def by_phase() -> dict[str, budget.Limits]:

@@ -103,7 +103,8 @@ class PhaseRunner:
         # Hooks make ports, and the task would show those of before.
         task.ports = task.portgroups = None
         redfish.reconcile_properties(task)
-        machine = facts.of_task(task, inventory, plugin_data, run.previous)
+        machine = facts.of_node(task.node, task.ports, task.portgroups,
+                                inventory, plugin_data, run.previous)
         target = working_copy.WorkingCopy(
             machine, effects.ServiceEffects(),
             hiding.located(run.hidden, machine.ports))

@@ -11,7 +11,6 @@ import inspect
 import typing
 
 from ironic import api
-from ironic.conf import CONF
 import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
@@ -155,14 +154,8 @@ def narrowed(conditions: Iterable[sa.ColumnElement[bool]]) -> Iterator[None]:
     with its filters, its sorting and its pages.
 
     :param conditions: over the columns of Ironic's models.
-    :raises: Invalid where a conductor reads the database for this process,
-        and would know nothing of the conditions, and where Ironic makes its
-        query in another way.
+    :raises: Invalid where Ironic makes its query in another way.
     """
-    if CONF.use_rpc_for_database:
-        raise exceptions.Invalid(
-            _('Nodes cannot be listed by trait: this API has '
-              '[DEFAULT]use_rpc_for_database'))
     if FILTERS.find() is not _add_nodes_filters:
         raise exceptions.Invalid(
             _('Nodes cannot be listed by trait with Ironic %s')

@@ -3,7 +3,6 @@
 """/v1/inspection_rules/evaluate: rules tried without changing anything."""
 
 from collections.abc import Sequence
-import dataclasses
 from typing import Any
 
 from ironic import api
@@ -177,7 +176,5 @@ def _facts(context: Any, asked: dict[str, Any], reads_previous: bool
             origin['run'] = found.run
     elif reads_previous:
         previous = facts.stored_before(node, context)
-    return dataclasses.replace(facts.of_node(
-        node, objects.Port.list_by_node_id(context, node.id),
-        objects.Portgroup.list_by_node_id(context, node.id),
-        inventory, plugin_data or {}), previous=previous), origin
+    return facts.read(context, node, inventory, plugin_data or {},
+                      previous), origin

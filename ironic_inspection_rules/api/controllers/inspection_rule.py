@@ -76,12 +76,7 @@ SHOW = {'fields': _fields}
 
 def get_all(query: Answer) -> Answer:
     """List rules."""
-    if query['detail'] and query['fields'] is not None:
-        raise exceptions.Invalid(
-            _('Cannot take both "detail" and "fields"'))
-    fields = query['fields']
-    if fields is None:
-        fields = view.FIELDS if query['detail'] else view.BRIEF_FIELDS
+    fields = view.chosen_fields(query, view.BRIEF_FIELDS, view.FIELDS)
     limit = api_utils.validate_limit(query['limit'])
     rules, more = page(
         api.request.context, start.rules().built_in,
@@ -179,7 +174,16 @@ def create(body: Any) -> Answer:
         _check_writable(set(body) - {'uuid'})
         if body.get('uuid') is None:
             body = {**body, 'uuid': uuidutils.generate_uuid()}
-    parsed = validation.parse(body, start.rules().ops)
+    rule = store(validation.parse(body, start.rules().ops))
+    api.response.location = link.build_url(view.RESOURCE, rule.uuid)
+    return view.represent(rule)
+
+
+def store(parsed: model.Rule) -> rule_object.Rule:
+    """Store a new rule.
+
+    :raises: RuleAlreadyExists if its UUID is taken.
+    """
     uuid = request.rule_uuid(parsed.uuid)
     if uuid in start.rules().built_in_uuids:
         raise exceptions.RuleAlreadyExists(uuid)
@@ -187,8 +191,7 @@ def create(body: Any) -> Answer:
                             **{**parsed.to_mapping(), 'uuid': uuid})
     with notification.emitted(api.request.context, rule, 'create'):
         rule.create()
-    api.response.location = link.build_url(view.RESOURCE, uuid)
-    return view.represent(rule)
+    return rule
 
 
 def update(rule_uuid: str, operations: Any) -> Answer:

@@ -55,12 +55,7 @@ EXPLAIN = {'path': args.string, 'trait': args.string, 'port': args.string,
 
 def get_all(node: Any, query: Answer) -> Answer:
     """List runs, newest first."""
-    if query['detail'] and query['fields'] is not None:
-        raise exceptions.Invalid(
-            _('Cannot take both "detail" and "fields"'))
-    fields = query['fields']
-    if fields is None:
-        fields = FIELDS if query['detail'] else BRIEF_FIELDS
+    fields = view.chosen_fields(query, BRIEF_FIELDS, FIELDS)
     limit = api_utils.validate_limit(query['limit'])
     found = run_object.InspectionRun.list(
         api.request.context, node.uuid, limit + 1, query['marker'],

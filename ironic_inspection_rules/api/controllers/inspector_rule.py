@@ -15,6 +15,7 @@ from ironic_inspection_rules.api import inspector_forms
 from ironic_inspection_rules.api import notification
 from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api import rule_set
+from ironic_inspection_rules.api.controllers import inspection_rule
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import start
@@ -39,12 +40,7 @@ def get_one(uuid: str) -> Answer:
 
 def create(body: Any) -> Answer:
     """Make a rule."""
-    parsed = _parse(body)
-    if parsed.uuid in start.rules().built_in_uuids:
-        raise exceptions.RuleAlreadyExists(parsed.uuid)
-    rule = rule_object.Rule(api.request.context, **parsed.to_mapping())
-    with notification.emitted(api.request.context, rule, 'create'):
-        rule.create()
+    rule = inspection_rule.store(_parse(body))
     if inspector_forms.requested_version() >= _CREATED_SINCE:
         api.response.status_int = http_client.CREATED
     return _represent(rule, _form(rule))

@@ -146,11 +146,6 @@ class NodeQueryTestCase(base.IronicTestCase):
         with controllers.narrowed([models.Node.name == 'a']):
             raise ZeroDivisionError
 
-    def test_it_is_refused_where_another_process_makes_the_query(self):
-        self.config(use_rpc_for_database=True)
-
-        self.assertRaises(exceptions.Invalid, self.fail_narrowed)
-
     def test_it_is_refused_where_ironic_makes_its_query_otherwise(self):
         def _add_nodes_filters(self, query):
             return query
