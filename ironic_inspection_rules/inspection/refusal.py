@@ -3,11 +3,13 @@
 """Changes of rules that Ironic would not save, found without saving them."""
 
 import functools
+import importlib.metadata
 from typing import Any
 
 from ironic import objects
 from ironic.common import exception as ironic_exception
 from ironic.db import api as db_api
+from oslo_log import log
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import working_copy
@@ -15,10 +17,11 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import saving
 from ironic_inspection_rules.objects import machine as machine_object
 
+LOG = log.getLogger(__name__)
+
 NODE, PORTS = working_copy.NODE, working_copy.PORTS
 
-_ANYTHING = 'fake-hardware'
-"""The hardware type that takes any interface that is enabled."""
+_HARDWARE_TYPES = 'ironic.hardware.types'
 
 
 class Refusals:
@@ -104,7 +107,7 @@ class Refusals:
         if not having:
             raise ironic_exception.DriverNotFound(driver_name=driver)
         database = db_api.get_instance()
-        if driver == _ANYTHING or not chosen or not having <= (
+        if not chosen or not having <= (
                 database.get_active_hardware_type_dict().get(driver, set())):
             return
         enabled: dict[str, set[str]] = {}
@@ -112,7 +115,8 @@ class Refusals:
             enabled.setdefault(f'{row["interface_type"]}_interface', set()
                                ).add(row['interface_name'])
         for attribute, name in chosen.items():
-            if name not in (known := enabled.get(attribute, ())):
+            known = enabled.get(attribute, ())
+            if name not in known and not _may_take_anything(driver):
                 raise ValueError(
                     _('no conductor has the %(attribute)s "%(name)s" for the '
                       'driver %(driver)s; there are: %(known)s') % {
@@ -162,3 +166,24 @@ class Refusals:
             return find(self._context, value).uuid
         except ironic_exception.NotFound:
             return None
+
+
+@functools.cache
+def _may_take_anything(driver: str) -> bool:
+    """Return whether a hardware type may take what conductors do not list.
+
+    They list what it supports, but Ironic's fake hardware, and what is
+    derived from it, takes any interface that is enabled. Nobody knows of one
+    that only conductors have installed.
+    """
+    # Only where it matters: it imports half of Ironic's drivers.
+    from ironic.drivers import fake_hardware
+    found = importlib.metadata.entry_points(group=_HARDWARE_TYPES, name=driver)
+    try:
+        return not found or any(
+            issubclass(each.load(), fake_hardware.FakeHardware)
+            for each in found)
+    except Exception:
+        LOG.warning('The hardware type %s cannot be loaded here', driver,
+                    exc_info=True)
+        return True

@@ -2,10 +2,15 @@
 
 """A dry run that asks Ironic says what the inspection itself would say."""
 
+import pathlib
+import sys
+
+import fixtures
 from ironic import objects
 from ironic.common import driver_factory
 from ironic.common import exception as ironic_exception
 from ironic.db import api as db_api
+from ironic.drivers import fake_hardware
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
@@ -138,6 +143,10 @@ class NodeTestCase(RefusalTestCase):
             refuse=refusal.Refusals(self.context).find).error)
 
 
+class Derived(fake_hardware.FakeHardware):
+    """A hardware type of somebody else."""
+
+
 class DriverTestCase(RefusalTestCase):
 
     def test_a_driver_that_no_conductor_has(self):
@@ -167,6 +176,43 @@ class DriverTestCase(RefusalTestCase):
 
     def test_fake_hardware_takes_any_interface(self):
         self.check_fine(('set-attribute', ['/management_interface', 'noop']))
+
+    def install(self, driver, place):
+        """Have a hardware type, which a conductor knows from then on."""
+        site = self.useFixture(fixtures.TempDir()).path
+        about = pathlib.Path(site, f'{driver}-1.dist-info')
+        about.mkdir()
+        (about / 'METADATA').write_text(f'Name: {driver}\nVersion: 1\n')
+        (about / 'entry_points.txt').write_text(
+            f'[ironic.hardware.types]\n{driver} = {place}\n')
+        self.useFixture(fixtures.MonkeyPatch('sys.path', [*sys.path, site]))
+        self.know(driver)
+
+    def know(self, driver):
+        conductor = objects.Conductor.register(
+            self.context, driver, [driver], '')
+        conductor.register_hardware_interfaces([{
+            'hardware_type': driver, 'interface_type': 'power',
+            'interface_name': 'fake', 'default': True}])
+
+    def try_other_power(self, driver):
+        return self.tried(('set-attribute', ['/driver', driver]),
+                          ('set-attribute', ['/power_interface', 'other']))
+
+    def test_what_is_derived_from_fake_hardware_takes_any_interface(self):
+        self.install('derived', f'{__name__}:Derived')
+        self.assertIsNone(self.try_other_power('derived'))
+
+    def test_another_hardware_type_takes_what_conductors_tell(self):
+        self.install('generic', 'ironic.drivers.generic:GenericHardware')
+        self.assertIn('for the driver generic; there are: fake',
+                      str(self.try_other_power('generic')))
+
+    def test_a_hardware_type_that_is_not_here_may_take_any_interface(self):
+        self.know('far')
+        self.assertIsNone(self.try_other_power('far'))
+        self.install('broken', f'{__name__}:NotThere')
+        self.assertIsNone(self.try_other_power('broken'))
 
     def test_an_interface_of_a_conductor_that_has_stopped(self):
         self.register('two', ['manual-management']).unregister()
