@@ -75,8 +75,9 @@ class DeadlockTestCase(base.GlueTestCase):
         other = threading.Thread(target=self.want_the_node_too)
         other.start()
         self.other_is_ready.wait(PATIENCE)
-        target = working_copy.WorkingCopy(facts.of_task(self.task, {}, {}),
-                                          effects.ServiceEffects())
+        target = working_copy.WorkingCopy(
+            facts.read(self.task.context, self.task.node, {}, {}),
+            effects.ServiceEffects())
         target.set(working_copy.NODE, ('extra', 'marks'), ['x'])
         target.set(working_copy.NODE, (working_copy.TRAITS,), ['CUSTOM_NEW'])
         self.watch_attempts()

@@ -53,7 +53,7 @@ class RefusalTestCase(test_saving.SavingTestCase):
         """Return the error of a dry run, None if there is none."""
         rules = self.rules(operations)
         rules.refresh(self.context)
-        machine = facts.of_task(self.task, {}, {})
+        machine = facts.read(self.context, self.task.node, {}, {})
         outcome = evaluation.evaluate(
             {'main': rules.plans('main')}, machine,
             refuse=refusal.Refusals(self.context).find)
@@ -120,7 +120,8 @@ class NodeTestCase(RefusalTestCase):
             ('set-attribute', ['/chassis_uuid', UUID])), 'sensitive': True})
         rules.refresh(self.context)
         error = evaluation.evaluate(
-            {'main': rules.plans('main')}, facts.of_task(self.task, {}, {}),
+            {'main': rules.plans('main')},
+            facts.read(self.context, self.task.node, {}, {}),
             refuse=refusal.Refusals(self.context).find).error
         self.assertNotIn(UUID, str(error))
 

@@ -72,7 +72,8 @@ class CheckpointTestCase(base.GlueTestCase):
 
     def test_it_comes_after_the_node(self):
         # Who locks the rows in another order waits for others for ever.
-        target = working_copy.WorkingCopy(facts.of_task(self.task, {}, {}))
+        target = working_copy.WorkingCopy(facts.read(
+            self.task.context, self.task.node, {}, {}))
         target.set('node', ('extra', 'a'), 1)
         seen = []
         saving.save(self.task, target, (), checkpoint=lambda session: (
