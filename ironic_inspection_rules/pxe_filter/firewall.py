@@ -26,14 +26,6 @@ class FirewallError(exceptions.InspectionRulesError):
     """The kernel, or what speaks to it, refused."""
 
 
-class UnknownInterface(FirewallError):
-    """There is no network interface of this name."""
-
-
-class ForeignTable(FirewallError):
-    """Somebody else's table has the name of ours."""
-
-
 def run_nft(*arguments: str, script: str | None = None,
             timeout: float = _TIMEOUT) -> str:
     """Run the nft program.
@@ -90,15 +82,14 @@ class Firewall:
     def install(self) -> None:
         """Put the guard in place; it blocks everything.
 
-        :raises: UnknownInterface when there is none to be guarded.
-        :raises: ForeignTable when the name of the table is taken. That one
-            is left alone; everything is blocked all the same.
-        :raises: FirewallError when the guard cannot be put in place.
+        :raises: FirewallError when the guard cannot be put in place, or there
+            is no interface to be guarded, or the name of the table is taken.
+            That one is left alone; everything is blocked all the same.
         """
         try:
             socket.if_nametoindex(self.interface)
         except OSError as exc:
-            raise UnknownInterface(
+            raise FirewallError(
                 _('There is no network interface "%s"') % self.interface
             ) from exc
         try:
@@ -111,7 +102,7 @@ class Firewall:
             listing = None
         if listing is not None and self._table.is_foreign(listing):
             self._execute(self._table.create_fallback())
-            raise ForeignTable(
+            raise FirewallError(
                 _('The nftables table "%s" exists and is not ours') %
                 self._table.name)
         self._execute(self._table.create())

@@ -20,11 +20,11 @@ from typing import Any, TypeVar
 
 from ironic.common import states
 from ironic.db.sqlalchemy import models
-from oslo_db.sqlalchemy import enginefacade
 from oslo_log import log
 import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.pxe_filter import admission
 from ironic_inspection_rules.pxe_filter import notification
@@ -39,12 +39,6 @@ POLL_INTERVAL = 1.0
 DATABASE_TIMEOUT = 4.0
 """Seconds without an answer after which the database counts as lost."""
 
-
-class SourceLost(exceptions.InspectionRulesError):
-    """The database does not answer."""
-
-
-_CONTEXT = threading.local()
 
 _CHUNK = 1000
 """Rows fetched at a time."""
@@ -63,7 +57,7 @@ class PortSource:
 
     def ping(self) -> None:
         """Return if the database answers."""
-        with enginefacade.reader.using(_CONTEXT) as session:
+        with transaction.reader() as session:
             session.execute(sa.select(sa.literal(1)))
 
     def ports(self) -> Iterator[admission.Row]:
@@ -89,7 +83,7 @@ class PortSource:
 
 
 def _rows(query: sa.Select[Any]) -> Iterator[Any]:
-    with enginefacade.reader.using(_CONTEXT) as session:
+    with transaction.reader() as session:
         yield from session.execute(query.execution_options(yield_per=_CHUNK))
 
 
@@ -162,13 +156,13 @@ class Watcher:
         """Return what was read, None before the first time.
 
         :raises: what made reading fail.
-        :raises: SourceLost when the last answer is too old.
+        :raises: TemporaryFailure when the last answer is too old.
         """
         if self._error is not None:
             raise self._error
         silence = time.monotonic() - self._answered_at
         if silence > DATABASE_TIMEOUT:
-            raise SourceLost(
+            raise exceptions.TemporaryFailure(
                 _('The database has not answered for %.1f seconds') % silence)
         return self._machines
 

@@ -17,11 +17,7 @@ CAPABILITIES = ('properties', 'capabilities')
 _APPENDED = f'/{data_path.APPEND}'
 
 
-class Unknown:
-    """The type of :data:`UNKNOWN`."""
-
-
-UNKNOWN = Unknown()
+UNKNOWN: typing.Any = object()
 """In the place of a value that is not known."""
 
 

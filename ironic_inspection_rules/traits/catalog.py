@@ -8,17 +8,14 @@ patterns from … existing placement APIs").
 
 from collections.abc import Mapping
 import dataclasses
-import threading
 
 from ironic.db.sqlalchemy import models
-from oslo_db.sqlalchemy import enginefacade
 import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.traits import names
-
-_CONTEXT = threading.local()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +75,7 @@ def count_nodes(selection: Selection,
                            models.Node.id == models.NodeTrait.node_id).where(
             sa.or_(models.Node.owner == project,
                    models.Node.lessee == project))
-    with enginefacade.reader.using(_CONTEXT) as session:
+    with transaction.reader() as session:
         return {name: count for name, count in session.execute(query)
                 if selection.has(name)}
 

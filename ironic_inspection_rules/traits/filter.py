@@ -8,7 +8,6 @@ become part of any query of nodes (spec 004 "REST API impact").
 
 from collections.abc import Collection
 from collections.abc import Mapping
-import threading
 import typing
 
 from ironic.db.sqlalchemy import models
@@ -16,6 +15,7 @@ from oslo_db.sqlalchemy import enginefacade
 import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.traits import names
 
@@ -51,8 +51,6 @@ class Columns(typing.NamedTuple):
 
 _IRONIC = Columns(
     models.Node.id, models.NodeTrait.node_id, models.NodeTrait.trait)
-
-_CONTEXT = threading.local()
 
 
 def parse(parameters: Mapping[str, object]) -> tuple[Term, ...]:
@@ -95,9 +93,7 @@ def on_nodes(terms: tuple[Term, ...]) -> list[Condition]:
     if query is None or (
             enginefacade.reader.get_engine().dialect.name != 'sqlite'):
         return conditions(terms, _IRONIC)
-    with enginefacade.reader.using(_CONTEXT) as session:
-        return conditions(terms, _IRONIC, session.execute(
-            query).scalars().all())
+    return conditions(terms, _IRONIC, transaction.read(query))
 
 
 def conditions(terms: tuple[Term, ...], columns: Columns,

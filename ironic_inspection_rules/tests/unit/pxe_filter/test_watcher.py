@@ -8,6 +8,7 @@ from ironic.db.sqlalchemy import models
 from oslo_utils import uuidutils
 import sqlalchemy as sa
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.pxe_filter import admission
 from ironic_inspection_rules.pxe_filter import notification
 from ironic_inspection_rules.pxe_filter import watcher
@@ -178,7 +179,7 @@ class WatcherTestCase(base.TestCase):
             f'{watcher.__name__}.DATABASE_TIMEOUT', 0.1))
         watching = watcher.Watcher(self.source, 0, 0, threading.Event())
         time.sleep(0.2)
-        self.assertRaises(watcher.SourceLost, watching.machines)
+        self.assertRaises(exceptions.TemporaryFailure, watching.machines)
 
 
 class PortSourceTestCase(base.TestCase):
