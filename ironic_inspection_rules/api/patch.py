@@ -49,16 +49,14 @@ def apply(fields: dict[str, Any], patch: Any) -> dict[str, Any]:
     room = budget.Budget(_LIMITS)
     # Plain lists: those of stored objects would convert what goes in.
     result: Any = json.loads(json.dumps(fields))
-    for position, operation in enumerate(copy.deepcopy(patch)):
+    for position, operation in enumerate(_all_checked(
+            copy.deepcopy(patch), fields['sensitive'])):
         try:
-            operation = _checked(operation, fields['sensitive'])
             _pay(operation, result, room)
             result = jsonpatch.apply_patch(
                 result, [operation], in_place=True)
         except exceptions.Invalid as exc:
-            raise exceptions.Invalid(
-                _('Operation %(position)d of the JSON patch: %(reason)s')
-                % {'position': position, 'reason': exc}) from exc
+            raise exceptions.Invalid(_refusal(position, exc)) from exc
         except _FAILURES as exc:
             raise exceptions.Invalid(
                 _('Operation %(position)d of the JSON patch (%(op)s '
@@ -92,6 +90,25 @@ def _pay(operation: dict[str, Any], document: Any,
             _('it would make the rule larger than %(size)d characters, or '
               'deeper than %(depth)d levels')
             % {'size': _LIMITS.size, 'depth': _LIMITS.depth}) from exc
+
+
+def _all_checked(patch: list[Any], sensitive: bool) -> list[dict[str, Any]]:
+    """Check all operations, and tell of all that cannot be meant."""
+    checked = []
+    refusals = []
+    for position, operation in enumerate(patch):
+        try:
+            checked.append(_checked(operation, sensitive))
+        except exceptions.Invalid as exc:
+            refusals.append(_refusal(position, exc))
+    if refusals:
+        raise exceptions.Invalid(exceptions.listed(refusals))
+    return checked
+
+
+def _refusal(position: int, reason: exceptions.Invalid) -> str:
+    return _('Operation %(position)d of the JSON patch: %(reason)s') % {
+        'position': position, 'reason': reason}
 
 
 def _checked(operation: Any, sensitive: bool) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from ironic_inspection_rules.i18n import _
 Problem = exceptions.Problem
 
 PRIORITIES = schema.PRIORITIES
+READ_ONLY = _('read only; leave it out')
 
 # A file may hold less than it says: aliases of YAML stand for whole values.
 _LIMITS = budget.Limits(time=math.inf)
@@ -98,7 +99,7 @@ def _problems(rule: typing.Any, ops: registry.Registry,
     for problem in _SHAPES[built_in].problems(
             {name: list(value) if isinstance(value, tuple) else value
              for name, value in rule.items()}):
-        yield (problem._replace(message=_('read only; leave it out'))
+        yield (problem._replace(message=READ_ONLY)
                if problem.pointer[1:] in model.SHOWN else problem)
     yield from _check_meaning(rule)
     early = rule.get('phase') == model.EARLY

@@ -75,13 +75,16 @@ def match(wanted: typing.Sequence[typing.Any],
 
     :param wanted: rules as they were posted; may be anything.
     :returns: of each the stored rule and by what it was found, or None.
-    :raises: :class:`.exceptions.Invalid` where two have the same UUID.
+    :raises: :class:`.exceptions.InvalidRule` where two have the same UUID.
     """
-    uuids = collections.Counter(rule['uuid'] for rule in wanted
-                                if isinstance(rule, dict) and rule.get('uuid'))
-    for uuid, count in uuids.items():
-        if count > 1:
-            raise exceptions.Invalid(_('Rule %s is there twice') % uuid)
+    uuids = set()
+    for index, rule in enumerate(wanted):
+        if isinstance(rule, dict) and rule.get('uuid'):
+            if rule['uuid'] in uuids:
+                raise exceptions.InvalidRule([exceptions.Problem(
+                    '/uuid', _('rule %s is there twice') % rule['uuid'])],
+                    f'/rules/{index}')
+            uuids.add(rule['uuid'])
     by_uuid = {rule['uuid']: rule for rule in present}
     left = _unique(rule for rule in present if rule['uuid'] not in uuids)
     unnamed = _unique(rule for rule in wanted

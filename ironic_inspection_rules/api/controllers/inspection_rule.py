@@ -170,10 +170,8 @@ def get_one(rule_uuid: str, query: Answer) -> Answer:
 
 def create(body: Any) -> Answer:
     """Make a rule."""
-    if isinstance(body, dict):
-        _check_writable(set(body) - {'uuid'})
-        if body.get('uuid') is None:
-            body = {**body, 'uuid': uuidutils.generate_uuid()}
+    if isinstance(body, dict) and body.get('uuid') is None:
+        body = {**body, 'uuid': uuidutils.generate_uuid()}
     rule = store(validation.parse(body, start.rules().ops))
     api.response.location = link.build_url(view.RESOURCE, rule.uuid)
     return view.represent(rule)
@@ -221,8 +219,12 @@ def replace(rule_uuid: str, body: Any) -> Answer:
         shown = view.represent(rule)
         fields = {name: value for name, value in body.items()
                   if name not in view.READ_ONLY or value != shown[name]}
-        _check_writable(fields)
-        return validation.parse({**fields, 'uuid': rule.uuid}, ops)
+        replacing = {**fields, 'uuid': rule.uuid}
+        if 'uuid' in fields:
+            raise exceptions.InvalidRule(exceptions.first_of([
+                exceptions.Problem('/uuid', validation.READ_ONLY),
+                *validation.validate(replacing, ops)]))
+        return validation.parse(replacing, ops)
 
     return _change(rule_uuid, decide)
 
@@ -275,12 +277,6 @@ def _change(rule_uuid: str,
         return view.represent(rule)
 
     return rule_set.decided_anew(change)
-
-
-def _check_writable(names: Iterable[str]) -> None:
-    for name in names:
-        if name in view.READ_ONLY:
-            raise exceptions.Invalid(_('/%s is read only') % name)
 
 
 def _stored(uuid: str) -> rule_object.Rule:

@@ -178,7 +178,8 @@ def _place(node: Any, path_text: str | None, trait: str | None,
     if (trait is None) is (path_text is None) or trait == '' or (
             port_ident is not None and path_text is None):
         raise exceptions.Invalid(
-            _('Ask for "path", for "trait", or for "port" and "path"'))
+            _('Ask for "path", for "trait", for "port" and "path", or for '
+              '"rule"'))
     if trait is not None:
         return run_explain.Place(working_copy.TRAITS, (trait,)), (
             trait if trait in node.traits.get_trait_names()
