@@ -61,8 +61,7 @@ class Proof:
     def __init__(self, rules: Sequence[model.Rule], seconds: float,
                  other: Sequence[model.Rule] | None = None) -> None:
         self._deadline = time.monotonic() + seconds
-        self._rules = [rule for phase in model.PHASES for rule in rules
-                       if rule.phase == phase and rule.mode != model.OFF]
+        self._rules = [rule for rule in rules if rule.mode != model.OFF]
         self._other = other or ()
         self._machine = machines.Machine()
         self._inspection = inspections.Inspection(self._machine)

@@ -38,10 +38,11 @@ class Store(typing.Protocol):
 def order(rules: typing.Iterable[model.Rule]) -> list[model.Rule]:
     """Put rules into the order they run in.
 
-    The highest priority comes first; among equals built-in rules, then the
-    order given (spec 003 "Priorities").
+    In a phase the highest priority comes first; among equals built-in rules,
+    then the order given (spec 003 "Priorities").
     """
-    return sorted(rules, key=lambda rule: (-rule.priority, not rule.built_in))
+    return sorted(rules, key=lambda rule: (
+        model.PHASES.index(rule.phase), -rule.priority, not rule.built_in))
 
 
 class Snapshot(typing.NamedTuple):

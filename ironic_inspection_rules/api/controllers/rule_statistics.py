@@ -51,9 +51,7 @@ def get(query: dict[str, Any]) -> dict[str, Any]:
                rule_statistics.RuleStatistics.list(context)}
     stored = (model.Rule.from_mapping(rule.as_dict())
               for rule in rule_object.Rule.list(context))
-    rules = sorted(
-        repository.order([*start.rules().built_in, *stored]),
-        key=lambda rule: model.PHASES.index(rule.phase))
+    rules = repository.order([*start.rules().built_in, *stored])
     rows = [{**{name: getattr(rule, name) for name in _OF_RULE},
              **{name: counted.get(rule.uuid, _COUNTED)[name]
                 for name in _COUNTED}} for rule in rules]

@@ -192,11 +192,8 @@ def check_order(rules: Sequence[checked_rule.CheckedRule]
     """
     by_uuid = {each.rule.uuid: each for each in rules
                if each.rule.mode == model.ENFORCE}
-    ordered = [by_uuid[each.uuid]
-               for phase in model.PHASES
-               for each in repository.order(
-                   rule.rule for rule in by_uuid.values()
-                   if rule.rule.phase == phase)]
+    ordered = [by_uuid[each.uuid] for each in repository.order(
+        rule.rule for rule in by_uuid.values())]
     first: dict[str, int] = {}
     for place, rule in enumerate(ordered):
         for name in writes.made([rule]):

@@ -49,17 +49,12 @@ _JINJA = re.compile(r'\{\{-? +[/A-Za-z_][\w./]*(?:\[[^{}]*\]|\([^{}]*\))* *'
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find replacement fields that can never exist."""
-    for field in interpolation.fields(dict(rule.rule.vars)):
+    for pointer, field, _item in reach.fields(rule):
         if field.root is None:
-            yield f'/{model.VARS}', _no_field(field.text)
+            yield pointer, _(
+                '{%s} is not a field: write {name[key]} or {name.key}; '
+                'literal braces are doubled') % field.text
     for operation in rule.operations:
-        for name, value in operation.templates.items():
-            for field in interpolation.fields(value):
-                if field.root is None:
-                    yield operation.pointer_to(name), _no_field(field.text)
-        for field in interpolation.fields(operation.written.get('loop')):
-            if field.root is None:
-                yield f'{operation.pointer}/loop', _no_field(field.text)
         yield from _check_old(operation)
     for use in reach.uses(rule):
         problem = _of_vars(use, rule) if use.steps[0] == model.VARS else (
@@ -108,11 +103,6 @@ def templates(entry: typing.Mapping[str, typing.Any]) -> checked_rule.Found:
                                                    f'/{name}'):
             if _JINJA.search(written):
                 yield pointer, written
-
-
-def _no_field(text: str) -> str:
-    return _('{%s} is not a field: write {name[key]} or {name.key}; '
-             'literal braces are doubled') % text
 
 
 def _problem(use: reach.Use) -> str | None:

@@ -61,24 +61,34 @@ class Use(typing.NamedTuple):
         return (*self.item.steps, *self.steps[1:])
 
 
-def uses(rule: checked_rule.CheckedRule) -> typing.Iterator[Use]:
-    """Yield each use of a field over a name, also in filters and loops."""
+Written = tuple[str, interpolation.Field, Item | None]
+"""The place in a rule, the field there, and the item of the loop around."""
+
+
+def fields(rule: checked_rule.CheckedRule) -> typing.Iterator[Written]:
+    """Yield all fields of a rule as they are written."""
     for name, value in rule.rule.vars.items():
         for field in interpolation.fields(value):
-            yield from of_field(f'/vars/{name}', field)
+            yield f'/vars/{name}', field, None
     for operation in [*rule.conditions, *rule.actions]:
         yield from _of_operation(operation, None)
 
 
+def uses(rule: checked_rule.CheckedRule) -> typing.Iterator[Use]:
+    """Yield each use of a field over a name, also in filters and loops."""
+    for written in fields(rule):
+        yield from of_field(*written)
+
+
 def _of_operation(operation: file_rule.Operation,
-                  outer: Item | None) -> typing.Iterator[Use]:
+                  outer: Item | None) -> typing.Iterator[Written]:
     loop = operation.written.get('loop')
     for field in interpolation.fields(loop):
-        yield from of_field(f'{operation.pointer}/loop', field, outer)
+        yield f'{operation.pointer}/loop', field, outer
     item = outer if loop is None else _item(loop, outer)
     for name, value in operation.templates.items():
         for field in interpolation.fields(value):
-            yield from of_field(operation.pointer_to(name), field, item)
+            yield operation.pointer_to(name), field, item
     for inner in operation.inner:
         yield from _of_operation(inner, item)
 

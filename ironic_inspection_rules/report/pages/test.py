@@ -36,9 +36,7 @@ class Matrix:
     def __init__(self, rules: typing.Iterable[model.Rule],
                  files: typing.Sequence[str]) -> None:
         self._files = files
-        in_order = repository.order(rules)
-        self._rules = [rule for phase in model.PHASES for rule in in_order
-                       if rule.phase == phase]
+        self._rules = repository.order(rules)
         self._texts = shell.Numbers()
         self._conditions = shell.Numbers()
         self._actions = shell.Numbers()
