@@ -11,6 +11,8 @@ import subprocess
 import sys
 
 import fixtures
+from keystoneauth1 import loading
+from openstack import config
 import yaml
 
 from ironic_inspection_rules.command import shell
@@ -113,6 +115,23 @@ class PipelineTestCase(CheckoutTestCase):
         self.assertIn('inspection-rules-check', project['gate']['jobs'])
         self.assertEqual({'jobs': ['inspection-rules-apply']},
                          project['promote'])
+
+    def test_the_credentials_are_of_the_whole_system(self):
+        page = guide.Page('deploy/ci/README.rst')
+        path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'clouds')
+        path.write_text(page.files['clouds.yaml'])
+        cloud, = config.OpenStackConfig(
+            config_files=[str(path)], load_envvars=False).get_all()
+        (secret,) = yaml.safe_load(
+            re.sub(r'!.*\n.*', 'x', page.files['zuul.d/secret.yaml']))
+        options = {option.dest for option in
+                   loading.get_plugin_loader('password').get_options()}
+        for auth in (cloud.config['auth'], {
+                name.removeprefix('OS_').lower(): value
+                for name, value in secret['secret']['data'].items()}):
+            self.assertLessEqual(auth.keys(), options)
+            # Rules belong to no project: Ironic asks for this scope.
+            self.assertEqual('all', auth['system_scope'])
 
     def test_the_page_names_what_is_to_be_set(self):
         page = SOURCE.joinpath('README.rst').read_text()
