@@ -17,7 +17,7 @@ demo: $(TOX) ## Inspect two machines by rules on a stock Ironic (ARGS=--keep, --
 	@$(PYTHON) tools/prepare $(TOX) demo
 	@$(if $(findstring --this-machine,$(ARGS)),echo 'Fetching \
 	    ironic-python-agent'; $(TOX) -qq -e venv -- pip install -q -e '.[collect]')
-	@$(TOX) -qq -e demo -- $(ARGS)
+	@$(TOX) -qq -e demo --skip-pkg-install -- $(ARGS)
 
 picture: $(TOX) ## Draw the pictures anew: the demonstration, and pages
 	$(TOX) -qq -e demo -- --picture doc/source/_static/demo.svg
@@ -25,8 +25,8 @@ picture: $(TOX) ## Draw the pictures anew: the demonstration, and pages
 
 test: $(TOX) ## Run the tests that need no service: units, and HTTP in process
 	@$(PYTHON) tools/prepare $(TOX) py3
-	@$(TOX) -qq -e py3
-	@$(TOX) -qq -e functional -- functional.api
+	@$(TOX) -qq -e py3 --skip-pkg-install
+	@$(TOX) -qq -e functional --skip-pkg-install -- functional.api
 
 test-all: $(TOX) ## Run all tests on the newest Ironic, the oldest and 36.0.0
 	$(TOX) -q -m all
