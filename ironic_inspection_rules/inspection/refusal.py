@@ -2,6 +2,9 @@
 
 """Changes of rules that Ironic would not save, found without saving them."""
 
+from collections.abc import Collection
+from collections.abc import Iterator
+import contextlib
 import functools
 import importlib.metadata
 from typing import Any
@@ -35,6 +38,28 @@ class Refusals:
 
     def __init__(self, context: Any) -> None:
         self._context = context
+        self._assumed: set[str] | None = None
+
+    @contextlib.contextmanager
+    def assuming(self) -> Iterator[set[str]]:
+        """Take all names of nodes for free.
+
+        :returns: those names, of which :meth:`taken` then asks together.
+        """
+        self._assumed = set()
+        try:
+            yield self._assumed
+        finally:
+            self._assumed = None
+
+    def taken(self, names: Collection[str]) -> set[str]:
+        """Return the names that nodes have, in upper or in lower case."""
+        found = {name.lower() for _uuid, name in self._named(names)}
+        return {name for name in names if name.lower() in found}
+
+    def _named(self, names: Collection[str]) -> list[tuple[str, str]]:
+        return names and machine_object.InspectedMachine.identify(
+            self._context, [], sorted(names))
 
     def find(self, target: working_copy.WorkingCopy, traces: saving.Traces
              ) -> exceptions.RuleError | None:
@@ -67,10 +92,10 @@ class Refusals:
         name, instance = (uuid and attributes.get(each)
                           for each in ('name', 'instance_uuid'))
         with saving.blaming(traces, NODE, *saving.UNIQUE):
-            if name and any(
-                    other != uuid for other, _name in
-                    machine_object.InspectedMachine.identify(
-                        self._context, [], [name])):
+            if name and self._assumed is not None:
+                self._assumed.add(name)
+            elif name and any(other != uuid
+                              for other, _name in self._named([name])):
                 raise ironic_exception.DuplicateName(name=name)
             if instance and self._holder(
                     objects.Node.get_by_instance_uuid,

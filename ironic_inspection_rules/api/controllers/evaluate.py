@@ -57,9 +57,9 @@ def post(asked: Answer) -> Answer:
     """
     _check_together(asked)
     plans = _plans(asked['rules'])
-    refuse = refusal.Refusals(api.request.context).find
+    refusals = refusal.Refusals(api.request.context)
     if asked['nodes'] is not None:
-        tried = trial.Trial(plans, _phases(asked), limits.by_phase(), refuse,
+        tried = trial.Trial(plans, _phases(asked), limits.by_phase(), refusals,
                             _plans(None) if asked['compare'] else None,
                             _hidden_by_rules(plans))
         page = fleet_page.find(asked['nodes'], asked['limit'],
@@ -78,7 +78,7 @@ def post(asked: Answer) -> Answer:
             _hidden_by_rules(plans), known)
     outcome = evaluation.evaluate(plans, known, _phases(asked),
                                   limits=limits.by_phase(), hidden=hidden,
-                                  refuse=refuse)
+                                  refuse=refusals.find)
     return {**view.represent_evaluation(outcome), **origin}
 
 

@@ -26,6 +26,7 @@ from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import facts as node_facts
+from ironic_inspection_rules.inspection import refusal
 from ironic_inspection_rules.objects import machine as machine_object
 from ironic_inspection_rules.traits import deploy
 
@@ -64,7 +65,7 @@ class Machine:
 class Trial:
     """Rules that are tried, machine by machine.
 
-    :param refuse: finds what would not be saved.
+    :param refusals: finds what would not be saved.
     :param in_force: the rules to compare with, None to compare with none.
     :param hidden: where sensitive rules may have left values.
     """
@@ -72,17 +73,38 @@ class Trial:
     plans: posted_rules.Plans
     phases: Iterable[str]
     limits: Mapping[str, budget.Limits]
-    refuse: evaluation.Refuse
+    refusals: refusal.Refusals
     in_force: posted_rules.Plans | None = None
     hidden: frozenset[hiding.Place] = frozenset()
 
     def all(self, context: Any, page: fleet_page.Page) -> Iterator[Entry]:
         """Yield an entry for each node of a page, in their order."""
         for some in _read(context, page):
-            # Each goes as soon as it is told of.
-            some.reverse()
-            while some:
-                yield self._of(some.pop())
+            yield from self._together(some)
+
+    def _together(self, some: list[Machine]) -> Iterator[Entry]:
+        """Yield an entry for each of some machines, as soon as it is known.
+
+        One waits for the others where it would have another name: to ask for
+        each name by itself takes longer than to try the rules.
+
+        :param some: is emptied.
+        """
+        waiting = collections.deque[tuple[Machine, Entry, set[str]]]()
+        some.reverse()
+        while some:
+            machine = some.pop()
+            with self.refusals.assuming() as names:
+                entry = self._of(machine)
+            if names or waiting:
+                waiting.append((machine, entry, names))
+            else:
+                yield entry
+        taken = self.refusals.taken({
+            name for _machine, _entry, names in waiting for name in names})
+        while waiting:
+            machine, entry, names = waiting.popleft()
+            yield self._of(machine) if names & taken else entry
 
     def _of(self, machine: Machine) -> Entry:
         """Return what the rules would do to a machine.
@@ -144,7 +166,7 @@ class Trial:
                   ) -> evaluation.Evaluation:
         return evaluation.evaluate(plans, facts, self.phases, explain=False,
                                    limits=self.limits, hidden=hidden,
-                                   refuse=self.refuse)
+                                   refuse=self.refusals.find)
 
 
 def _read(context: Any, page: fleet_page.Page) -> Iterator[list[Machine]]:

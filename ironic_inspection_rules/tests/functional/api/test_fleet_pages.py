@@ -21,6 +21,11 @@ from ironic_inspection_rules.tests.functional.api import test_fleet
 uuid_of = test_fleet.uuid_of
 
 
+def named(name):
+    return [{'actions': [{'op': 'set-attribute',
+                          'args': {'path': '/name', 'value': name}}]}]
+
+
 class PageTestCase(test_fleet.FleetTestCase):
 
     def test_all_pages_are_all_nodes(self):
@@ -95,7 +100,26 @@ class PageTestCase(test_fleet.FleetTestCase):
         self.assertEqual(few, many)
         self.assertLess(many, 15)
 
-    def count_queries(self, nodes):
+    def test_names_are_asked_for_together(self):
+        self.page([])
+        few, many = (self.count_queries(nodes, named('x{node.name}'))
+                     for nodes in (['n1'], [f'n{n}' for n in range(6)]))
+        self.assertEqual(few, many)
+
+    def test_what_has_a_name_of_another_is_told_in_its_place(self):
+        page = self.page([f'n{number}' for number in (3, 2, 4, 1, 5)],
+                         rules=named('n{inventory[cpu][count]|tier([[0, 9], '
+                                     '[2, 2], [4, 1], [5, 77]])}'))
+        self.assertEqual(
+            [('n3', 'A node with name n2 already exists.'), ('n2', None),
+             ('n4', 'A node with name n1 already exists.'), ('n1', None),
+             ('n5', None)],
+            [(entry['name'], entry['error'] and entry['error'].split(': ')[-1])
+             for entry in page['nodes']])
+        self.assertEqual([0, 0, 0, 1, 1], [
+            len(entry['changes']) for entry in page['nodes']])
+
+    def count_queries(self, nodes, rules=test_fleet.ALL):
         engine = enginefacade.reader.get_engine()
         seen = []
 
@@ -103,7 +127,7 @@ class PageTestCase(test_fleet.FleetTestCase):
             seen.append(statement)
 
         sa.event.listen(engine, 'before_cursor_execute', note)
-        self.page(nodes, rules=test_fleet.ALL)
+        self.page(nodes, rules=rules)
         sa.event.remove(engine, 'before_cursor_execute', note)
         return sum(each.startswith('SELECT') for each in seen)
 
