@@ -2,6 +2,7 @@
 
 """Names in fields and paths that nothing has."""
 
+from collections.abc import Collection
 import functools
 import re
 import typing
@@ -107,21 +108,10 @@ def templates(entry: typing.Mapping[str, typing.Any]) -> checked_rule.Found:
 
 def _problem(use: reach.Use) -> str | None:
     """Return why a field can never exist, None where it can."""
-    root, *steps = use.steps
-    path = use.from_roots or ()
-    if path[:1] == ('ports',) and path[2:] and path[2] not in PORT:
-        return _('{%(field)s}: a port has no "%(name)s"; %(hint)s') % {
-            'field': use.text, 'name': path[2],
-            'hint': suggestion.hint(path[2], PORT)}
-    if root == interpolation.ITEM:
-        if use.item is None:
-            return _('{%s} does not exist outside of a loop') % use.text
-        lacking = reach.lacking(use)
-        return lacking and _('{%(field)s}: the items of the loop have no '
-                             '"%(name)s"; %(hint)s') % {
-            'field': use.text, 'name': lacking[0], 'hint': suggestion.hint(
-                *lacking) or _('they are no mappings')}
-    if root not in interpolation.ROOTS:
+    root = use.steps[0]
+    if root == interpolation.ITEM and use.item is None:
+        return _('{%s} does not exist outside of a loop') % use.text
+    if root not in (*interpolation.ROOTS, interpolation.ITEM):
         near = suggestion.nearest(root, interpolation.ROOTS)
         hint = _('did you mean "%s"?') % near if near else (
             _('what ironic-inspector called data is in inventory and '
@@ -129,9 +119,27 @@ def _problem(use: reach.Use) -> str | None:
             _('did you mean {plugin_data[%s]}?') % root)
         return _('{%(field)s} is over an unknown name; %(hint)s') % {
             'field': use.text, 'hint': hint}
-    if root == 'node' and steps and steps[0] not in NODE:
-        return _no_attribute(f'{{{use.text}}}', steps[0])
-    return None
+    wrong = unknown(use)
+    if wrong is None:
+        return None
+    name, known = wrong
+    if known is NODE:
+        return _no_attribute(f'{{{use.text}}}', name)
+    text = _('{%(field)s}: a port has no "%(name)s"; %(hint)s') if (
+        known is PORT) else _('{%(field)s}: the items of the loop have no '
+                              '"%(name)s"; %(hint)s')
+    return text % {'field': use.text, 'name': name, 'hint': suggestion.hint(
+        name, known) or _('they are no mappings')}
+
+
+def unknown(use: reach.Use) -> tuple[str, Collection[str]] | None:
+    """Return a step that no node, port or item has, and those they have."""
+    steps = use.from_roots or ()
+    if use.steps[0] == 'node' and steps[1:]:
+        return None if steps[1] in NODE else (steps[1], NODE)
+    if steps[:1] == ('ports',) and steps[2:]:
+        return None if steps[2] in PORT else (steps[2], PORT)
+    return reach.lacking(use)
 
 
 def _no_attribute(shown: str, name: str) -> str:

@@ -234,30 +234,20 @@ def _filters(pointer: str, value: typing.Any) -> Iterator[Change]:
 def _paths(rule: checked_rule.CheckedRule) -> Iterator[Change]:
     """Yield what mends the names of attributes that are written."""
     for action in rule.actions:
-        for each in writes.writes(action):
-            known = {'node': schema.NODE, 'port': schema.PORT}.get(each.kind)
-            if known is None or not isinstance(each.name, str):
-                continue
-            name = re.split('[/.]', each.name.lstrip('/'))[0]
-            meant = None if name in known else suggestion.slip(name, known)
-            if meant and name and each.name.count(name) == 1:
+        for each, (name, *_others) in writes.placed(action):
+            meant = suggestion.slip(name, {
+                'node': schema.NODE, 'port': schema.PORT}.get(each.kind, ()))
+            if meant and each.name.count(name) == 1:
                 yield file_text.Rewrite(
                     action.pointer_to(each.argument), each.name,
                     each.name.replace(name, meant))
 
 
 def _wrong_step(use: reach.Use) -> tuple[str, str | None] | None:
-    if use.steps[0] == 'node' and use.steps[1:2]:
-        name = use.steps[1]
-        return None if name in names.NODE else (
-            name, suggestion.slip(name, names.NODE))
-    lacking = reach.lacking(use)
-    if lacking:
-        return lacking[0], suggestion.slip(*lacking)
+    unknown = names.unknown(use)
+    if unknown:
+        return unknown[0], suggestion.slip(*unknown)
     steps = use.from_roots
-    if steps and steps[0] == 'ports' and steps[2:]:
-        return None if steps[2] in names.PORT else (
-            steps[2], suggestion.slip(steps[2], names.PORT))
     found = steps and inventory_fields.find(inventory_fields.known(), steps)
     if isinstance(found, inventory_fields.Unknown) and found.steps not in (
             (), ('plugin_data',)):
