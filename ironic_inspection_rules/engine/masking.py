@@ -99,12 +99,10 @@ def mask_along(path: tuple[str, ...], value: typing.Any) -> tuple[
     :returns: the place in masked data, which ends at the first secret name,
         and the value to put there.
     """
-    for depth, token in enumerate(path, 1):
-        if is_secret(token):
-            if depth < len(path):
-                return path[:depth], MASK
-            return path, mask_at(token, value)
-    return path, mask(value)
+    where = secret_along(path)
+    if where is None:
+        return path, mask(value)
+    return (path, mask_at(path[-1], value)) if where == path else (where, MASK)
 
 
 def secret_along(path: tuple[str, ...]) -> tuple[str, ...] | None:

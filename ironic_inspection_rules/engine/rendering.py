@@ -155,7 +155,10 @@ there, and spec 003 "Rules examples" relies on it; Ironic's hook does not.
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Path(Template):
-    """The value at a path in plain data; rules spend their time here."""
+    """The value at a path in plain data; rules spend their time here.
+
+    To render it spends nothing of the budget, and cannot fail.
+    """
 
     root: str
     steps: data_path.Path
@@ -200,11 +203,6 @@ def path_to(root: str, steps: data_path.Path, missing: Missing) -> Path:
     return (ItemPath if numbered else Path)(root, steps, missing)
 
 
-def costs_nothing(value: Template) -> bool:
-    """Return whether rendering a template spends nothing and cannot fail."""
-    return isinstance(value, Path)
-
-
 class SecondName(Template):
     """The value at a path of plugin data, or at its second name."""
 
@@ -216,10 +214,6 @@ class SecondName(Template):
         self._others = [path_to(other[0], (*other[1:], *steps[1:]),
                                 missing)
                         for other in SECOND_NAMES[steps[0]]]
-
-    @property
-    def parts(self) -> typing.Iterable[typing.Any]:
-        return (self._path, *self._others)
 
     def render(self, roots: Roots) -> typing.Any:
         value = self._path.render(roots)

@@ -242,8 +242,8 @@ class Sentence:
         if not self._filtered:
             self.say = say
             self.tell = lambda view: say(view, render(view))
-        elif self._filtered == [gap] and rendering.costs_nothing(
-                self._filtered[0].source):
+        elif self._filtered == [gap] and isinstance(
+                self._filtered[0].source, rendering.Path):
             tell_filter = _filter_teller(self._filtered[0])
             self.say = lambda view, value: (
                 say(view, value) + tell_filter(view, value))
@@ -279,7 +279,7 @@ class Sentence:
 def _filter_teller(field: template.Filtered) -> Say:
     """Build what says which value filters made of which."""
     frame = _('; {%(field)s} makes %(after)s of %(before)s')
-    text, source = trace.shorten(field.field), field.source
+    text, source = trace.shorten(field.missing.field), field.source
 
     def shown(value: typing.Any) -> str:
         return (_('nothing') if isinstance(value, Missing)

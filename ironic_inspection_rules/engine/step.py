@@ -45,7 +45,7 @@ def compute(plan: compiler.CompiledRule,
                 made = value.render(view)
                 if made.__class__ is template.Missing:
                     continue
-                if not rendering.costs_nothing(value):
+                if not isinstance(value, rendering.Path):
                     allowance.make_value(made)
                 value = made
         except Exception as exc:

@@ -8,6 +8,7 @@ parses nothing. A field that does not exist passes a filter as it is, unless
 the filter takes it.
 """
 
+import dataclasses
 import functools
 import math
 import typing
@@ -206,37 +207,31 @@ def _compile_argument(written: typing.Any) -> typing.Any:
     return written
 
 
+@dataclasses.dataclass(slots=True, eq=False)
 class Filtered(Template):
     """A value that goes through filters.
 
-    ``source`` is the value before them, ``field`` the text of the whole
+    ``source`` is the value before them, ``missing`` has the text of the whole
     field.
     """
 
-    __slots__ = ('_missing', '_steps', 'field', 'source')
-
-    def __init__(self, source: Template, steps: tuple[_Step, ...],
-                 missing: Missing) -> None:
-        self.source = source
-        self._steps = steps
-        self._missing = missing
-        self.field = missing.field
+    source: Template
+    steps: tuple[_Step, ...]
+    missing: Missing
 
     def render(self, roots: Roots) -> typing.Any:
-        value = _apply(self._steps, self.source.render(roots), roots)
-        return self._missing if value is data_path.ABSENT else value
+        value = _apply(self.steps, self.source.render(roots), roots)
+        return self.missing if value is data_path.ABSENT else value
 
 
+@dataclasses.dataclass(slots=True, eq=False)
 class Applied(Template):
     """A filter as a function of what it is applied to."""
 
-    __slots__ = ('_steps',)
-
-    def __init__(self, step: _Step) -> None:
-        self._steps = (step,)
+    step: _Step
 
     def render(self, roots: Roots) -> typing.Any:
-        return functools.partial(_apply, self._steps, roots=roots)
+        return functools.partial(_apply, (self.step,), roots=roots)
 
 
 def _apply(steps: tuple[_Step, ...], value: typing.Any,

@@ -26,9 +26,10 @@ from ironic_inspection_rules.trial import walk
 
 Plans = dict[str, list[compiler.CompiledRule]]
 
-# What every node has, as Ironic makes it.
-_NODE = {name: attribute.default for name, attribute in schema.NODE.items()
-         if attribute.default is not ...}
+# What every node and every port has, as Ironic makes it.
+_NODE, _PORT = ({name: attribute.default for name, attribute in table.items()
+                 if attribute.default is not ...}
+                for table in (schema.NODE, schema.PORT))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -272,11 +273,8 @@ def attempt(path: str, plans: Plans, nodes: Nodes,
 def ports(inventory: dict[str, typing.Any]
           ) -> tuple[dict[str, typing.Any], ...]:
     """Return a port for each interface of an inventory."""
-    defaults = {name: attribute.default
-                for name, attribute in schema.PORT.items()
-                if attribute.default is not ...}
     interfaces = inventory.get('interfaces')
-    return tuple({**defaults, 'address': interface['mac_address']}
+    return tuple({**_PORT, 'address': interface['mac_address']}
                  for interface in interfaces
                  if isinstance(interface, dict)
                  and isinstance(interface.get('mac_address'), str)
