@@ -16,7 +16,8 @@ help: ## Say what there is to make
 demo: $(TOX) ## Inspect two machines by rules on a stock Ironic (ARGS=--keep, --this-machine)
 	@$(PYTHON) tools/prepare $(TOX) demo
 	@$(if $(findstring --this-machine,$(ARGS)),echo 'Fetching \
-	    ironic-python-agent'; $(TOX) -qq -e venv -- pip install -q -e '.[collect]')
+	    ironic-python-agent'; $(TOX) -qq -e venv --skip-pkg-install -- \
+	    pip install -qq 'ironic-inspection-rules[collect]')
 	@$(TOX) -qq -e demo --skip-pkg-install -- $(ARGS)
 
 picture: $(TOX) ## Draw the pictures anew: the demonstration, and pages
