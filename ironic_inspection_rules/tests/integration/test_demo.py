@@ -25,11 +25,12 @@ class DemoTestCase(base.IntegrationTestCase):
             self.skipTest('not in a checkout')
         self.scratch = self.useFixture(fixtures.TempDir()).path
 
-    def start(self, *options: str) -> subprocess.Popen[str]:
+    def start(self, *options: str, **environment: str
+              ) -> subprocess.Popen[str]:
         demo = subprocess.Popen(
             [sys.executable, '-u', str(_DEMO), *options], text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            env={**os.environ, 'TMPDIR': self.scratch})
+            env={**os.environ, 'TMPDIR': self.scratch, **environment})
         self.addCleanup(demo.wait)
         self.addCleanup(demo.kill)
         return demo
@@ -83,3 +84,11 @@ class DemoTestCase(base.IntegrationTestCase):
         self.assertEqual(130, demo.returncode, output)
         self.assertRaises(requests.ConnectionError, requests.get, url)
         self.assertEqual([], os.listdir(self.scratch))
+
+    def test_what_this_machine_lacks_is_one_line(self) -> None:
+        demo = self.start('--this-machine', PATH='/nowhere')
+        output, _ = demo.communicate()
+        self.assertEqual(1, demo.returncode, output)
+        self.assertRegex(output.strip(), '^The demo failed: .*$')
+        self.assertIn('collect', output)
+        self.assertNotIn('import sys', output)
