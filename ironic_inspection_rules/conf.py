@@ -92,7 +92,7 @@ _PXE_FILTER = [
                  help=_('Seconds between two reads of all MAC addresses '
                         'that Ironic knows from the database. 0 means one '
                         'read at the start and then messages only.')),
-    cfg.FloatOpt('allowlist_period', deprecated_name='whitelist_period',
+    cfg.FloatOpt('whitelist_period', deprecated_name='allowlist_period',
                  default=15.0, min=0.0, max=30.0,
                  help=_('Seconds between two reads of the nodes in '
                         'inspection from the database. 0 means messages '

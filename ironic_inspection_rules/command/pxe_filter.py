@@ -72,7 +72,7 @@ def main() -> int:
         settings = filter_service.Settings(
             auto_discovery=CONF.auto_discovery.enabled,
             sync_period=options.sync_period,
-            allowlist_period=options.allowlist_period,
+            allowlist_period=options.whitelist_period,
             retries=CONF.coordination.connection_retries,
             retry_interval=CONF.coordination.connection_retry_interval)
         if CONF.dry_run:

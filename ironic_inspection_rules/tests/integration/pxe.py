@@ -137,7 +137,7 @@ class Host(fixtures.Fixture):
                          'state_path': self._config.parent},
              'inspection_pxe_filter': {
                  'interface': INTERFACE, 'sync_period': 0.5,
-                 'allowlist_period': 0.5}},
+                 'whitelist_period': 0.5}},
             self._configuration)))
 
     def filter_command(self, *wrapper: str) -> list[str]:

@@ -45,7 +45,7 @@ class AnnouncementTestCase(pxe.TestCase):
                         'control_exchange': self.exchange},
             'database': self.ironic.options['database'],
             'inspection_pxe_filter': {'sync_period': 0,
-                                      'allowlist_period': 0}})
+                                      'whitelist_period': 0}})
         self.one.start()
         self.wait_for(lambda: self.one.passes, pxe.START)
 

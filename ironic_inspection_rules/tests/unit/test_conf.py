@@ -23,11 +23,11 @@ class PxeFilterOptionsTestCase(base.IronicTestCase):
         self.assertIsNone(group.interface)
         self.assertEqual(['67/udp', '69/udp'], group.ports)
         self.assertEqual(15.0, group.sync_period)
-        self.assertEqual(15.0, group.allowlist_period)
+        self.assertEqual(15.0, group.whitelist_period)
         self.assertEqual(['agent'], group.supported_inspect_interfaces)
 
     def test_periods_from_nothing_to_half_a_minute(self) -> None:
-        for name in ('sync_period', 'allowlist_period'):
+        for name in ('sync_period', 'whitelist_period'):
             for good in (0, 0.5, 30):
                 self.config(group='inspection_pxe_filter', **{name: good})
             for bad in (-1, 30.1):
@@ -35,13 +35,13 @@ class PxeFilterOptionsTestCase(base.IronicTestCase):
                     ValueError, self.config, group='inspection_pxe_filter',
                     **{name: bad})
 
-    def test_the_old_name_of_a_period_works(self) -> None:
+    def test_the_other_name_of_a_period_works(self) -> None:
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).path, 'conf')
-        path.write_text('[inspection_pxe_filter]\nwhitelist_period = 3\n')
+        path.write_text('[inspection_pxe_filter]\nallowlist_period = 3\n')
         options = cfg.ConfigOpts()
         conf.register_opts(options)
         options(['--config-file', str(path)])
-        self.assertEqual(3.0, options.inspection_pxe_filter.allowlist_period)
+        self.assertEqual(3.0, options.inspection_pxe_filter.whitelist_period)
 
     def test_ports_have_a_number_and_a_protocol(self) -> None:
         self.config(group='inspection_pxe_filter', ports=['4011/UDP',

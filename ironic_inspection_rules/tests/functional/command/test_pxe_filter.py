@@ -87,7 +87,7 @@ class PxeFilterTestCase(base.TestCase):
             elements)
 
     def test_a_dry_run_needs_no_interface_and_takes_the_old_option(self):
-        self.configure('interface = eth9', 'whitelist_period = 3')
+        self.configure('interface = eth9', 'allowlist_period = 3')
         self.assertEqual(0, self.run_filter('--dry-run')[0])
 
     def test_an_option_that_is_almost_one_is_named(self):
