@@ -167,7 +167,7 @@ def destroy_nodes(node_uuids: Collection[str]) -> None:
     """
     for chunk in transaction.chunks(sorted(node_uuids), CHUNK):
         for table in _TABLES:
-            is_theirs = table.node_uuid.in_(chunk)
+            is_theirs: Any = table.node_uuid.in_(chunk)
             for ids in transaction.chunks(transaction.read(
                     sa.select(table.id).where(is_theirs)), CHUNK):
                 destroy(table, ids, is_theirs)
