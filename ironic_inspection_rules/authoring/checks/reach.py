@@ -132,8 +132,9 @@ def of_field(pointer: str, field: interpolation.Field,
     yield use
     value = _Value(use.from_roots)
     for call in field.filters:
-        for _name, argument in call.arguments:
-            for inner in _fields(argument):
+        for _path, inner in data_path.walk(
+                [argument for _name, argument in call.arguments]):
+            if isinstance(inner, interpolation.Field):
                 yield from of_field(pointer, inner, item)
         attribute = _attribute(call)
         if attribute and value.items is not None:
@@ -141,15 +142,6 @@ def of_field(pointer: str, field: interpolation.Field,
         value = value.after(call, attribute)
         if call.name == _GET and value.steps is not None:
             yield Use(pointer, field.text, value.steps)
-
-
-def _fields(argument: typing.Any) -> typing.Iterator[interpolation.Field]:
-    if isinstance(argument, interpolation.Field):
-        yield argument
-    elif isinstance(argument, list | dict):
-        for each in (argument.values() if isinstance(argument, dict)
-                     else argument):
-            yield from _fields(each)
 
 
 def _attribute(call: filter_syntax.Call) -> Steps:
