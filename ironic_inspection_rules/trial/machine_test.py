@@ -118,8 +118,7 @@ def load_rules(paths: typing.Iterable[str], ops: registry.Registry,
                ) -> list[model.Rule]:
     """Read all rules of some files; see :func:`parse_rules`.
 
-    :param warn: called with a line for each that is of stock Ironic, and
-        for each file without rules.
+    :param warn: also called with a line for each file without rules.
     """
     written = []
     for path in paths:
@@ -127,16 +126,15 @@ def load_rules(paths: typing.Iterable[str], ops: registry.Registry,
         written += found
         if not found:
             warn(_('%s: warning: the file holds no rules\n') % path)
-    rules = parse_rules(written, ops)
-    for line in stock_form.warnings(written):
-        warn(line)
-    return rules
+    return parse_rules(written, ops, warn)
 
 
-def parse_rules(written: typing.Iterable[file_rule.WrittenRule],
-                ops: registry.Registry) -> list[model.Rule]:
+def parse_rules(written: typing.Sequence[file_rule.WrittenRule],
+                ops: registry.Registry,
+                warn: typing.Callable[[str], typing.Any]) -> list[model.Rule]:
     """Read rules, in their order.
 
+    :param warn: called with a line for each that is of stock Ironic.
     :raises: :class:`.exceptions.InvalidDocument` at the first problem, with
         the place of the rule.
     """
@@ -157,6 +155,8 @@ def parse_rules(written: typing.Iterable[file_rule.WrittenRule],
                 each.source.path, _('rule %s is there twice') % each.label,
                 each.place())
         rules[rule.uuid] = rule
+    for line in stock_form.warnings(written):
+        warn(line)
     return list(rules.values())
 
 

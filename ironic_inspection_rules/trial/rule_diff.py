@@ -14,7 +14,6 @@ from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
-from ironic_inspection_rules.rule_file import stock_form
 from ironic_inspection_rules.rule_set import replacement
 from ironic_inspection_rules.trial import machine_test
 from ironic_inspection_rules.trial import rule_meaning
@@ -55,9 +54,7 @@ class RuleSet:
         """
         files = document.files(paths)
         written = [each for path in files for each in file_rule.load(path)]
-        rules = machine_test.parse_rules(written, ops)
-        for line in stock_form.warnings(written):
-            warn(line)
+        rules = machine_test.parse_rules(written, ops, warn)
         return cls(files, rules, frozenset(
             rule.uuid for rule, each in zip(rules, written, strict=True)
             if each.entry.get('uuid')),
