@@ -11,7 +11,6 @@ import typing
 from urllib import parse as urlparse
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import effects
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import schema
 from ironic_inspection_rules.engine import working_copy
@@ -92,7 +91,7 @@ class ApiCall(plugin.Action):
                  headers: typing.Any = None, proxies: typing.Any = None,
                  timeout: float = 5.0, retries: int = 3,
                  backoff_factor: float = 0.3) -> None:
-        request = effects.Request(
+        request = working_copy.Request(
             url, headers, proxies, timeout, retries, backoff_factor)
         for name, message in self.problems(dataclasses.asdict(request)):
             raise exceptions.OperationError(f'{name} {message}')

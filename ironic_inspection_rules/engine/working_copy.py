@@ -7,11 +7,11 @@ changed, and nothing outside has changed until someone applies it. A dry run
 just never does.
 """
 
+import dataclasses
 import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import effects as engine_effects
 from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import masking
@@ -29,6 +29,32 @@ TRAITS = journal.TRAITS
 Facts = views.Facts
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Request:
+    """A GET request; ``timeout`` and ``backoff_factor`` are seconds."""
+
+    url: str
+    headers: dict[str, str] | None = None
+    proxies: dict[str, str] | None = None
+    timeout: float = 5.0
+    retries: int = 3
+    backoff_factor: float = 0.3
+
+
+class Effects:
+    """What actions do outside of the data: nothing, in a dry run."""
+
+    def log(self, level: str, message: str) -> None:
+        """Write a line to the log of the service."""
+
+    def call(self, request: Request, seconds: float) -> None:
+        """Send a GET request.
+
+        :param seconds: when the phase ends, from now on.
+        :raises: :class:`.exceptions.OperationError` where it fails.
+        """
+
+
 class WorkingCopy:
     """The data of one machine during one phase.
 
@@ -42,14 +68,14 @@ class WorkingCopy:
     """
 
     def __init__(self, facts: Facts,
-                 effects: engine_effects.Effects | None = None,
+                 effects: Effects | None = None,
                  hidden: typing.Iterable[hiding.Place] = ()) -> None:
         self.roots = budget.View(facts.roots())
         self.journal = journal.Journal(
             [f'port {port.get("address")}' for port in facts.ports], hidden)
         self._views = views.Views(self.roots, facts.masked)
         self._touched: dict[str, dict[str, set[str] | None]] = {}
-        self._effects = effects or engine_effects.NoEffects()
+        self._effects = effects or Effects()
         self.before = facts.roots()
 
     def paid_by(self, allowance: budget.Budget) -> budget.PaidBy:
@@ -218,8 +244,8 @@ class WorkingCopy:
         self.journal.note(f'{level}: {message}')
         self._effects.log(level, message)
 
-    def call(self, request: engine_effects.Request) -> None:
-        """Send a GET request; see :meth:`.effects.Effects.call`."""
+    def call(self, request: Request) -> None:
+        """Send a GET request; see :meth:`Effects.call`."""
         url = masking.MASK if self.journal.copies else (
             masking.mask_url(request.url))
         self.journal.note(f'GET {url}')

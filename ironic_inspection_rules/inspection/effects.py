@@ -16,8 +16,8 @@ import requests
 from urllib3.util import retry as urllib3_retry
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import effects as engine_effects
 from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.patches import conductor
 
@@ -26,7 +26,7 @@ LOG = log.getLogger(__name__)
 _RETRIED = (429, 500, 502, 503, 504)
 
 
-class ServiceEffects:
+class ServiceEffects(working_copy.Effects):
     """Effects of a rule that runs in a service of Ironic."""
 
     def log(self, level: str, message: str) -> None:
@@ -34,7 +34,7 @@ class ServiceEffects:
         LOG.log(getattr(logging, level.upper()), '%s',
                 exceptions.one_line(message))
 
-    def call(self, request: engine_effects.Request,
+    def call(self, request: working_copy.Request,
              seconds: float) -> None:
         """Send a GET request, verified as ``[DEFAULT]webserver_verify_ca``.
 
@@ -98,7 +98,7 @@ class _Retry(urllib3_retry.Retry):
         return None if seconds is None else self.deadline.at_most(seconds)
 
 
-def _get(request: engine_effects.Request,
+def _get(request: working_copy.Request,
          deadline: _Deadline) -> str | None:
     """Send a GET request, and tell what went wrong, if anything.
 
@@ -133,7 +133,7 @@ class _Session(requests.Session):
     get to see the headers of the rule.
     """
 
-    def __init__(self, request: engine_effects.Request,
+    def __init__(self, request: working_copy.Request,
                  deadline: _Deadline) -> None:
         super().__init__()
         self._deadline = deadline

@@ -4,7 +4,6 @@
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.actions import control
-from ironic_inspection_rules.engine import effects as engine_effects
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.tests.unit import base
 
@@ -33,7 +32,7 @@ class ApiCallTestCase(base.TestCase):
         effects = FakeEffects()
         self.call(effects, 'http://cmdb/')
         self.assertEqual(
-            [engine_effects.Request('http://cmdb/', None, None, 5.0, 3, 0.3)],
+            [working_copy.Request('http://cmdb/', None, None, 5.0, 3, 0.3)],
             effects.requests)
 
     def test_a_request_has_the_options_given(self):
@@ -41,7 +40,7 @@ class ApiCallTestCase(base.TestCase):
         self.call(effects, 'https://cmdb/', {'X-A': 'b'}, {'https': 'p'},
                   1.5, 0, backoff_factor=0.0)
         self.assertEqual(
-            [engine_effects.Request('https://cmdb/', {'X-A': 'b'},
+            [working_copy.Request('https://cmdb/', {'X-A': 'b'},
                                   {'https': 'p'}, 1.5, 0, 0.0)],
             effects.requests)
 

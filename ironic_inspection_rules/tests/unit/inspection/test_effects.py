@@ -10,7 +10,7 @@ import time
 import fixtures
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import effects as engine_effects
+from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.inspection import effects
 from ironic_inspection_rules.tests.unit import base
 
@@ -55,7 +55,7 @@ class ApiCallTestCase(base.IronicTestCase):
 
     def call(self, url, seconds=math.inf, **options):
         effects.ServiceEffects().call(
-            engine_effects.Request(url, **{'retries': 0, **options}),
+            working_copy.Request(url, **{'retries': 0, **options}),
             seconds)
 
     def test_an_answer_is_not_read(self):
