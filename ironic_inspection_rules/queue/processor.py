@@ -126,6 +126,7 @@ class RequestProcessor:
         plugin_data.pop('logs', None)
         inspect_utils.store_inspection_data(task.node, inventory,
                                             plugin_data, task.context)
+        task.node.last_error = None
         task.node.save()
         return None
 

@@ -223,6 +223,11 @@ class ReapplyTestCase(InspectorTestCase):
         self.assertEqual(states.ACTIVE, node.provision_state)
         self.assertIn('no disk', node.last_error)
 
+    def test_a_success_ends_what_is_told_of_a_failure(self):
+        self.set_node(last_error='no disk')
+        self.assertIsNone(self.run_request())
+        self.assertIsNone(self.stored_node().last_error)
+
     def test_an_interface_without_hooks_cannot_do_it(self):
         self.driver.inspect = object()
         self.assertIn('reapply', self.run_request())
