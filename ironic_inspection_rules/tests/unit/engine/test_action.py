@@ -60,6 +60,16 @@ class ApplyTestCase(base.TestCase):
             self.assertIn('has a secret', str(outcome.error))
             self.assertNotIn('l', roots['plugin_data'])
 
+    def test_a_masked_secret_of_a_port_is_never_written(self):
+        for value in (f'{{ports[{phase.MAC}].extra.password}}',
+                      f'{{ports[{phase.MAC}]}}', '{ports[0].extra}'):
+            outcome, roots = phase.run({'actions': [
+                {'op': 'set-port-attribute',
+                 'args': [phase.MAC, '/extra/password', 'secret']},
+                append(value)]}, mask_secrets='always')
+            self.assertIn('has a secret', str(outcome.error))
+            self.assertNotIn('l', roots['plugin_data'])
+
     def test_a_message_may_tell_what_is_masked_or_missing(self):
         outcome, _roots = phase.run({'actions': [{'op': 'fail', 'args': [
             '{node.driver_info.ipmi_password} {node.gone}']}]},

@@ -9,6 +9,20 @@ from ironic_inspection_rules.engine import loop
 from ironic_inspection_rules.engine import path
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.engine import phase
+
+
+class PatternTestCase(base.TestCase):
+
+    def test_an_item_of_a_machine_is_short(self):
+        for length, told in ((1024, 'None'), (1025, (
+                'the item is longer than 1024 characters, too long for a '
+                'regular expression'))):
+            outcome, _roots = phase.run({'conditions': [
+                {'op': 'matches', 'args': ['x', '{item}'],
+                 'loop': '{plugin_data.l}'}]},
+                plugin_data={'l': ['x' * length]})
+            self.assertIn(told, str(outcome.error))
 
 
 class PathTemplateTestCase(base.TestCase):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.actions import capability
 from ironic_inspection_rules.actions import trait
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import working_copy
@@ -170,6 +171,25 @@ class OwnershipTestCase(base.TestCase):
         target.extend('plugin_data', ('c', 'b'), 3)
         self.assertEqual({'a': {'b': [1, 2]}, 'c': {'b': [1, 3]}},
                          target.roots['plugin_data'])
+
+    def test_an_item_is_as_deep_as_what_is_set_in_its_place(self):
+        for path in (('a',), ('a', 'b')):
+            for depth in range(30):
+                value = []
+                for _level in range(depth):
+                    value = [value]
+                ends = []
+                for write, place in (('extend', path),
+                                     ('set', (*path, 'c'))):
+                    target = make()
+                    try:
+                        with target.paid_by(budget.Budget(budget.MAIN)):
+                            getattr(target, write)('plugin_data', place, value)
+                    except exceptions.BudgetExceeded as exc:
+                        ends.append(str(exc))
+                    else:
+                        ends.append(None)
+                self.assertEqual(*ends, (path, depth))
 
     def test_a_view_made_late_shares_nothing_that_changes(self):
         target = make()

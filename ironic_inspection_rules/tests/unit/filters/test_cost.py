@@ -30,7 +30,9 @@ LISTS = (
     ('values', dict.fromkeys(map(str, ITEMS)), 100),
     ('dict2items', dict.fromkeys(map(str, ITEMS)), 500),
     ('unique', 'x' * 4000, 1000), ('join', 'x' * 4000, 1000),
-    ('min', 'x' * 4000, 1000), ('tier(node.b)', 5, 100))
+    ('min', 'x' * 4000, 1000), ('tier(node.b)', 5, 100),
+    ("replace('x', 'y')", 'x' * 65535, 1790),
+    (f"replace('x', '{'y' * 500}')", 'x' * 250, 981))
 """Filters that look at many items or characters, and about what they pay."""
 
 

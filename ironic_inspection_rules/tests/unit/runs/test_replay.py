@@ -126,6 +126,8 @@ class ReplayTestCase(base.TestCase):
         self.assertNotIn('match', told)
         self.assertIn('it ended with "', told)
         self.assertIn('no", and ends with "', told)
+        _ends, told = self.again(self.keep(failing()))
+        self.assertIn('no", and ends with "ok"', told)
 
     def test_what_depends_on_more_than_rules_is_not_compared(self):
         kept = self.keep(failing(phase='preprocess'))

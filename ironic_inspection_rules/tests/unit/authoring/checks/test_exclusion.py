@@ -53,6 +53,13 @@ class CheckTestCase(base.CheckTestCase):
         self.assertIn('condition 8', found[0][1])
         self.assertEqual(1, compare.call_count)
 
+    def test_one_field_is_not_taken_for_another(self):
+        for other in 'ac':
+            self.assertEqual([], list(exclusion.check(self.of([
+                {'op': 'eq', 'args': ['{plugin_data.b}', 'x']},
+                {'op': 'ne', 'args': ['{plugin_data.b}',
+                                      f'{{plugin_data.{other}}}']}]))))
+
     def test_inverted_orders_hold_for_what_has_no_order(self):
         field = '{plugin_data.size}'
         for conditions, excluded in (

@@ -172,6 +172,21 @@ class CheckTestCase(files.FilesTestCase):
         self.assertEqual([], self.check('{plugin_data[weather]}'))
         self.assertEqual(1, len(self.check('{plugin_data[pci_device]}')))
 
+    def test_what_is_read_before_it_is_written_is_told(self):
+        write = '{op: set-plugin-data, args: {path: /rack/row, value: 1}}'
+        log = '{op: log, args: {msg: "{plugin_data.%s}"}}'
+        for name, count in (('rack', 1), ('rack.row', 1), ('rack.row.x', 1),
+                            ('weather', 0)):
+            path = self.write('rules.yaml', f"""
+                - priority: 5
+                  actions: [{log % name}]
+                - actions: [{write}]
+                """)
+            found = list(inventory.check_order([
+                checked_rule.of(rule, self.ops)
+                for rule in file_rule.load(path)]))
+            self.assertEqual(count, len(found), name)
+
     def test_fields_of_the_old_language_are_checked_too(self):
         for field, count in (('memory_mb', 0), ('root_disk.wwn', 0),
                              ('data://root_disk.serail', 1),

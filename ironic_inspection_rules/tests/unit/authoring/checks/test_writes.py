@@ -2,7 +2,10 @@
 
 """Names that are no trait, whatever a machine is like, are found."""
 
+from unittest import mock
+
 from ironic_inspection_rules.authoring.checks import writes
+from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.tests.unit import base as unit_base
 from ironic_inspection_rules.tests.unit.authoring.checks import base
 
@@ -26,6 +29,19 @@ class ImpossibleTestCase(unit_base.TestCase):
                 ('custom_gpu', 'CUSTOM_GPU')):
             self.assertIn(f'did you mean "{meant}"?',
                           writes.impossible(name), name)
+
+
+class OfOthersTestCase(unit_base.TestCase):
+
+    def test_an_item_that_an_op_cannot_tell_of_is_left_out(self):
+        class Plugin:
+            def writes(self, arguments):
+                return [100 // arguments['value']]
+
+        operation = mock.Mock(
+            spec=file_rule.Operation, op=mock.Mock(plugin=Plugin()),
+            written={'loop': [5, 0, 2]}, arguments={'value': '{item}'})
+        self.assertEqual([20, 50], list(writes.writes(operation)))
 
 
 class CheckTestCase(base.CheckTestCase):

@@ -113,10 +113,24 @@ def mended(text):
     return file.mend_text('x', text, registry.installed())[0]
 
 
+MERGED = """\
+- actions:
+  - &fail {op: fail, args: {mgs: x}}
+- actions:
+  - {<<: *fail}
+- actions:
+  - {op: fail, args: {mgs: x}}
+"""
+
+
 class MendTestCase(files.FilesTestCase):
 
     def mend(self, path):
         return file.mend(path, registry.installed())
+
+    def test_what_is_merged_from_elsewhere_is_left(self):
+        self.assertEqual('{msg: x}'.join(MERGED.rsplit('{mgs: x}', 1)),
+                         mended(MERGED))
 
     def test_only_what_is_mended_changes(self):
         path = self.write('rules.yaml', BEFORE)
