@@ -68,6 +68,12 @@ class FieldsTestCase(base.TestCase):
         self.assertEqual({'node', 'item', 'ports'},
                          {field.root for field in found})
 
+    def test_a_field_that_is_all_of_a_text_is_told(self):
+        self.assertEqual(('a', 'b'), interpolation.sole_field(
+            '{node.a[b] | lower}').steps)
+        for value in ('{node} ', '{node}{node}', '{{node}}', '', 1, None, []):
+            self.assertIsNone(interpolation.sole_field(value))
+
     @fuzz.settings
     @hypothesis.given(fuzz.values)
     def test_no_value_raises(self, value):

@@ -90,3 +90,26 @@ class SameTestCase(base.TestCase):
     def test_a_value_is_the_same_as_its_copy(self, value):
         hypothesis.assume('nan' not in repr(value))
         self.assertTrue(data_path.same(value, copy.deepcopy(value)))
+
+
+class WalkTestCase(base.TestCase):
+
+    def test_all_values_come_in_order_with_their_places(self):
+        value = {'a': [1, {'b': 2}], 3: 'c'}
+        self.assertEqual(
+            [((), value), (('a',), value['a']), (('a', '0'), 1),
+             (('a', '1'), {'b': 2}), (('a', '1', 'b'), 2), (('3',), 'c')],
+            list(data_path.walk(value)))
+
+    def test_a_deep_value_needs_no_deep_stack(self):
+        value = []
+        for _level in range(5000):
+            value = [value]
+        self.assertEqual(5001, sum(1 for _each in data_path.walk(value)))
+
+    def test_texts_are_replaced_and_keys_if_asked_for(self):
+        value = {'a': ['b', 1, None, {'c': 'd'}]}
+        self.assertEqual({'a': ['B', 1, None, {'c': 'D'}]},
+                         data_path.replace_texts(value, str.upper))
+        self.assertEqual({'A': ['B', 1, None, {'C': 'D'}]},
+                         data_path.replace_texts(value, str.upper, keys=True))
