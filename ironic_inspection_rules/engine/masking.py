@@ -133,7 +133,8 @@ def is_masked(root: str, path: data_path.Path,
     seen = data_path.get(data, path)
     if root in unmasked:
         real = data_path.get(real_data, path)
-        return seen is not real and not data_path.same(seen, real)
+        return seen is not real and (
+            not data_path.same(seen, real) or _was_masked(path, seen))
     ahead = [seen]
     while ahead:
         each = ahead.pop()
@@ -142,6 +143,23 @@ def is_masked(root: str, path: data_path.Path,
         elif isinstance(each, list):
             ahead += each
         elif isinstance(each, str) and MASK in each:
+            return True
+    return False
+
+
+def _was_masked(path: data_path.Path, value: typing.Any) -> bool:
+    """Return whether data were masked before the rule was given them.
+
+    So are those of inspections that are kept.
+    """
+    ahead = [(path[-1] if path else None, value)]
+    while ahead:
+        key, each = ahead.pop()
+        if isinstance(each, dict):
+            ahead += each.items()
+        elif isinstance(each, list):
+            ahead += [(None, item) for item in each]
+        elif each == MASK and isinstance(key, str) and is_secret(key):
             return True
     return False
 

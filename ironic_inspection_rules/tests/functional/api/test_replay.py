@@ -218,6 +218,12 @@ class RulesOfTheirTimeTestCase(ReplayTestCase):
         self.assertEqual('incomparable', outcome)
         self.assertIn('secrets', reason)
 
+    def test_a_secret_that_was_not_written_is_not_written_again(self):
+        self.put(rule(1, ('set-attribute', [
+            '/extra/seen', '{node.driver_info.fake_password}'])))
+        self.assertIn('has a secret', self.inspect(self.tasks[0], {}))
+        self.assertEqual([('same', None)], self.outcomes())
+
     def test_what_was_called_then_is_not_called_again(self):
         self.put(rule(1, ('api-call', ['http://127.0.0.1:1/']),
                       ('set-attribute', ['/extra/called', True])))

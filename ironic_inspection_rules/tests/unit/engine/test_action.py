@@ -70,6 +70,21 @@ class ApplyTestCase(base.TestCase):
             self.assertIn('has a secret', str(outcome.error))
             self.assertNotIn('l', roots['plugin_data'])
 
+    def test_what_was_masked_before_is_not_written_either(self):
+        kept = {'a': {'password': '******'}, 'b': [{'name': '******'}]}
+        for value in ('{plugin_data.a.password}', '{plugin_data.a}',
+                      '{plugin_data}'):
+            outcome, roots = phase.run(
+                {'actions': [append(value)]}, mask_secrets='always',
+                plugin_data=kept)
+            self.assertIn('has a secret', str(outcome.error))
+            self.assertNotIn('l', roots['plugin_data'])
+
+        outcome, roots = phase.run(
+            {'actions': [append('{plugin_data.b}')]}, mask_secrets='always',
+            plugin_data=kept)
+        self.assertEqual([[{'name': '******'}]], roots['plugin_data']['l'])
+
     def test_a_message_may_tell_what_is_masked_or_missing(self):
         outcome, _roots = phase.run({'actions': [{'op': 'fail', 'args': [
             '{node.driver_info.ipmi_password} {node.gone}']}]},
