@@ -58,8 +58,10 @@ class Refusals:
         return {name for name in names if name.lower() in found}
 
     def _named(self, names: Collection[str]) -> list[tuple[str, str]]:
-        return names and machine_object.InspectedMachine.identify(
-            self._context, [], sorted(names))
+        if not names:
+            return []
+        return list(machine_object.InspectedMachine.identify(
+            self._context, [], sorted(names)))
 
     def find(self, target: working_copy.WorkingCopy, traces: saving.Traces
              ) -> exceptions.RuleError | None:

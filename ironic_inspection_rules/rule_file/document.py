@@ -193,7 +193,7 @@ def _split(node: yaml.Node, is_inner: bool = False) -> list[yaml.Node]:
         return []
     if not isinstance(node, yaml.MappingNode) or _is_rule(node):
         return [node]
-    named = []
+    named: list[yaml.Node] = []
     is_body = False
     for key, value in node.value:
         items = [] if value.tag == yaml_text.NULL else _split(value, True)
