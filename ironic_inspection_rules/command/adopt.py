@@ -138,13 +138,12 @@ def _converted(rows: list[adoption.Row]) -> list[Candidate]:
         *((fields, None) for fields in _read_file()
           if stock_rule.uuid_of(fields['uuid']) not in {*taken, *uuids})]
     ops = registry.installed()
-    release = int(patch_name.release().split('.')[0])
     candidates = []
     for (fields, row), priority in zip(entries, _in_range(
             [fields.get('priority') or 0 for fields, _row in entries]),
             strict=True):
         converted = stock_rule.convert({**fields, 'priority': priority}, ops,
-                                       release)
+                                       stock_engine.fills_values())
         remarks = [str(each) for each in (*converted.lost, *converted.hints)]
         if priority != (fields.get('priority') or 0):
             remarks.append(_('priority %(old)d becomes %(new)d')

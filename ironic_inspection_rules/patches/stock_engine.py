@@ -12,6 +12,7 @@ from typing import Any
 from ironic.common import exception
 from ironic.common.inspection_rules import actions
 from ironic.common.inspection_rules import engine
+from ironic.common.inspection_rules import operators
 
 from ironic_inspection_rules.patches import name
 
@@ -21,6 +22,14 @@ CHECK_RULE = name.Name(
     parameters=('task', 'rule', 'inventory', 'plugin_data'))
 
 NAMES = (CHECK_RULE,)
+
+
+def fills_values() -> bool:
+    """Return whether fields in the values of eq, lt and gt are filled in.
+
+    Ironic does since 39.0, and of 35 since 35.1.
+    """
+    return 'values' in getattr(operators.EqOperator, 'FORMATTED_ARGS', ())
 
 
 @dataclasses.dataclass

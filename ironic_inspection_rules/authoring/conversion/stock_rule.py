@@ -25,12 +25,6 @@ from ironic_inspection_rules.rule_file import stock_form
 Fields = typing.Mapping[str, typing.Any]
 Operation = dict[str, typing.Any]
 
-NEWEST = 39
-"""The release of Ironic whose rules these are, if nobody says otherwise."""
-
-_FILLS_VALUES = 39
-"""Since which release fields in the values of eq, lt and gt are filled in."""
-
 _FIELDS = frozenset({'uuid', 'description', 'priority', 'scope', 'sensitive',
                      'phase', 'conditions', 'actions'})
 _KEYS = {'conditions': frozenset({'op', 'args', 'loop', 'multiple'}),
@@ -50,11 +44,11 @@ def uuid_of(name: typing.Any) -> str:
 class _Converter(rule.Notes):
     """Converts one rule."""
 
-    def __init__(self, ops: registry.Registry, release: int) -> None:
+    def __init__(self, ops: registry.Registry, fills_values: bool) -> None:
         super().__init__()
         self._ops = ops
         self.reasons: list[rule.Problem] = []
-        self._release = release
+        self._fills_values = fills_values
 
     @property
     def runs(self) -> bool:
@@ -93,8 +87,8 @@ class _Converter(rule.Notes):
         if not loop:
             filled = _FORMATTED
             if op in _COMPARISONS:
-                filled = frozenset(('values',) if (
-                    self._release >= _FILLS_VALUES) else ())
+                filled = frozenset(
+                    ('values',) if self._fills_values else ())
             return stock_condition.convert(op, inverted, {
                 name: stock_text.read_any(value) if name in filled else value
                 for name, value in _forced(op, args).items()}, self)
@@ -154,14 +148,15 @@ class _Converter(rule.Notes):
 
 
 def convert(fields: Fields, ops: registry.Registry,
-            release: int = NEWEST) -> rule.Conversion:
+            fills_values: bool = True) -> rule.Conversion:
     """Convert a rule.
 
     :param fields: of the rule, as stock Ironic stores or reads it.
-    :param release: the first number of the version of Ironic that runs it.
+    :param fills_values: whether the Ironic that runs it fills in fields in
+        the values of ``eq``, ``lt`` and ``gt``, as the newest one does.
     :returns: the rule, None where it cannot be one here, and what differs.
     """
-    converter = _Converter(ops, release)
+    converter = _Converter(ops, fills_values)
     ours = _outside(fields, converter)
     outside = list(converter.hints)
     written = {name: [_without_unknown(each, name, converter)

@@ -7,14 +7,14 @@ from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.inspection import stock_trial
 from ironic_inspection_rules.machine import machine_file
-from ironic_inspection_rules.patches import name
+from ironic_inspection_rules.patches import stock_engine
 from ironic_inspection_rules.tests import shared_data
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.inspection import stock_rules
 
 UUID = '0a1b2c3d-0000-4000-8000-000000000001'
 OPS = registry.installed()
-RELEASE = int(name.release().split('.')[0])
+FILLS_VALUES = stock_engine.fills_values()
 
 
 def _files(name):
@@ -25,7 +25,7 @@ class BothEnginesTestCase(base.IronicTestCase):
     """Tests with Ironic's own engine, of the release that is installed."""
 
     def convert(self, rule):
-        return stock_rule.convert(rule, OPS, RELEASE)
+        return stock_rule.convert(rule, OPS, FILLS_VALUES)
 
     def differences(self, rule, converted, machines):
         """Return how often a rule does something else, in words."""
