@@ -133,12 +133,11 @@ def _from_roots(field: str, item: reach.Item | None) -> tuple[str, ...]:
 
 def _place(operation: file_rule.Operation, value: typing.Any) -> str:
     """Return where a value is in the arguments of an operation."""
-    found: list[data_path.Path] = [
-        ('args', *path) for path, each
-        in data_path.walk(operation.written.get('args'))
-        if data_path.same(each, value)]
+    found = [('args', *path) for path, each
+             in data_path.walk(operation.written.get('args'))
+             if data_path.same(each, value)]
     return operation.pointer + data_path.pointer(
-        min(found, key=len, default=()))
+        min(found, key=len) if found else ())
 
 
 def _known(steps: tuple[str, ...]) -> inventory_fields.Field | None:
