@@ -136,8 +136,8 @@ def _place(operation: file_rule.Operation, value: typing.Any) -> str:
     found = [('args', *path) for path, each
              in data_path.walk(operation.written.get('args'))
              if data_path.same(each, value)]
-    return operation.pointer + data_path.pointer(
-        min(found, key=len) if found else ())
+    nearest = min(found, key=len) if found else ()
+    return operation.pointer + data_path.pointer(nearest)
 
 
 def _known(steps: tuple[str, ...]) -> inventory_fields.Field | None:
