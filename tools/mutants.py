@@ -121,6 +121,7 @@ class Tests:
     """
 
     def __init__(self, learned: pathlib.Path, longest: float) -> None:
+        learned.mkdir(parents=True, exist_ok=True)
         self._learned = learned
         self._longest = longest
         self._seconds: dict[str, float] = {}
