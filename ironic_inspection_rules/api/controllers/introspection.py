@@ -35,10 +35,8 @@ _IN_BAND = 'agent'
 
 _IN_INSPECTION = (states.INSPECTWAIT, states.INSPECTING, states.INSPECTFAIL)
 
-_TIMES = ['uuid', 'provision_state', 'inspection_started_at',
-          'inspection_finished_at']
-
-_LATEST = datetime.datetime.max.replace(tzinfo=datetime.UTC)
+_TIMES = ['uuid', 'provision_state', 'created_at', 'provision_updated_at',
+          'inspection_started_at', 'inspection_finished_at']
 
 _PAGE = 1000
 
@@ -142,10 +140,13 @@ def _was_inspected(node: Any) -> bool:
 def _began(node: Any) -> tuple[datetime.datetime, str]:
     """Return what nodes are ordered by.
 
-    One whose clock the queue has stopped comes before all others.
+    Nothing notes the beginning of what was aborted, or waits in the queue.
     """
-    return (node.inspection_started_at or node.inspection_finished_at
-            or _LATEST, node.uuid)
+    changed_at = (node.provision_updated_at
+                  if node.provision_state in _IN_INSPECTION
+                  else node.inspection_finished_at)
+    return (node.inspection_started_at or changed_at or node.created_at,
+            node.uuid)
 
 
 def _state(node: Any) -> str:

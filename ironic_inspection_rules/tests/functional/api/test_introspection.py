@@ -38,16 +38,19 @@ class ManyNodesMixin:
         now = timeutils.utcnow()
         self.queued = self.make_node('inspect wait')
         self.begun = [self.make_node('inspect wait', now - minutes)
-                      for minutes in map(_minutes, range(3))]
+                      for minutes in map(_minutes, range(1, 4))]
+        self.aborted = self.make_node(
+            'inspect failed', ended=now - _minutes(20),
+            changed=now - _minutes(5))
         self.done = self.make_node('manageable', None, now - _minutes(9))
         self.never = [self.make_node('manageable') for _each in range(3)]
 
-    def make_node(self, state, began=None, ended=None):
+    def make_node(self, state, began=None, ended=None, changed=None):
         node = objects.Node(
             context.get_admin_context(), uuid=str(uuid.uuid4()),
             driver='fake-hardware', inspect_interface='agent',
-            provision_state=state, inspection_started_at=began,
-            inspection_finished_at=ended)
+            provision_state=state, provision_updated_at=changed,
+            inspection_started_at=began, inspection_finished_at=ended)
         node.create()
         return node.uuid
 
@@ -57,13 +60,14 @@ class ManyNodesMixin:
         return [each['uuid'] for each in answer.json()['introspection']]
 
     def test_each_node_comes_once_the_last_begun_first(self):
-        self.assertEqual([self.queued, *self.begun, self.done],
-                         self.listed())
+        self.assertEqual(
+            [self.queued, *self.begun, self.aborted, self.done],
+            self.listed())
 
     def test_pages_follow_each_other(self):
         first = self.listed(limit=3)
         self.assertEqual([self.queued, *self.begun[:2]], first)
-        self.assertEqual([self.begun[2], self.done],
+        self.assertEqual([self.begun[2], self.aborted, self.done],
                          self.listed(limit=3, marker=first[-1]))
         self.assertEqual([], self.listed(marker=self.done))
 
