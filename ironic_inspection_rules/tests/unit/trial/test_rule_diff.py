@@ -78,6 +78,10 @@ class RuleDiffTestCase(files.FilesTestCase):
                          self.compare(twice, other))
         self.assertEqual([('renamed', 'A → new A'), ('removed', 'B')],
                          self.compare(twice, other.splitlines()[0]))
+        thrice = twice + A.replace('description: A', 'description: C')
+        self.assertEqual(
+            [('renamed', 'A → new A'), ('removed', 'B'), ('removed', 'C')],
+            self.compare(thrice, other.splitlines()[0]))
 
     def test_a_rule_that_is_renamed_and_moved_is_moved(self):
         third = B.replace('description: B', 'description: D')
