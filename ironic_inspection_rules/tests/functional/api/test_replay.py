@@ -268,6 +268,16 @@ class OtherRulesTestCase(ReplayTestCase):
         self.assertIn('too small: 7', failed['now']['error'])
         self.assertIn(SMALL['uuid'], failed['now']['matched'])
 
+    def test_no_phase_follows_one_that_fails_now(self):
+        failed = self.by_name(CPUS, EARLY, SECRET, COPY, {
+            **SMALL, 'phase': 'preprocess', 'conditions': [
+                {'op': 'gt', 'args': ['{inventory.cpu.count}', 5]}]},
+        )[uuid_of(2)]['now']
+        self.assertEqual('failed', failed['result'])
+        self.assertIn('too small: 7', failed['error'])
+        self.assertIn(SMALL['uuid'], failed['matched'])
+        self.assertNotIn(COPY['uuid'], failed['matched'])
+
     def test_what_an_early_rule_leaves_otherwise_comes_later(self):
         runs = self.by_name(CPUS, SECRET, COPY, SMALL, {
             **EARLY, 'actions': [{'op': 'set-plugin-data',
