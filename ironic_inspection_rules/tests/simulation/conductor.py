@@ -77,9 +77,9 @@ class Conductor:
         with self._lock(node_uuid, 'abort') as task:
             if task.node.provision_state == states.INSPECTWAIT:
                 task.node.last_error = 'aborted by an operator'
-                with self._watch.begin_inspection(node_uuid):
+                with (self._watch.begin_inspection(node_uuid),
+                      self._watch.aborting(node_uuid)):
                     task.process_event('abort')
-                self._watch.may_end_all(node_uuid)
 
     def _lock(self, node_uuid: str, purpose: str) -> Any:
         return task_manager.acquire(self._context, node_uuid, retry=False,

@@ -137,15 +137,20 @@ class Invariants:
         """Note that somebody asks for a request to end."""
         self._allowed[uuid] = how
 
-    def may_end_all(self, node_uuid: str) -> None:
-        """Note that all open requests of a node may end.
+    @contextlib.contextmanager
+    def aborting(self, node_uuid: str) -> Iterator[None]:
+        """Note that all open requests of a node may end, if it is aborted.
 
         Data may have been accepted after who aborts its inspection has
-        looked for them.
+        looked for them. An abort may be stored, and its answer be lost.
         """
-        for row in self._database.requests():
-            if row['open_node_uuid'] == node_uuid:
-                self.may_end(row['uuid'], 'aborted')
+        try:
+            yield
+        finally:
+            if self._state(node_uuid) != states.INSPECTWAIT:
+                for row in self._database.requests():
+                    if row['open_node_uuid'] == node_uuid:
+                        self.may_end(row['uuid'], 'aborted')
 
     def excuse(self, request: queue_request.Request | None) -> None:
         """Note that an attempt fails, and that the queue cannot help it."""
