@@ -226,6 +226,8 @@ class CheckTestCase(base.CheckTestCase):
                  '{op: matches, args: {value: "{node.name}", regex: "5.0"}}'),
                 ('{op: eq, args: {values: ["{node.name}", 5]}}',
                  '{op: lt, args: {values: ["{node.name}", a]}}'),
+                ('{op: eq, args: {values: ["{node.name}", 5]}}',
+                 '{op: ne, args: {values: ["{node.name}", "5.0"]}}'),
                 ('{op: ge, args: {values: ["{node.name}", 5]}}',
                  '{op: le, args: {values: ["{node.name}", 5]}}'),
                 (f'{{op: any-of, conditions: [{{op: eq, args: {{values: '
