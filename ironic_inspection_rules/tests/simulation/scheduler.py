@@ -155,6 +155,10 @@ class Scheduler:
         self.current = None
         if actor.done:
             self.actors.remove(actor)
+            # What a thread held up, it still did once it is gone.
+            self.disturbed_at = max(
+                self.disturbed_at, actor.process.stalled_until,
+                actor.process.hangs_until)
             if actor.error is not None:
                 raise AssertionError(
                     f'thread {actor.process.name}/{actor.name} died'
