@@ -215,7 +215,8 @@ class StillHoldsTestCase(base.TestCase):
         self.assertTrue(explain.still_holds(made, SIZE, 2))
 
     def test_any_text_is_compared(self):
-        for text in ('', '!', 'big', 'x:1', '~', '*****'):
+        # The last is as long as what is kept, and was not cut.
+        for text in ('', '!', 'big', 'x:1', '~', '*****', 'x' * 4095 + '…'):
             made = change('/extra/size', 1, text)
             self.assertTrue(explain.still_holds(made, SIZE, text), text)
             self.assertFalse(explain.still_holds(made, SIZE, 'other'), text)
