@@ -150,38 +150,67 @@ class UnprocessedMixin:
         self.assertEqual((0, 1), self.counts())
         self.assertEqual(1, self.rows(models.Content))
 
-    def test_data_that_come_meanwhile_stay_where_they_are(self):
-        self.post()
-        self.work()
+    def archive_while(self, happens):
+        """Archive; something happens between the copy and the removal."""
         store = content.store
 
         def store_slowly(document):
             digest = store(document)
-            self.post(1)
+            happens()
             return digest
 
         with mock.patch.object(content, 'store', store_slowly):
             unprocessed.archive(9)
 
+    def test_data_that_come_meanwhile_stay_where_they_are(self):
+        self.post()
+        self.work()
+        self.archive_while(lambda: self.post(1))
+
         self.assertEqual((1, 0), self.counts())
         self.assertEqual(inventory(1), self.work().inventory)
+
+    def test_data_that_come_and_are_processed_meanwhile_stay(self):
+        self.post()
+        self.work()
+        self.archive_while(lambda: (self.post(1), self.work()))
+
+        self.assertEqual((1, 0), self.counts())
+        self.assertEqual(inventory(1), self.read())
+
+    def archive_too_late(self):
+        """Return a function that archives what was read and is gone."""
+        looked_at = unprocessed._look_at(0)
+        with transaction.writer() as session:
+            session.execute(sa.delete(models.InspectionData))
+
+        def archive():
+            with mock.patch.object(unprocessed, '_look_at',
+                                   lambda after: looked_at):
+                unprocessed.archive(9)
+        return archive
 
     def test_data_that_come_in_the_place_of_a_copy_stay(self):
         self.post()
         self.work()
         self.queue.put(NODE, queue_request.REAPPLY, inventory(1), {})
         self.work()
-        looked_at = unprocessed._look_at(0)
-        with transaction.writer() as session:
-            session.execute(sa.delete(models.InspectionData))
+        archive = self.archive_too_late()
         for number in (2, 3):
             self.post(number, f'node-{number}')
-
-        with mock.patch.object(unprocessed, '_look_at',
-                               lambda after: looked_at):
-            unprocessed.archive(9)
+        archive()
 
         self.assertEqual((2, 0), self.counts())
+
+    def test_a_copy_that_comes_in_the_place_of_data_is_not_archived(self):
+        self.post()
+        self.work()
+        archive = self.archive_too_late()
+        self.queue.put(NODE, queue_request.REAPPLY, inventory(5), {})
+        self.work()
+        archive()
+
+        self.assertEqual((1, 0), self.counts())
 
     def test_archived_data_go_with_their_node(self):
         for node in ('a', 'b'):
