@@ -50,6 +50,9 @@ class UnprocessedMixin:
         return self.queue.put(node, queue_request.CONTINUE, inventory(number),
                               {'logs': 'L' * 5000})
 
+    def reapply(self, number):
+        self.queue.put(NODE, queue_request.REAPPLY, inventory(number), {})
+
     def work(self):
         """End the request that is due.
 
@@ -122,7 +125,7 @@ class UnprocessedMixin:
     def test_what_was_given_for_one_reapplication_is_removed(self):
         self.post()
         self.work()
-        self.queue.put(NODE, queue_request.REAPPLY, inventory(5))
+        self.reapply(5)
         self.work()
         unprocessed.archive(9)
 
@@ -191,22 +194,30 @@ class UnprocessedMixin:
         return archive
 
     def test_data_that_come_in_the_place_of_a_copy_stay(self):
-        self.post()
-        self.work()
-        self.queue.put(NODE, queue_request.REAPPLY, inventory(1), {})
+        self.reapply(1)
         self.work()
         archive = self.archive_too_late()
-        for number in (2, 3):
-            self.post(number, f'node-{number}')
+        self.post(2)
+        self.work()
         archive()
 
-        self.assertEqual((2, 0), self.counts())
+        self.assertEqual((1, 0), self.counts())
+        self.assertEqual(inventory(2), self.read())
+
+    def test_a_copy_in_use_that_comes_in_the_place_of_another_stays(self):
+        self.reapply(1)
+        self.work()
+        archive = self.archive_too_late()
+        self.reapply(2)
+        archive()
+
+        self.assertEqual(inventory(2), self.work().inventory)
 
     def test_a_copy_that_comes_in_the_place_of_data_is_not_archived(self):
         self.post()
         self.work()
         archive = self.archive_too_late()
-        self.queue.put(NODE, queue_request.REAPPLY, inventory(5), {})
+        self.reapply(5)
         self.work()
         archive()
 
