@@ -2,6 +2,7 @@
 
 """What unit tests stand on: no service, no network, no leftovers."""
 
+import os
 import socket
 import typing
 
@@ -12,9 +13,13 @@ from oslotest import base
 
 from ironic_inspection_rules import conf
 
+EXAMPLES = int(os.environ.get('IR_EXAMPLES', 50))
+"""How many random inputs a test tries."""
+
 # How long an example takes says more of the machine than of the code.
 hypothesis.settings.register_profile(
-    'unit', parent=hypothesis.settings.default, deadline=None)
+    'unit', parent=hypothesis.settings.default, deadline=None,
+    max_examples=EXAMPLES)
 hypothesis.settings.load_profile('unit')
 
 

@@ -6,10 +6,11 @@ import hypothesis
 from hypothesis import strategies as st
 
 from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.tests.unit import base
 
 # Tests may not depend on the time they take, nor on earlier runs.
 settings = hypothesis.settings(
-    deadline=None, database=None, max_examples=100,
+    deadline=None, database=None, max_examples=base.EXAMPLES,
     suppress_health_check=list(hypothesis.HealthCheck))
 
 keys = st.one_of(

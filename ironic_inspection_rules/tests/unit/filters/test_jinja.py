@@ -24,7 +24,7 @@ _JINJA = jinja2.Environment(autoescape=False)
 _NOTHING = object()
 
 # There are many expressions.
-_settings = hypothesis.settings(fuzz.settings, max_examples=40)
+_settings = hypothesis.settings(fuzz.settings, max_examples=base.EXAMPLES // 2)
 
 whole = st.integers(-10 ** 12, 10 ** 12)
 numbers = st.one_of(whole, st.floats(-1e12, 1e12))

@@ -22,7 +22,6 @@ from ironic_inspection_rules.tests.unit.recipes import hooks
 from ironic_inspection_rules.tests.unit.recipes import machines
 
 PAGE = 'doc/source/user/cookbook.rst'
-_settings = hypothesis.settings(fuzz.settings, max_examples=60)
 
 
 def read_rules():
@@ -90,17 +89,17 @@ class HooksTestCase(base.TestCase):
         self.assertEqual(expected['ports'], run['ports'])
         self.assertEqual(machine['plugin_data'], run['plugin_data'])
 
-    @_settings
+    @fuzz.settings
     @hypothesis.given(machines.odd())
     def test_a_trait_of_vendor_and_model(self, machine):
         self.check('A trait of vendor and model', machine)
 
-    @_settings
+    @fuzz.settings
     @hypothesis.given(machines.odd())
     def test_the_name_of_a_node(self, machine):
         self.check('The name is vendor and serial number', machine)
 
-    @_settings
+    @fuzz.settings
     @hypothesis.given(machines.odd())
     def test_names_of_ports(self, machine):
         self.check('Ports are named after their interfaces', machine)
@@ -111,12 +110,12 @@ class HooksTestCase(base.TestCase):
             lldp['switch_system_name'] = 'a-1-'
         self.check('Networks by switch', machine)
 
-    @_settings
+    @fuzz.settings
     @hypothesis.given(machines.odd())
     def test_networks_by_switch(self, machine):
         self.check('Networks by switch', machine)
 
-    @_settings
+    @fuzz.settings
     @hypothesis.given(machines.odd())
     def test_a_resource_class(self, machine):
         self.check('No resource class unless one fits', machine)

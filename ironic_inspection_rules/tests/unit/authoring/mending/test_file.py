@@ -245,8 +245,7 @@ VALUES = strategies.recursive(
 
 class MeaningTestCase(base.TestCase):
 
-    @hypothesis.settings(deadline=None, derandomize=True, max_examples=120,
-                         database=None)
+    @hypothesis.settings(derandomize=True, database=None)
     @hypothesis.given(value=VALUES, style=strategies.sampled_from(STYLES),
                       conditions=strategies.lists(
                           strategies.sampled_from(SAME), max_size=3))

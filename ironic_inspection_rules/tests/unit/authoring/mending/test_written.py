@@ -48,8 +48,7 @@ def mended_data(rules):
 
 class WrittenTestCase(base.TestCase):
 
-    @hypothesis.settings(deadline=None, derandomize=True, max_examples=60,
-                         database=None)
+    @hypothesis.settings(derandomize=True, database=None)
     @hypothesis.given(seed=strategies.integers(0, 2 ** 32),
                       slips=strategies.booleans(),
                       anchors=strategies.booleans(),

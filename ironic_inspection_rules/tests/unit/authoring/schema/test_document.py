@@ -18,6 +18,7 @@ from ironic_inspection_rules.tests import guide
 from ironic_inspection_rules.tests import shared_data
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.authoring.schema import generated
+from ironic_inspection_rules.tests.unit.engine import fuzz
 
 GOOD = {'actions': [{'op': 'log', 'args': {'msg': 'x'}}]}
 
@@ -60,9 +61,8 @@ class AgreementTestCase(base.TestCase):
         super().setUp()
         self.schema = validator()
 
-    @hypothesis.settings(deadline=None, derandomize=True, max_examples=200,
-                         database=None, suppress_health_check=list(
-                             hypothesis.HealthCheck))
+    @hypothesis.settings(fuzz.settings, derandomize=True,
+                         max_examples=2 * base.EXAMPLES)
     @hypothesis.given(rule=generated.rules())
     def test_it_accepts_what_the_api_accepts_and_no_more(self, rule):
         self.assert_agreed(rule)
