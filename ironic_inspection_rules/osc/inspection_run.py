@@ -12,12 +12,12 @@ from osc_lib.cli import format_columns
 
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.client import inspection_run
+from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.osc import command
 from ironic_inspection_rules.rule_file import yaml_text
 
-_PHASES = ('early', 'preprocess', 'main')
 _COLUMNS = ('uuid', 'created_at', 'event', 'result', 'revision', 'error')
 _COUNTS = ('uuid', 'description', 'mode', 'runs', 'matched', 'failed',
            'last_matched_at')
@@ -60,7 +60,7 @@ class ShowInspectionRun(command.ShowOne):
         run = _load(self.baremetal, parsed_args.node, parsed_args.run)
         phases = run.pop('phases')
         del run['links']
-        run |= {name: Phase(phases[name]) for name in _PHASES
+        run |= {name: Phase(phases[name]) for name in model.PHASES
                 if name in phases}
         return tuple(run), tuple(run.values())
 
@@ -206,7 +206,7 @@ def _in_brackets(reason: str | None) -> str:
 def run_lines(run: dict[str, Any]) -> Iterator[str]:
     """Return all that rules did in a run."""
     yield _in_run(run)
-    for phase in _PHASES:
+    for phase in model.PHASES:
         if phase in run['phases']:
             yield _('phase %s') % phase
             lines = list(phase_lines(run['phases'][phase])) or [_('nothing')]
