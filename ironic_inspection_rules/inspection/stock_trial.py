@@ -98,9 +98,12 @@ def _differences(context: Any, machine: Machine,
     there = _facts(dataclasses.replace(
         machine, node=task.node, ports=task.ports,
         plugin_data=stock_engine.plain(plugin_data)))
-    there = _with_one_of_each_capability(there, task.traits)
-    for change in difference.between(there, ours.facts, there.ports,
-                                     ours.hidden):
+    there = dataclasses.replace(
+        there, node={**(there.node or {}), 'traits': task.traits})
+    for change in difference.between(
+            _with_one_of_each_capability(there),
+            _with_one_of_each_capability(ours.facts), there.ports,
+            ours.hidden):
         yield _('%(object)s %(path)s: stock Ironic %(before)s, here '
                 '%(after)s') % {
                     'object': change.object, 'path': change.path,
@@ -114,18 +117,24 @@ def _facts(machine: Machine) -> working_copy.Facts:
         machine.inventory, machine.plugin_data)
 
 
-def _with_one_of_each_capability(facts: working_copy.Facts,
-                                 traits: list[str]) -> working_copy.Facts:
-    """Leave the last of each capability, the one that counts."""
-    node = {**(facts.node or {}), 'traits': list(traits)}
-    properties = node.get('properties') or {}
-    text = properties.get('capabilities')
-    if isinstance(text, str) and text.count(':') > 1:
-        last = dict(item.split(':', 1) for item in text.split(',')
-                    if ':' in item)
-        node['properties'] = {**properties, 'capabilities': ','.join(
-            f'{name}:{value}' for name, value in last.items())}
-    return dataclasses.replace(facts, node=node)
+def _with_one_of_each_capability(facts: working_copy.Facts
+                                 ) -> working_copy.Facts:
+    """Leave the last of each capability, the one that counts.
+
+    An empty text is none; stock Ironic leaves it where it takes the last.
+    """
+    node = facts.node or {}
+    properties = node.get('properties')
+    text = (properties or {}).get('capabilities')
+    if not isinstance(text, str):
+        return facts
+    last = {name.strip(): value.strip() for name, _colon, value in (
+        item.partition(':') for item in text.split(',') if item.strip())}
+    properties = {**properties, 'capabilities': ','.join(
+        f'{name}:{value}' for name, value in last.items())}
+    if not last:
+        del properties['capabilities']
+    return dataclasses.replace(facts, node={**node, 'properties': properties})
 
 
 def _ended(error: Exception | None) -> str:

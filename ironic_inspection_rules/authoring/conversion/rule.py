@@ -16,7 +16,7 @@ Operation = dict[str, typing.Any]
 
 _DOTTED = re.compile(r'[^\s.\[\]{}!:|]+')
 _BRACKETED = re.compile(r'[^\]]{1,255}')
-_FLAGS = re.compile(r'\(\?[aiLmsux]+\)')
+_FLAGS = re.compile(r'(?:\(\?[aiLmsux]+\))+')
 
 SPEC = re.compile(r'[^{}]{0,40}')
 """The formats of fields that both languages know."""
@@ -102,4 +102,7 @@ def anchored(regex: str) -> str:
     flags = _FLAGS.match(regex)
     begin = flags[0] if flags else ''
     end = '' if regex.endswith('$') else '$'
+    if 'x' in begin:
+        # It may end in a comment, with the "$" of stock Ironic in it.
+        end += '\n'
     return rf'{begin}\A(?:{regex[len(begin):]}{end})'

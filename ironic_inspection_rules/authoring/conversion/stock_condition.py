@@ -59,6 +59,8 @@ def convert(op: str, inverted: bool, args: Args,
             notes.hint(_('{%s} reads as ****** here, where secrets are '
                          'masked') % name)
     _check_kinds(op, args)
+    if op in _COMPARE and len(args['values']) < 2:
+        return not inverted
     if not varying:
         return _decide(op, args) != inverted
     if _never(op, args):
@@ -68,6 +70,9 @@ def convert(op: str, inverted: bool, args: Args,
                      'fails the inspection; here the condition is false')
                    % varying[0].literal)
     if op == 'is-empty':
+        if not isinstance(args['value'], Text):
+            # The text of a list or mapping with something in it.
+            return inverted
         return _is_empty(varying[0], inverted, notes)
     if len(varying) > 1:
         for text in varying:
@@ -144,16 +149,30 @@ def _check_kinds(op: str, args: Args) -> None:
         values = args['values']
         if not isinstance(values, list):
             raise Fails(_('it takes "values" as one list'))
-        if op != 'eq' and any(
-                _is_text(one) != _is_text(other)
-                for one, other in itertools.pairwise(values)):
-            raise Fails(_('it cannot order text and something else'))
+        if op != 'eq':
+            for one, other in itertools.pairwise(values):
+                _check_order(one, other)
     if op in ('matches', 'contains'):
         regex = args['regex']
         if isinstance(regex, Text) and regex.fields:
             raise rule.Inconvertible(
                 _('a regular expression cannot take data of a machine'))
         _compile(op, _plain(regex))
+
+
+def _check_order(one: typing.Any, other: typing.Any) -> None:
+    """Find values of which neither is less or greater.
+
+    :raises: :class:`Fails`.
+    """
+    if _is_text(one) != _is_text(other):
+        raise Fails(_('it cannot order text and something else'))
+    if isinstance(one, list) and isinstance(other, list):
+        for each, its in zip(one, other, strict=False):
+            _check_order(each, its)
+    elif not _is_text(one) and not (isinstance(one, int | float)
+                                    and isinstance(other, int | float)):
+        raise Fails(_('it orders text, numbers and lists of them only'))
 
 
 def _never(op: str, args: Args) -> bool:
@@ -163,6 +182,12 @@ def _never(op: str, args: Args) -> bool:
                    for one, other in itertools.pairwise(args['values']))
     if op == 'one-of':
         values = args.get('values') or []
+        fields: list[Text] = []
+        stock_text.write(args['value'], fields.append)
+        if not _is_text(args['value']) and any(
+                text.fields for text in fields):
+            raise rule.Inconvertible(
+                _('a list or mapping with fields cannot be looked for'))
         return isinstance(values, list | dict) and not any(
             _is_text(value) if _is_text(args['value'])
             else value == args['value'] for value in values)
@@ -221,6 +246,8 @@ def _compile(op: str, regex: typing.Any) -> re.Pattern[str]:
     try:
         if op == 'matches':
             re.compile(regex)
+            # Stock Ironic looks at its last character.
+            regex[-1]
             return re.compile(rule.anchored(regex))
         return re.compile(regex)
     except (re.error, TypeError, IndexError) as exc:

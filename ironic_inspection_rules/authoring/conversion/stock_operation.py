@@ -9,6 +9,7 @@ for itself; where all come out alike but for the item, they are a loop again.
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
+import contextlib
 import re
 import typing
 
@@ -27,6 +28,8 @@ Text = stock_text.Text
 _LEVELS = frozenset({'debug', 'info', 'warning', 'error', 'critical'})
 _MARK = re.compile(r'zqitem(\d+)qz')
 _NAME = re.compile(r'[A-Za-z_][A-Za-z0-9_-]*')
+_OF_OTHERS = frozenset({'chassis_uuid', 'portgroup_uuid'})
+"""The attributes that Ironic's API makes of an other object."""
 _FALSE_WHERE_MISSING = frozenset({
     'eq', 'lt', 'gt', 'matches', 'contains', 'in-net', 'one-of'})
 
@@ -47,7 +50,8 @@ def convert(op: str, args: Operation, there: set[str],
 
     :param args: by name, with :class:`.stock_text.Text` for what stock
         Ironic formats.
-    :param there: fields that exist where the conditions hold.
+    :param there: fields that exist where the conditions hold; those that
+        the action may remove are taken out.
     :returns: None where stock Ironic does nothing.
     :raises: :class:`.stock_condition.Fails` where it fails the inspection.
     :raises: :class:`.rule.Inconvertible`.
@@ -61,16 +65,28 @@ def convert(op: str, args: Operation, there: set[str],
         written['unique'] = bool(args['unique'])
     if op.endswith('plugin-data'):
         path = args['path']
-        written['path'] = rule.escape(data_path.pointer(map(
-            _text, path if isinstance(path, list)
-            else _text(path).split('.'))))
+        tokens = list(map(_text, path if isinstance(path, list)
+                          else _text(path).split('.')))
+        written['path'] = rule.escape(data_path.pointer(tokens))
+        _check_inside(tokens[1:], notes)
+        _forget('plugin_data', tokens, there)
     elif 'path' in args:
         text = _text(args['path'])
         tokens = (text.strip('/').split('/') if '/' in text
                   else text.split('.'))
         written['path'] = rule.escape(data_path.pointer(tokens))
-        if not op.endswith('port-attribute'):
+        is_port = op.endswith('port-attribute')
+        if not is_port:
             _check_attribute(op, tokens, notes)
+            _forget('node', tokens, there)
+        if 'value' in args:
+            _check_inside(tokens[2:], notes)
+            attribute = (schema.PORT if is_port else schema.NODE).get(
+                tokens[0])
+            if attribute and len(tokens) == 1:
+                written['value'] = _attribute_value(
+                    tokens[0], attribute, args['value'], written['value'],
+                    notes)
     if op.startswith('extend-'):
         notes.hint(_('where something else than a list is there, such as '
                      'null, the two differ: in plugin data stock Ironic '
@@ -82,12 +98,21 @@ def convert(op: str, args: Operation, there: set[str],
                 _('the value of a capability must be text'))
         notes.hint(_('where the node has the capability, stock Ironic adds '
                      'it a second time; here it is replaced'))
+        if isinstance(args['value'], Text) and args['value'].fields:
+            notes.hint(_('where the value is empty or has a comma, stock '
+                         'Ironic adds it all the same; here it is an error'))
+    if op == 'unset-capability':
+        there.discard('node.properties.capabilities')
+        notes.hint(_('where the node has no other capability, stock Ironic '
+                     'leaves an empty text in properties/capabilities, and '
+                     'fails the inspection where null is there; here '
+                     'properties/capabilities is removed, or stays'))
     if op == 'log' and str(written.get('level', 'info')).lower() not in (
             _LEVELS):
         raise stock_condition.Fails(
             _('there is no level "%s"') % written['level'])
     if op == 'fail' and not isinstance(args['msg'], Text):
-        written['msg'] = rule.escape(str(args['msg']))
+        written['msg'] = rule.escape(str(_plain(args['msg'])))
     if op.endswith('-port-attribute'):
         notes.hint(_('stock Ironic knows a port by its UUID only'))
     return {'op': op, 'args': written}
@@ -107,6 +132,75 @@ def _check_attribute(op: str, tokens: list[str], notes: rule.Notes) -> None:
     if tokens == ['driver']:
         notes.hint(_('here interfaces that the new driver lacks become its '
                      'defaults; stock Ironic leaves them'))
+
+
+def _forget(root: str, path: list[str], there: set[str]) -> None:
+    """Forget fields that are perhaps gone when something else is set."""
+    with contextlib.suppress(rule.Inconvertible):
+        above = rule.write_field((root, *path))[1:-1]
+        there -= {name for name in there
+                  if name.startswith((f'{above}.', f'{above}['))}
+
+
+def _check_inside(tokens: list[str], notes: rule.Notes) -> None:
+    """Tell where a value is set otherwise.
+
+    :param tokens: those of the path that may lead into anything.
+    """
+    if tokens:
+        notes.hint(_('where null is on the way there, stock Ironic fails the '
+                     'inspection; here it becomes a mapping'))
+    for token in tokens:
+        if data_path.appends(token):
+            notes.lose(_('to stock Ironic "-" is a name in a mapping; here '
+                         'it is the end of a list'))
+        elif data_path.index(token) is not None:
+            notes.hint(_('where a list is there, stock Ironic fails the '
+                         'inspection; here "%s" is its item') % token)
+
+
+def _attribute_value(name: str, attribute: schema.Attribute,
+                     value: typing.Any, written: typing.Any,
+                     notes: rule.Notes) -> typing.Any:
+    """Return what an attribute as a whole is set to.
+
+    :param written: the value in this language.
+    """
+    varies = isinstance(value, Text) and value.fields
+    if name in _OF_OTHERS:
+        raise rule.Inconvertible(
+            _('"%s" is no attribute in stock Ironic, which sets nothing')
+            % name)
+    if value is None and attribute.default not in (None, ..., {}):
+        notes.hint(_('stock Ironic fails the inspection or sets null; here '
+                     '"%s" becomes its default') % name)
+    elif attribute.kind == 'true or false' and value is not None:
+        if varies:
+            raise rule.Inconvertible(
+                _('to stock Ironic all text is true, also "False"'))
+        return bool(_plain(value))
+    if varies and attribute.kind == 'a mapping':
+        raise rule.Inconvertible(
+            _('text of a mapping cannot become one'))
+    if varies and attribute.kind != 'a string':
+        notes.hint(_('stock Ironic sets "%(name)s" to any text; here what is '
+                     'not %(kind)s is an error') % {
+                         'name': name, 'kind': attribute.kind})
+    return written
+
+
+def _plain(value: typing.Any) -> typing.Any:
+    """Return a value without fields as stock Ironic has it.
+
+    :raises: :class:`.rule.Inconvertible` where a list or mapping has fields.
+    """
+    texts: list[Text] = []
+    stock_text.write(value, texts.append)
+    if any(text.fields for text in texts):
+        raise rule.Inconvertible(
+            _('a list or mapping with fields cannot become text'))
+    return stock_text.write(value, lambda text: text.literal,
+                            lambda literal: literal)
 
 
 def _text(value: typing.Any) -> str:

@@ -30,7 +30,13 @@ _NODE = names.NODE - {'auto_discovered'}
 
 _BMC_ADDRESS = re.compile(r'plugin_data(?:$|\.bmc_address\b)')
 
-_METHODS = frozenset(dir(dict) + dir(list) + dir(str))
+_HOLDS_SECRETS = re.compile(
+    r'inventory|plugin_data|node\.(?:driver_info|driver_internal_info|extra'
+    r'|instance_info|properties)')
+"""The fields that are all of something."""
+
+_ATTRIBUTES = frozenset(
+    dir(dict) + dir(list) + dir(str) + dir(int) + dir(float))
 
 
 class StaysText(Exception):
@@ -101,6 +107,9 @@ class Text:
                 yield _('here plugin data have "bmc_address", the address '
                         'that the machine sent of its BMC; stock Ironic has '
                         'it only where a hook sets it')
+            if _HOLDS_SECRETS.fullmatch(name):
+                yield _('a secret in {%s} is hidden here where secrets are '
+                        'masked, and text with one cannot be written') % name
             if re.search(r'\[\d+\]', name):
                 yield _('where {%s} goes into text, stock Ironic takes one '
                         'character; here it is missing') % name
@@ -219,7 +228,7 @@ def _steps(name: str) -> tuple[str | int, ...]:
     inner = steps[1:] if root == 'node' else steps
     # No data has attributes.
     for step in [step for dotted, step in inner if dotted]:
-        if step in _METHODS or step.startswith('_'):
+        if step in _ATTRIBUTES or step.startswith('_'):
             raise rule.Inconvertible(
                 _('{%s} is the text of an object of Python') % name)
         raise StaysText

@@ -102,6 +102,15 @@ IDIOMS = {
         'one-of', value=MEMORY, values=[65536, 131072]),
     'in-net of an address': _when(
         'in-net', address='{inventory[bmc_address]}', subnet='10.0.0.0/8'),
+    'matches behind several flags': _when(
+        'matches', value=VENDOR, regex='(?i)(?m)dell.*'),
+    'matches up to a comment': _when(
+        'matches', value=VENDOR, regex='(?x)Dell # and more'),
+    'one list to compare': _when('eq', values=[[VENDOR, 'x']]),
+    'a list with a field is not empty': _when(
+        'is-empty', value=['{inventory[hostname]}']),
+    'text is true': _set('no', '/retired'),
+    'a list in the message of fail': _do('fail', ['a'], msg=['{item}']),
     'an empty loop of a condition': _when(
         'contains', loop=[], value=VENDOR, regex='Dell'),
     'the first of a loop': _when(

@@ -83,6 +83,42 @@ class BothEnginesTestCase(base.IronicTestCase):
                     not differ or converted.lost or converted.hints,
                     f'{rule} became {converted.rule}: {differ[:1]}')
 
+    def test_a_field_that_an_action_removes_stays_as_it_is_written(self):
+        machine = stock_rules.machine(
+            1, {}, {'p': {'q': 'x'}}, extra={'rack': 'x'}, owner=None)
+        for field, op, path, value in (
+                ('{node.extra[rack]}', 'set-attribute', '/extra', {}),
+                ('{plugin_data[p][q]}', 'set-plugin-data', 'p', 'y')):
+            rule = {'conditions': [
+                {'op': 'eq', 'args': {'values': [field, 'x']}}],
+                'actions': [
+                    {'op': op, 'args': {'path': path, 'value': value}},
+                    {'op': 'set-attribute', 'args': {
+                        'path': '/owner', 'value': field}}]}
+            converted = self.convert(rule)
+            self.assertEqual([], converted.lost + converted.hints)
+            self.assertEqual(
+                [], self.differences(rule, converted, [machine]))
+
+    def test_capabilities_as_a_node_has_them_are_no_difference(self):
+        unset = {'conditions': [], 'actions': [
+            {'op': 'unset-capability', 'args': {'name': 'a'}}]}
+        hit = {'conditions': [], 'actions': [stock_rules.HIT]}
+        for text in ('a:b,a:c', 'a:b, x:y', 'a', '', 'a:b'):
+            machine = stock_rules.machine(
+                1, {}, properties={'capabilities': text})
+            self.assertEqual([], self.differences(
+                hit, self.convert(hit), [machine]), text)
+            if text not in ('a', 'a:b, x:y'):
+                self.assertEqual([], self.differences(
+                    unset, self.convert(unset), [machine]), text)
+        converted = self.convert(unset)
+        converted.rule['actions'] = [stock_rules.HIT]
+        self.assertEqual(
+            ['machine 1: node /extra/hit: stock Ironic null, here "yes"',
+             'machine 1: node /properties/capabilities: stock Ironic null, '
+             'here "a:b"'], self.differences(unset, converted, [machine]))
+
     def test_a_difference_is_seen(self):
         rule = {'conditions': [], 'actions': [stock_rules.HIT]}
         converted = self.convert(rule)

@@ -192,6 +192,18 @@ class ConditionTestCase(StockTestCase):
             'is-empty', value=f'a{CPU}',
             lost=[f'takes "a{CPU}" for empty where'])
 
+    def test_a_list_with_fields_is_never_empty(self):
+        for value in ([CPU], {'a': CPU}, [[CPU], []]):
+            self.check_off('is-empty', value=value)
+            self.check_condition([], '!is-empty', value=value,
+                                 hints=['this always holds'])
+
+    def test_a_list_with_fields_is_not_looked_for(self):
+        made = convert([{'op': 'one-of', 'args': {
+            'value': [CPU], 'values': [['a']]}}])
+        self.assertIsNone(made.rule)
+        self.check(made, [('/conditions/0', 'cannot be looked for')])
+
     def test_addresses_are_told_of(self):
         self.check_condition(
             {'op': 'in-net', 'args': {'address': '{inventory.cpu!s}',
@@ -204,6 +216,8 @@ class ConditionTestCase(StockTestCase):
                          ('!eq', {'values': [1, '1']}),
                          ('lt', {'values': [1, 2, 3]}),
                          ('gt', {'values': ['b', 'a']}),
+                         ('eq', {'values': [[CPU, 'a']]}),
+                         ('lt', {'values': [CPU]}), ('gt', {'values': []}),
                          ('!is-none', {'value': CPU}),
                          ('is-none', {'value': None}),
                          ('is-empty', {'value': '{hostname}'}),
@@ -238,6 +252,11 @@ class ConditionTestCase(StockTestCase):
         for op, args, why in (
                 ('gt', {'values': [CPU, 5]}, 'it cannot order text'),
                 ('lt', {'values': [1, 'a']}, 'it cannot order text'),
+                ('lt', {'values': [['a', CPU], ['b', 5]]},
+                 'it cannot order text'),
+                ('gt', {'values': [{CPU: 1}, 2]}, 'it orders text, numbers'),
+                ('gt', {'values': [[CPU], None]}, 'it orders text, numbers'),
+                ('matches', {'value': CPU, 'regex': ''}, '"" is no regular'),
                 ('in-net', {'address': 'x', 'subnet': '::/0'}, "'x' does")):
             self.check_off(op, [f'fails each inspection here: {why}'],
                            'switched off and left as it is written', **args)
@@ -340,7 +359,6 @@ class ActionTestCase(StockTestCase):
                  r"'{inventory[a\\b]}')!s}"),
                 ('{node.name}', '{node.name!s}'),
                 ('a{node.name}{{}}', 'a{node.name}{{}}'),
-                ('{inventory}', '{inventory!s}'),
                 ('{hostname}', '{{hostname}}'), ('{a', '{{a'),
                 ('{}', '{{}}'), ('{0}', '{{0}}'), ('{a!x}', '{{a!x}}'),
                 ('{node.nosuch}', '{{node.nosuch}}'),
@@ -354,14 +372,17 @@ class ActionTestCase(StockTestCase):
                 ('{plugin_data[a][0]}',
                  "{plugin_data.a[0] | default('{plugin_data[a][0]}')!s}",
                  'where {plugin_data.a[0]} goes into text'),
-                ('{plugin_data}', '{plugin_data!s}',
-                 'the address that the machine sent of its BMC'),
                 ('{plugin_data[bmc_address]}', '{plugin_data.bmc_address | '
                  "default('{plugin_data[bmc_address]}')!s}",
                  'the address that the machine sent of its BMC'),
+                ('{inventory}', '{inventory!s}', 'a secret in {inventory}'),
+                ('{node.extra}', '{node.extra!s}', 'a secret in {node.extra'),
                 ('{node.name:>5}', '{node.name:>5}',
                  'where "{node.name:>5}" cannot be formatted')):
             self.check_value(ours, stock, hints=[hint])
+        self.check_value('{plugin_data!s}', '{plugin_data}', hints=[
+            'the address that the machine sent of its BMC',
+            'a secret in {plugin_data}'])
         for name in ('bmc_address_a', 'a'):
             self.check_value(
                 f"{{plugin_data.{name} | default('{{plugin_data[{name}]}}')"
@@ -418,6 +439,7 @@ class ActionTestCase(StockTestCase):
                 ('{node.traits}', 'is the text of an object of Ironic'),
                 ('{node.updated_at}', 'the time in {node.updated_at}'),
                 ('{inventory.keys}', 'is the text of an object of Python'),
+                ('{inventory[a].real}', 'is the text of an object of Python'),
                 ('{inventory[a].__class__}', 'of an object of Python')):
             self.check_action([{'op': 'fail', 'args': {'msg': 'x'}}],
                               'fail', msg='x')
@@ -429,14 +451,23 @@ class ActionTestCase(StockTestCase):
             self.check(made, [('/actions/0', why)])
 
     def test_paths_are_pointers(self):
-        for op, stock, ours in (
-                ('set-attribute', 'extra.a.b', '/extra/a/b'),
-                ('set-attribute', '/extra/a.b/', '/extra/a.b'),
-                ('set-attribute', 'extra/{a}', '/extra/{{a}}'),
-                ('set-plugin-data', 'a/b.c', '/a~1b/c'),
-                ('set-plugin-data', ['a.b', 'c'], '/a.b/c')):
+        null = ['where null is on the way']
+        for op, stock, ours, hints in (
+                ('set-attribute', 'extra.a.b', '/extra/a/b', null),
+                ('set-attribute', '/extra/a.b/', '/extra/a.b', []),
+                ('set-attribute', 'extra/{a}', '/extra/{{a}}', []),
+                ('set-attribute', 'extra/0', '/extra/0', []),
+                ('set-plugin-data', 'a/b.c', '/a~1b/c', null),
+                ('set-plugin-data', ['a.b', 'c'], '/a.b/c', null),
+                ('set-plugin-data', '0', '/0', []),
+                ('set-plugin-data', 'a.0', '/a/0',
+                 [*null, 'here "0" is its item'])):
             self.check_action({'path': ours, 'value': 1}, op, path=stock,
-                              value=1)
+                              value=1, hints=hints)
+        self.check_action(
+            {'path': '/extra/a/-', 'value': 1}, 'set-attribute',
+            path='extra.a.-', value=1, hints=null,
+            lost=['"-" is a name in a mapping'])
         for path in ('/', '', 5, None):
             made = convert(actions=[
                 {'op': 'set-attribute', 'args': {'path': path, 'value': 1}},
@@ -451,6 +482,10 @@ class ActionTestCase(StockTestCase):
             self.check_action({'path': path, 'value': 'x'}, 'set-attribute',
                               path=path, value='x', lost=lost, hints=hints)
         self.check_action(
+            {'path': '/name', 'value': 'a-{node.id}'}, 'set-attribute',
+            path='/name', value='a-{node.id}',
+            hints=['here what is not letters'])
+        self.check_action(
             {'path': '/description'}, 'del-attribute', path='description',
             lost=['stock Ironic does not save this; here "description"'])
         self.check_action(
@@ -460,6 +495,51 @@ class ActionTestCase(StockTestCase):
             {'op': 'set-attribute', 'args': {'path': '/id', 'value': 1}},
             {'op': 'fail', 'args': {'msg': 'x'}}])
         self.check(made, [('/actions/0', 'the attribute "id" of a node')])
+
+    def test_text_is_true_in_an_attribute_that_is_true_or_false(self):
+        for value, expected in (('no', True), ('false', True), ('', False),
+                                ('{no', True), (0, False), (2, True),
+                                (True, True)):
+            self.check_action({'path': '/retired', 'value': expected},
+                              'set-attribute', path='retired', value=value)
+        self.check_action({'path': '/extra/retired', 'value': 'no'},
+                          'set-attribute', path='extra.retired', value='no')
+        self.check_action({'path': '/automated_clean', 'value': None},
+                          'set-attribute', path='automated_clean', value=None)
+
+    def test_null_becomes_a_default(self):
+        for path, value, hints in (
+                ('/retired', None, ['"retired" becomes its default']),
+                ('/conductor_group', None, ['becomes its default']),
+                ('/owner', None, []), ('/extra', None, [])):
+            self.check_action({'path': path, 'value': value},
+                              'set-attribute', path=path, value=value,
+                              hints=hints)
+
+    def test_a_field_is_perhaps_gone_when_something_else_is_set(self):
+        field = '{node.properties[capabilities]}'
+        conditions = [{'op': 'eq', 'args': {'values': [field, 'x']}}]
+        sure = '{node.properties.capabilities!s}'
+        unsure = ('{node.properties.capabilities | default('
+                  "'{node.properties[capabilities]}')!s}")
+
+        def action(op, **args):
+            return {'op': op, 'args': args}
+
+        for op, args, expected in (
+                ('set-attribute', {'path': '/properties', 'value': {}},
+                 unsure),
+                ('set-attribute', {'path': '/properties/cap', 'value': 1},
+                 sure),
+                ('set-attribute', {'path': '/properties/capabilities',
+                                   'value': 'a:b'}, sure),
+                ('set-plugin-data', {'path': 'properties', 'value': 1}, sure),
+                ('unset-capability', {'name': 'a'}, unsure)):
+            made = convert(conditions, [
+                action(op, **args),
+                action('set-attribute', path='/owner', value=field)])
+            self.assertEqual(expected,
+                             made.rule['actions'][1]['args']['value'])
 
     def test_each_action(self):
         lists = 'where something else than a list is there'
@@ -474,12 +554,17 @@ class ActionTestCase(StockTestCase):
                  {'path': '/l', 'value': 1, 'unique': False}, [lists]),
                 ('set-capability', {'name': 'a', 'value': 'b'},
                  {'name': 'a', 'value': 'b'}, ['it is replaced']),
-                ('unset-capability', {'name': 'a'}, {'name': 'a'}, []),
+                ('set-capability', {'name': 'a', 'value': CPU},
+                 {'name': 'a', 'value': OURS},
+                 ['it is replaced', 'the value is empty or has a comma']),
+                ('unset-capability', {'name': 'a'}, {'name': 'a'},
+                 ['leaves an empty text']),
                 ('log', {'msg': CPU, 'level': 'INFO'},
                  {'msg': OURS, 'level': 'INFO'}, []),
                 ('log', {'msg': 'x'}, {'msg': 'x'}, []),
                 ('fail', {'msg': CPU}, {'msg': '{{inventory[cpu]}}'}, []),
                 ('fail', {'msg': 5}, {'msg': '5'}, []),
+                ('fail', {'msg': ['{a}']}, {'msg': "['{{a}}']"}, []),
                 ('add-trait', {'name': 'CUSTOM_A'}, {'name': 'CUSTOM_A'}, []),
                 ('api-call', {'url': 'http://a/{inventory[cpu]}'},
                  {'url': f'http://a/{OURS}'}, []),
@@ -495,6 +580,12 @@ class ActionTestCase(StockTestCase):
                  'the value of a capability must be text'),
                 ('log', {'msg': 'x', 'level': 'loud'},
                  'there is no level "loud"'),
+                ('set-attribute', {'path': '/retired', 'value': CPU},
+                 'all text is true, also "False"'),
+                ('set-attribute', {'path': '/extra', 'value': CPU},
+                 'text of a mapping'),
+                ('set-attribute', {'path': 'chassis_uuid', 'value': None},
+                 '"chassis_uuid" is no attribute in stock Ironic'),
                 ('add-trait', {'name': 'x'}, "'x' is not")):
             made = convert(actions=[{'op': op, 'args': args},
                                     {'op': 'fail', 'args': {'msg': 'x'}}])
@@ -552,12 +643,24 @@ class ActionTestCase(StockTestCase):
                 ('log', {'msg': 'x {item}', 'level': 'info'}, None)):
             loop = ['a', 'b']
             self.check_action([{'op': op, 'args': ours or args,
-                                'loop': loop}], op, loop, **args)
+                                'loop': loop}], op, loop, **args, hints=[
+                'where null is on the way'] if ours and '/b' in ours['path']
+                else [])
 
         self.check_action([
             {'op': 'set-plugin-data', 'args': {'path': path, 'value': 1}}
             for path in ('/a/b', '/c~1d', '/~01')],
-            'set-plugin-data', ['a.b', 'c/d', '~1'], path='{item}', value=1)
+            'set-plugin-data', ['a.b', 'c/d', '~1'], path='{item}', value=1,
+            hints=['where null is on the way'])
+
+    def test_a_list_is_the_text_of_it_in_the_message_of_fail(self):
+        self.check_action([{'op': 'fail', 'args': {'msg': "{{'a': ['b']}}"}}],
+                          'fail', ['b'], msg={'a': ['{item}']})
+        made = convert(actions=[
+            {'op': 'fail', 'args': {'msg': [CPU]}, 'loop': ['a']},
+            {'op': 'fail', 'args': {'msg': 'x'}}])
+        self.assertEqual(1, len(made.rule['actions']))
+        self.check(made, [('/actions/0', 'cannot become text')])
 
     def test_the_turns_of_a_loop_need_not_be_alike(self):
         for op, name, text in (('add-trait', 'name', 'CUSTOM_{item}'),
