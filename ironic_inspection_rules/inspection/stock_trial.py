@@ -124,8 +124,8 @@ def _with_one_of_each_capability(facts: working_copy.Facts
     An empty text is none; stock Ironic leaves it where it takes the last.
     """
     node = facts.node or {}
-    properties = node.get('properties')
-    text = (properties or {}).get('capabilities')
+    properties = node.get('properties') or {}
+    text = properties.get('capabilities')
     if not isinstance(text, str):
         return facts
     last = {name.strip(): value.strip() for name, _colon, value in (

@@ -59,20 +59,16 @@ def convert(op: str, inverted: bool, args: Args,
             notes.hint(_('{%s} reads as ****** here, where secrets are '
                          'masked') % name)
     _check_kinds(op, args)
-    if op in _COMPARE and len(args['values']) < 2:
-        return not inverted
     if not varying:
         return _decide(op, args) != inverted
-    if _never(op, args):
-        return inverted
+    always = _always(op, args)
+    if always is not None:
+        return always != inverted
     if op == 'in-net':
         notes.hint(_('where "%s" is no IP address or subnet, stock Ironic '
                      'fails the inspection; here the condition is false')
                    % varying[0].literal)
     if op == 'is-empty':
-        if not isinstance(args['value'], Text):
-            # The text of a list or mapping with something in it.
-            return inverted
         return _is_empty(varying[0], inverted, notes)
     if len(varying) > 1:
         for text in varying:
@@ -173,6 +169,19 @@ def _check_order(one: typing.Any, other: typing.Any) -> None:
     elif not _is_text(one) and not (isinstance(one, int | float)
                                     and isinstance(other, int | float)):
         raise Fails(_('it orders text, numbers and lists of them only'))
+
+
+def _always(op: str, args: Args) -> bool | None:
+    """Return what a condition is whatever its fields are.
+
+    :returns: None where they matter.
+    """
+    if op in _COMPARE and len(args['values']) < 2:
+        return True
+    if op == 'is-empty' and not isinstance(args['value'], Text):
+        # The text of a list or mapping with something in it.
+        return False
+    return False if _never(op, args) else None
 
 
 def _never(op: str, args: Args) -> bool:

@@ -63,30 +63,8 @@ def convert(op: str, args: Operation, there: set[str],
     written = stock_text.write(args, lambda text: _write(text, there, notes))
     if 'unique' in written:
         written['unique'] = bool(args['unique'])
-    if op.endswith('plugin-data'):
-        path = args['path']
-        tokens = list(map(_text, path if isinstance(path, list)
-                          else _text(path).split('.')))
-        written['path'] = rule.escape(data_path.pointer(tokens))
-        _check_inside(tokens[1:], notes)
-        _forget('plugin_data', tokens, there)
-    elif 'path' in args:
-        text = _text(args['path'])
-        tokens = (text.strip('/').split('/') if '/' in text
-                  else text.split('.'))
-        written['path'] = rule.escape(data_path.pointer(tokens))
-        is_port = op.endswith('port-attribute')
-        if not is_port:
-            _check_attribute(op, tokens, notes)
-            _forget('node', tokens, there)
-        if 'value' in args:
-            _check_inside(tokens[2:], notes)
-            attribute = (schema.PORT if is_port else schema.NODE).get(
-                tokens[0])
-            if attribute and len(tokens) == 1:
-                written['value'] = _attribute_value(
-                    tokens[0], attribute, args['value'], written['value'],
-                    notes)
+    if 'path' in args:
+        _convert_path(op, args, written, there, notes)
     if op.startswith('extend-'):
         notes.hint(_('where something else than a list is there, such as '
                      'null, the two differ: in plugin data stock Ironic '
@@ -116,6 +94,36 @@ def convert(op: str, args: Operation, there: set[str],
     if op.endswith('-port-attribute'):
         notes.hint(_('stock Ironic knows a port by its UUID only'))
     return {'op': op, 'args': written}
+
+
+def _convert_path(op: str, args: Operation, written: Operation,
+                  there: set[str], notes: rule.Notes) -> None:
+    """Convert where an action sets something, and what an attribute becomes.
+
+    :param written: gets the path, and the value of an attribute as a whole.
+    """
+    if op.endswith('plugin-data'):
+        path = args['path']
+        tokens = list(map(_text, path if isinstance(path, list)
+                          else _text(path).split('.')))
+        written['path'] = rule.escape(data_path.pointer(tokens))
+        _check_inside(tokens[1:], notes)
+        _forget('plugin_data', tokens, there)
+        return
+    text = _text(args['path'])
+    tokens = text.strip('/').split('/') if '/' in text else text.split('.')
+    written['path'] = rule.escape(data_path.pointer(tokens))
+    attributes = schema.PORT
+    if not op.endswith('port-attribute'):
+        attributes = schema.NODE
+        _check_attribute(op, tokens, notes)
+        _forget('node', tokens, there)
+    if 'value' in args:
+        _check_inside(tokens[2:], notes)
+        if len(tokens) == 1 and tokens[0] in attributes:
+            written['value'] = _attribute_value(
+                tokens[0], attributes[tokens[0]], args['value'],
+                written['value'], notes)
 
 
 def _check_attribute(op: str, tokens: list[str], notes: rule.Notes) -> None:
