@@ -263,6 +263,14 @@ def construct(node: yaml.Node, text: str) -> typing.Any:
                                            problem_mark=key.start_mark)
             names.add(key.value)
         yaml.constructor.SafeConstructor().flatten_mapping(node)
+        for key, _value in node.value:
+            if key.tag != _TEXT:
+                raise yaml.MarkedYAMLError(problem=_('keys must be text'),
+                                           problem_mark=key.start_mark)
+        # It comes again where it has an alias: what replaces a merged value
+        # is not there twice.
+        node.value = list({key.value: (key, value)
+                           for key, value in node.value}.values())
         return {construct(key, text): construct(value, text)
                 for key, value in node.value}
     if node.tag == _TIMESTAMP:

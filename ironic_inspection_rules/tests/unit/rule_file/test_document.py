@@ -29,6 +29,22 @@ class LoadTestCase(base.TestCase):
         self.assertEqual(({'a': 1},), self.load('a: 1').entries)
         self.assertEqual((), self.load('').entries)
 
+    def test_what_merges_another_may_have_an_alias(self):
+        self.assertEqual(
+            ({'a': 1, 'b': 1}, {'a': 2, 'b': 1}, {'a': 3, 'b': 1},
+             {'a': 2, 'b': 1}), self.load("""
+                - &one {a: 1, b: 1}
+                - &two {<<: *one, a: 2}
+                - {<<: *two, a: 3}
+                - *two
+                """).entries)
+        self.assertIn('key "a" is there twice', self.refused(
+            '[&one {a: 1}, {<<: *one, a: 2, a: 3}]'))
+        for key in ('1', '[a]'):
+            self.assertIn('keys must be text', self.refused(
+                f'base: &one {{{key}: 1}}\n'
+                'rules: [{<<: *one, actions: []}]'))
+
     def test_rules_among_variables_are_found(self):
         self.assertEqual(
             ({'actions': [1]}, {'actions': [2]}, {'actions': [3]}),
