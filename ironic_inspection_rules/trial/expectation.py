@@ -88,7 +88,9 @@ def dump(path: str, actual: typing.Iterable[tuple[str, Expectation]]) -> None:
     made = f'{path}.new'
     with open(made, 'w', encoding='utf-8') as stream:
         for inventory, each in actual:
-            stream.write(_as_yaml({_name(path, inventory): each}))
+            stream.write(_as_yaml({_name(path, inventory): {
+                key: value for key, value in each.items()
+                if key != 'traits' or value}}))
     os.replace(made, path)
 
 
@@ -135,7 +137,7 @@ def actual(each: machine_test.MachineTest) -> tuple[str, Expectation]:
         'result': each.result,
         **({'error': text} if text else {}),
         'matched': each.matched,
-        **({'traits': sorted(traits)} if traits else {}),
+        **({} if traits is None else {'traits': sorted(traits)}),
         'changes': [_Change(change.as_dict())
                     for change in each.outcome.changes],
     }

@@ -54,6 +54,21 @@ class ActualTestCase(files.FilesTestCase):
         self.assertEqual(['CUSTOM_A', 'CUSTOM_B'],
                          self.actual('false')['traits'])
 
+    def test_a_machine_may_be_expected_to_have_no_traits(self):
+        ops = registry.installed()
+        rules = machine_test.load_rules([self.write(
+            'rules.yaml', '[{actions: [{op: log, args: {msg: a}}]}]')], ops)
+        machine = self.write('m.json', files.INVENTORY)
+        actual = expectation.actual(machine_test.run(
+            machine, machine_test.compile_rules(rules, ops),
+            machine_test.load_node(None)))
+        for expected in ('[]', '{has: []}'):
+            path = self.write('e.yaml', f'm.json: {{traits: {expected}}}')
+            self.assertEqual([('m.json', '')], list(expectation.differences(
+                path, expectation.load(path), [actual])))
+        expectation.dump(path, [actual])
+        self.assertNotIn('traits', expectation.load(path)['m.json'])
+
     def test_traits_of_sensitive_rules_are_not_told(self):
         found = self.actual('true')
         self.assertNotIn('traits', found)
