@@ -72,6 +72,13 @@ def of(written: file_rule.WrittenRule, ops: registry.Registry) -> CheckedRule:
                        if not _IN_ARGUMENT.match(each.pointer))
     fields = {name: entry.get(name) for name in _PLAIN
               if name not in bad and entry.get(name) is not None}
+    # Nobody knows what a value with a problem is, but it is there.
+    made = entry.get(model.VARS)
+    fields[model.VARS] = {
+        name: None if any(f'{each.pointer}/'.startswith(
+            f'{data_path.pointer([model.VARS, name])}/') for each in problems)
+        else value for name, value in (
+            made if isinstance(made, dict) else {}).items()}
     rule = model.Rule.from_mapping({
         'uuid': '', **fields, 'conditions': [], 'actions': []})
     conditions, actions = (

@@ -48,3 +48,25 @@ class CheckTestCase(base.CheckTestCase):
                 loop: [{path: /properties/capabilites}]
             """)
         self.assertIn('"capabilities"', found[0][1])
+
+
+class VarsTestCase(base.CheckTestCase):
+
+    def test_other_problems_take_no_value_away(self):
+        for broken in ('"{inventory.disks | lst}"', '1'):
+            found = self.messages(names.check, f"""
+                - vars: {{a: {broken}, b: "{{inventory.cpu.count}}"}}
+                  actions:
+                  - op: log
+                    args: {{msg: "{{vars.a}} {{vars.b}} {{vars.c}}"}}
+                  - {{op: zap}}
+                """)
+            self.assertEqual(['/actions/0/args/msg'],
+                             [pointer for pointer, _message in found])
+            self.assertIn('no "c" in its vars', found[0][1])
+
+    def test_values_are_used_beside_other_problems(self):
+        self.assertEqual([], self.messages(names.check_vars, """
+            - vars: {a: 1}
+              actions: [{op: log, args: {msg: "{vars.a}"}}, {op: zap}]
+            """))
