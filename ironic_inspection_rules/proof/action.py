@@ -4,7 +4,6 @@
 
 import dataclasses
 import functools
-import json
 import typing
 
 from ironic_inspection_rules import exceptions
@@ -15,6 +14,7 @@ from ironic_inspection_rules.proof import condition
 from ironic_inspection_rules.proof import expression
 from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
+from ironic_inspection_rules.proof import pair
 from ironic_inspection_rules.proof import state as states
 from ironic_inspection_rules.proof import value as values
 from ironic_inspection_rules.traits import names as trait_names
@@ -34,7 +34,7 @@ class Actions:
     """
 
     def __init__(self, passed: states.Passed, state: states.State,
-                 scope: expression.Scope, messages: dict[str, int],
+                 scope: expression.Scope, messages: pair.Messages,
                  traits: set[str]) -> None:
         self._machine = scope.machine
         self._passed = passed
@@ -87,8 +87,8 @@ class Actions:
         if when is logic.FALSE:
             return
         if self._op.plugin.FAILS:
-            self._end(when, self._messages.setdefault(json.dumps(
-                self._given, default=str), len(self._messages) + 1))
+            self._end(when, pair.message(
+                self._messages, self._given, self._passed.rule, scope.roots))
         elif name in LASTING:
             self._passed.lasts = logic.disj(self._passed.lasts, when)
         elif name not in _TRANSLATIONS:

@@ -17,6 +17,7 @@ from ironic_inspection_rules.proof import condition
 from ironic_inspection_rules.proof import expression
 from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
+from ironic_inspection_rules.proof import pair
 from ironic_inspection_rules.proof import state as states
 from ironic_inspection_rules.proof import value as values
 
@@ -34,7 +35,7 @@ class Inspection:
     def __init__(self, machine: machines.Machine) -> None:
         self.machine = machine
         self._traits: set[str] = set()
-        self._messages: dict[str, int] = {}
+        self._messages: pair.Messages = {}
         self._truths: dict[typing.Any, condition.Truth] = {}
         self._conditions: list[typing.Any] = []
 

@@ -77,7 +77,46 @@ def language(pattern: str) -> typing.Any:
     :raises: :class:`Untranslatable` where there is none.
     """
     parsed = _parser.parse(pattern)
+    # A mark is there once, and two anchors may stand at one place.
+    if any(_anchors(list(parsed), kind) > 1 for kind in ('BEGIN', 'END')):
+        raise Untranslatable('two anchors of a kind')
     return _sequence(list(parsed), parsed.state.flags)
+
+
+def _anchors(parts: list[typing.Any], kind: str) -> int:
+    """Return how many anchors of a kind a text may have to meet."""
+    count = 0
+    for name, value in parts:
+        if str(name) == 'AT':
+            count += str(value).startswith(f'AT_{kind}')
+        elif str(name) == 'BRANCH':
+            count += max(_anchors(list(branch), kind) for branch in value[1])
+        elif str(name) == 'SUBPATTERN' or str(name).endswith('_REPEAT'):
+            count += _anchors(list(value[-1]), kind)
+    return count
+
+
+def names_only_ascii(pattern: str) -> bool:
+    """Return whether a pattern names printable ASCII alone."""
+    ahead: list[typing.Any] = list(_parser.parse(pattern))
+    while ahead:
+        each = ahead.pop()
+        if isinstance(each, _parser.SubPattern):
+            ahead += list(each)
+        elif isinstance(each, list):
+            ahead += each
+        elif isinstance(each, tuple):
+            named = each[1:] if str(each[0]).endswith('LITERAL') else (
+                each[1] if str(each[0]) == 'RANGE' else ())
+            if not is_ascii(''.join(map(chr, named))):
+                return False
+            ahead += each
+    return True
+
+
+def is_ascii(text: str) -> bool:
+    """Return whether a text is one that the solver gives machines."""
+    return all(FIRST <= character <= LAST for character in text)
 
 
 @functools.lru_cache(1024)

@@ -209,6 +209,18 @@ class Machine:
             self._kept.append(kept)
         return self._guesses[key]
 
+    def beyond(self, reason: str, key: typing.Any, *kept: typing.Any
+               ) -> logic.Formula:
+        """Return what may be true, but of no machine that is searched for.
+
+        :param key: as for :meth:`guess`, as is ``kept``.
+        """
+        is_new = key not in self._guesses
+        made = self.guess(reason, key, *kept)
+        if is_new:
+            self.limits.append(Limit(logic.negated(made), reason))
+        return made
+
     def facet(self, term: typing.Any, key: typing.Any,
               make: Callable[[str], tuple[typing.Any, ...]],
               compute: logic.Compute) -> logic.Facet | None:

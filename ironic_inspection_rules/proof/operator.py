@@ -23,6 +23,7 @@ _MIRRORED = {operator.gt: operator.lt, operator.ge: operator.le}
 _COMPARISONS = {'eq': operator.eq, 'ne': operator.ne, 'lt': operator.lt,
                 'le': operator.le, 'gt': operator.gt, 'ge': operator.ge}
 
+_BEYOND_ASCII = 'text other than printable ASCII'
 
 Machine = machines.Machine
 Given = dict[str, values.Alternative]
@@ -59,9 +60,17 @@ def _pair(machine: machines.Machine, compare: Callable[..., typing.Any],
             if isinstance(term, values.Term) and isinstance(
                     text, values.Const):
                 machine.note(term.term, text.value)
-        if compare in _MIRRORED:
-            return _MIRRORED[compare](raw(other), raw(one))
-        return compare(raw(one), raw(other))
+        found = (_MIRRORED[compare](raw(other), raw(one))
+                 if compare in _MIRRORED else compare(raw(one), raw(other)))
+        if all(logic.is_ascii(each.value) for each in (one, other)
+               if isinstance(each, values.Const)):
+            return found
+        is_ne = compare is operator.ne
+        beyond = machine.beyond(_BEYOND_ASCII, (
+            'eq' if is_ne else compare.__name__,
+            frozenset(map(values.identity, (one, other)))), one, other)
+        return logic.conj(found, logic.negated(beyond)) if is_ne else (
+            logic.disj(found, beyond))
     if 'number' in kinds and 'text' in kinds:
         readable, terms = logic.TRUE, []
         for each, mate, kind in ((one, other, kinds[0]),
@@ -152,7 +161,10 @@ def _matches(machine: Machine, name: str, given: Given,
     holds = z3.InRe(logic.marked(text), found)
     if text.get_id() in machine.texts:
         machine.texts[text.get_id()].languages[holds.get_id()] = holds
-    return holds
+    if logic.names_only_ascii(regex):
+        return holds
+    return logic.disj(holds, machine.beyond(
+        _BEYOND_ASCII, (name, regex, text.get_id()), text))
 
 
 def _one_of(machine: Machine, name: str, given: Given,

@@ -2,6 +2,7 @@
 
 """Two rules on all machines: what one does to the other."""
 
+import json
 import typing
 
 from ironic_inspection_rules.engine import hiding
@@ -19,6 +20,9 @@ Machine = machines.Machine
 _TEXTS = {machines.CAPABILITIES: ('node', 'properties', 'capabilities'),
           machines.TRAITS: ('node', 'traits')}
 """The fields that rules read of what is kept by its name."""
+
+Messages = dict[typing.Hashable, tuple[int, list[values.Value]]]
+"""Numbers of messages, each with what the message reads."""
 
 
 def overlap(one: data_path.Path, other: data_path.Path) -> bool:
@@ -64,6 +68,38 @@ def order_may_matter(one: states.Passed, other: states.Passed) -> bool:
     return False
 
 
+def message(known: Messages, given: typing.Mapping[str, typing.Any],
+            rule: model.Rule, roots: typing.Mapping[str, values.Value]) -> int:
+    """Return the number of a message, the same one where it surely is.
+
+    It is where its text is, and what that reads; nothing changes an
+    inventory.
+
+    :param known: the messages so far.
+    :param given: the arguments of what fails.
+    """
+    written: list[typing.Any] = [given]
+    if any(root == model.VARS for root, _steps in hiding.reads(written)):
+        written.append(dict(rule.vars))
+    places = [(root, *steps) for root, steps in hiding.reads(written)
+              if root in ('node', 'ports', 'plugin_data', 'item')]
+    read = [values.step(roots.get(root, values.NOTHING), *steps)
+            for root, *steps in (*places, *_kept(places))]
+    key = (json.dumps(written, default=str), *(tuple(
+        (guard.get_id(), values.identity(alternative))
+        for guard, alternative in each) for each in read))
+    # What has an id has to stay.
+    return known.setdefault(key, (len(known) + 1, read))[0]
+
+
+def _kept(places: typing.Iterable[data_path.Path]
+          ) -> typing.Iterator[data_path.Path]:
+    """Yield the places of what is kept by its name, for fields of it."""
+    for place in places:
+        yield from (kept for kept, text in _TEXTS.items()
+                    if overlap(place, text))
+
+
 def _read(rule: model.Rule) -> list[data_path.Path]:
     """Return the places that a rule reads."""
     ops = registry.installed()
@@ -82,8 +118,7 @@ def _read(rule: model.Rule) -> list[data_path.Path]:
         place = (root, *steps)
         if root == 'ports':
             place = place[:1]
-        found += [place, *(kept for kept, text in _TEXTS.items()
-                           if overlap(place, text))]
+        found += [place, *_kept([place])]
     return found
 
 

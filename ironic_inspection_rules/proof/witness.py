@@ -214,7 +214,8 @@ class Engine:
     def differs(self, one: Sequence[model.Rule],
                 other: Sequence[model.Rule], witness: Witness) -> bool:
         """Return whether two sets of rules treat a machine differently."""
-        return bool(self.outcome(one, witness) != self.outcome(other, witness))
+        return not data_path.same(*(
+            list(self.outcome(rules, witness)) for rules in (one, other)))
 
     def clashes(self, rules: Sequence[model.Rule], first: int, second: int,
                 place: data_path.Path, written: states.Write,
@@ -240,7 +241,8 @@ class Engine:
                        and one[port] != before.get(port) for port in one)
         is_known = values.when(written.value, lambda each: isinstance(
             each, values.Unknown)) is logic.FALSE
-        return bool(one != other and (is_known or one != before))
+        return not data_path.same(one, other) and (
+            is_known or not data_path.same(one, before))
 
 
 def matched(done: evaluation.Evaluation, rule: model.Rule) -> bool:

@@ -196,6 +196,51 @@ class QuestionTestCase(base.TestCase):
                 self.assertIn(answer.verdict, ('unknown', 'yes'),
                               (seed, answer))
 
+    def test_sets_that_fail_with_other_messages_are_not_equivalent(self):
+        def fails(text, **more):
+            return {'actions': [{'op': 'fail', 'args': [text], **more}]}
+
+        def sets(value):
+            return {'actions': [{'op': 'set-plugin-data',
+                                 'args': ['/x', value]}]}
+
+        for one, other in (
+                ([{**fails('{vars.x}'), 'vars': {'x': 'a'}}],
+                 [{**fails('{vars.x}'), 'vars': {'x': 'b'}}]),
+                ([sets('a'), fails('{plugin_data.x}')],
+                 [sets('b'), fails('{plugin_data.x}')]),
+                ([fails('{item}', loop=['a', 'b'])],
+                 [fails('{item}', loop=['b', 'a'])])):
+            one, other = (self.parse([
+                {**each, 'uuid': f'00000000-0000-4000-8000-00000000000{index}',
+                 'description': 'a'} for index, each in enumerate(rules)])
+                for rules in (one, other))
+            self.assertEqual('yes', question.Proof(
+                one, SECONDS, other).equivalent().verdict)
+            self.assertEqual('no', question.Proof(
+                one, SECONDS, one).equivalent().verdict)
+
+    def test_values_of_different_types_are_different(self):
+        self.assertEqual({('0', '1'): 'yes'}, self.one('conflict', *({
+            'actions': [{'op': 'set-attribute', 'args': ['/extra/a', value]}]}
+            for value in (1, True))))
+
+    def test_nobody_knows_of_what_the_solver_has_no_words_for(self):
+        field = '{inventory.system_vendor.manufacturer}'
+        for op, value, verdict in (
+                ('eq', 'Gr\u00f6\u00dfe', 'unknown'),
+                ('ne', 'Gr\u00f6\u00dfe', 'no'),
+                ('contains', '\u00df', 'unknown'),
+                ('contains', '\u00df|Dell', 'no'),
+                ('contains', '[\u00df]', 'unknown'),
+                ('matches', '^(^Dell|HPE)$', 'unknown'),
+                ('matches', '(?:Dell$)$', 'unknown'),
+                ('matches', '^(Dell|HPE)$', 'no')):
+            self.assertEqual({('0',): verdict}, self.one('dead', {
+                'conditions': [{'op': op, 'args': [field, value]}],
+                'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}]}),
+                (op, value))
+
     def test_a_rule_that_another_one_prevents_is_dead(self):
         self.assertEqual({('1',): 'yes'}, self.one(
             'dead',
