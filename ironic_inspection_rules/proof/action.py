@@ -225,11 +225,13 @@ class Actions:
         root, table = ('node', schema.NODE) if (
             self._op.name == 'extend-attribute') else ('plugin_data', None)
         for guard, path in self._paths(when, given['path'], table):
+            old = values.step(self.state.roots[root], *path)
+            lost = values.Unknown('a list that rules extend')
             made = values.join(
-                (inner, states.extended(*each)) for inner, each
-                in values.product([
-                    values.step(self.state.roots[root], *path),
-                    given['value'], given.get('unique', values.const(False))]))
+                (inner, states.extended(*each, lost, len(old) > states.MOST))
+                for inner, each in values.product([
+                    old, given['value'],
+                    given.get('unique', values.const(False))]))
             self._put(self._unless_failed(guard, made), (root, *path), made,
                       extends=True)
 

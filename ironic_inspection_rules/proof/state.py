@@ -22,6 +22,7 @@ from ironic_inspection_rules.traits import names as trait_names
 Value = values.Value
 
 ANY_PORT = '*'  # Stands for a port that is not named by its MAC address.
+MOST = 16  # Each rule that extends a list may double what it can be.
 ERROR = -1  # The result of an inspection that met an error.
 
 
@@ -194,8 +195,13 @@ def read(path: data_path.Path, table: typing.Mapping[str, schema.Attribute],
 
 
 def extended(old: values.Alternative, new: values.Alternative,
-             once: values.Alternative) -> Value:
-    """Return a list with one more item."""
+             once: values.Alternative, lost: values.Unknown,
+             is_crowded: bool) -> Value:
+    """Return a list with one more item.
+
+    :param lost: what it is where nobody can tell.
+    :param is_crowded: whether to tell no more of what is known.
+    """
     if isinstance(old, values.Failed | values.Term | values.Mapping):
         return values.FAILED
     if isinstance(old, values.Const) and isinstance(
@@ -203,11 +209,13 @@ def extended(old: values.Alternative, new: values.Alternative,
         items = [] if old.value in (None, data_path.ABSENT) else old.value
         if not isinstance(items, list):
             return values.FAILED
+        if is_crowded:
+            return values.only(lost)
         if once.value and any(data_path.same(each, new.value)
                               for each in items):
             return values.const(items)
         return values.const([*items, new.value])
-    return values.only(values.Unknown('a list that rules extend'))
+    return values.only(lost)
 
 
 def capability_text(each: values.Alternative) -> Value:

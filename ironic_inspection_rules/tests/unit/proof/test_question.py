@@ -16,6 +16,7 @@ from ironic_inspection_rules.tests.unit import base
 
 try:
     from ironic_inspection_rules.proof import question
+    from ironic_inspection_rules.proof import value as values
     from ironic_inspection_rules.proof import witness
 except ImportError as exc:
     raise unittest.SkipTest('needs z3-solver') from exc
@@ -219,6 +220,20 @@ class QuestionTestCase(base.TestCase):
                 one, SECONDS, other).equivalent().verdict)
             self.assertEqual('no', question.Proof(
                 one, SECONDS, one).equivalent().verdict)
+
+    def test_lists_that_many_rules_extend_do_not_explode(self):
+        rules = self.parse([{
+            'uuid': f'00000000-0000-4000-8000-0000000000{index}',
+            'description': str(index), 'conditions': [
+                {'op': '!eq', 'args': ['{inventory.cpu.count}', index]}],
+            'actions': [{'op': 'extend-plugin-data', 'args': [
+                '/l', f'{index} {{inventory.system_vendor.manufacturer '
+                '| default("none", true)}']}]} for index in range(10, 18)])
+        proof = question.Proof(rules, SECONDS)
+        made = values.step(proof._end.roots['plugin_data'], 'l')
+        self.assertLess(len(made), 100)
+        self.assertEqual(['no'] * 8, [
+            each.verdict for each in proof.answers(['dead'])])
 
     def test_values_of_different_types_are_different(self):
         self.assertEqual({('0', '1'): 'yes'}, self.one('conflict', *({
