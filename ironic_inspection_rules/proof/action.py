@@ -228,7 +228,7 @@ class Actions:
             old = values.step(self.state.roots[root], *path)
             lost = values.Unknown('a list that rules extend')
             made = values.join(
-                (inner, states.extended(*each, lost, len(old) > states.MOST))
+                (inner, states.extended(lost, len(old) > states.MOST, *each))
                 for inner, each in values.product([
                     old, given['value'],
                     given.get('unique', values.const(False))]))

@@ -194,9 +194,8 @@ def read(path: data_path.Path, table: typing.Mapping[str, schema.Attribute],
         f'{path[0]} out of the data'))
 
 
-def extended(old: values.Alternative, new: values.Alternative,
-             once: values.Alternative, lost: values.Unknown,
-             is_crowded: bool) -> Value:
+def extended(lost: values.Unknown, is_crowded: bool, old: values.Alternative,
+             new: values.Alternative, once: values.Alternative) -> Value:
     """Return a list with one more item.
 
     :param lost: what it is where nobody can tell.

@@ -251,28 +251,7 @@ def construct(node: yaml.Node, text: str) -> typing.Any:
     if isinstance(node, yaml.SequenceNode):
         return [construct(item, text) for item in node.value]
     if isinstance(node, yaml.MappingNode):
-        names = set()
-        for key, _value in node.value:
-            wrong = None
-            if key.tag not in (_TEXT, _MERGE):
-                wrong = _('keys must be text')
-            elif key.value in names:
-                wrong = _('key "%s" is there twice') % key.value
-            if wrong:
-                raise yaml.MarkedYAMLError(problem=wrong,
-                                           problem_mark=key.start_mark)
-            names.add(key.value)
-        yaml.constructor.SafeConstructor().flatten_mapping(node)
-        for key, _value in node.value:
-            if key.tag != _TEXT:
-                raise yaml.MarkedYAMLError(problem=_('keys must be text'),
-                                           problem_mark=key.start_mark)
-        # It comes again where it has an alias: what replaces a merged value
-        # is not there twice.
-        node.value = list({key.value: (key, value)
-                           for key, value in node.value}.values())
-        return {construct(key, text): construct(value, text)
-                for key, value in node.value}
+        return _construct_mapping(node, text)
     if node.tag == _TIMESTAMP:
         return node.value
     written = text[node.start_mark.index:node.end_mark.index]
@@ -284,3 +263,30 @@ def construct(node: yaml.Node, text: str) -> typing.Any:
         raise yaml.MarkedYAMLError(problem=NOT_JSON % written,
                                    problem_mark=node.start_mark)
     return value
+
+
+def _construct_mapping(node: yaml.MappingNode, text: str
+                       ) -> dict[str, typing.Any]:
+    names = set()
+    for key, _value in node.value:
+        _require_text(key, _TEXT, _MERGE)
+        if key.value in names:
+            raise yaml.MarkedYAMLError(
+                problem=_('key "%s" is there twice') % key.value,
+                problem_mark=key.start_mark)
+        names.add(key.value)
+    yaml.constructor.SafeConstructor().flatten_mapping(node)
+    for key, _value in node.value:
+        _require_text(key, _TEXT)
+    # It comes again where it has an alias: what replaces a merged value is
+    # not there twice.
+    node.value = list({key.value: (key, value)
+                       for key, value in node.value}.values())
+    return {construct(key, text): construct(value, text)
+            for key, value in node.value}
+
+
+def _require_text(key: yaml.Node, *tags: str) -> None:
+    if key.tag not in tags:
+        raise yaml.MarkedYAMLError(problem=_('keys must be text'),
+                                   problem_mark=key.start_mark)
