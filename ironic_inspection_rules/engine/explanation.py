@@ -14,6 +14,7 @@ from ironic_inspection_rules.engine import condition as engine_condition
 from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import journal as engine_journal
 from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import trace
 
 Roots = budget.View
@@ -122,27 +123,35 @@ def hide_reasons(plan: compiler.CompiledRule, why: Traces,
 
 def hide_found(
         journal: engine_journal.Journal,
-        traces: dict[compiler.CompiledRule, trace.RuleTrace]) -> set[int]:
+        traces: dict[compiler.CompiledRule, trace.RuleTrace]
+) -> dict[int, bool]:
     """Hide what earlier rules told of values that a sensitive rule found.
 
-    :param traces: of rules of the phase; changed in place.
-    :returns: ``id`` of each change that may be a copy of one.
+    :param traces: of rules of the phase, in the order they ran in; changed
+        in place. What some made of such a value others may have read.
+    :returns: by ``id`` of each change that may be a copy of one, whether its
+        place may be, too.
     """
     found = journal.found
-    copies: set[int] = set()
+    copies: dict[int, bool] = {}
     for plan, told in traces.items():
         if plan.rule.sensitive:
             continue
         with found.with_vars(plan.rule.vars):
             copied = any(found.shows_any(each.reads) for each in plan.actions)
             has_read = copied or reads_hidden(plan, found)
+            in_path = copied and any(each.hides_path(found)
+                                     for each in plan.actions)
         if copied:
-            copies.update(id(change) for each in told.actions
-                          for change in each.changes)
+            changes = [change for each in told.actions
+                       for change in each.changes]
+            copies.update(dict.fromkeys(map(id, changes), in_path))
+            if plan.rule.mode != model.AUDIT:
+                journal.find_copies(changes)
         actions = [each._replace(
-            changes=tuple([journal.without_found(change, copied)
+            changes=tuple([journal.without_found(change, copied, in_path)
                            for change in each.changes]),
-            confirmed=tuple([journal.without_found(change, copied)
+            confirmed=tuple([journal.without_found(change, copied, in_path)
                              for change in each.confirmed]))
             for each in told.actions]
         if copied:

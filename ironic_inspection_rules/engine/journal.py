@@ -3,6 +3,7 @@
 """The journal of a phase: its changes, with hidden values masked."""
 
 import dataclasses
+import functools
 import typing
 
 from ironic_inspection_rules.engine import hiding
@@ -117,40 +118,71 @@ class Journal:
         :param root: a root, or :data:`TRAITS` with a name as its path.
         """
         place = _place(root, path)
-        if self.hides:
-            self.hidden.add(*place)
-            self.found.add(*place)
+        self.find(*place)
         if len(self.confirmed) < _MOST_CONFIRMED and (
                 self._sensitive or not self.hidden.covers(*place)):
             op = 'add' if root == TRAITS else 'replace'
             self.confirmed.append(self._change(op, root, path, value, value))
 
-    def hide_found(self, copies: typing.Collection[int]) -> None:
+    def find(self, root: str, path: data_path.Path) -> None:
+        """Record that a value was found which was there already."""
+        if self.hides:
+            self.hidden.add(root, path)
+            self.found.add(root, path)
+
+    def hide_found(self, copies: typing.Mapping[int, bool]) -> None:
         """Hide the values that sensitive rules found in earlier changes.
 
-        :param copies: ``id`` of each change that may be a copy of one.
+        :param copies: by ``id`` of each change that may be a copy of one,
+            whether its place may be, too.
         """
-        self.changes = [self.without_found(change, id(change) in copies)
-                        for change in self.changes]
+        self.changes = [
+            self.without_found(change, id(change) in copies,
+                               copies.get(id(change), False))
+            for change in self.changes]
 
-    def without_found(self, change: Change, copied: bool) -> Change:
-        """Return a change without a value that a sensitive rule found."""
-        root = NODE if change.object == TRAITS else change.object
-        path = change.place
-        if change.object == TRAITS:
-            path = (TRAITS, *path)
-        elif root not in (NODE, hiding.PLUGIN_DATA):
-            root, path = hiding.PORTS, ()
-        if not copied and not self.found.covers(root, path):
-            return change
-        if copied and root != hiding.PORTS:
+    def find_copies(self, changes: typing.Iterable[Change]) -> None:
+        """Hide what may be made of a value that a sensitive rule found."""
+        for change in changes:
+            root, path = self._where(change)
+            for depth, token in enumerate(path):
+                # Items of a list move when others go; ports stay.
+                if (root, depth) != (hiding.PORTS, 0) and (
+                        token == data_path.APPEND
+                        or data_path.index(token) is not None):
+                    path = path[:depth]
+                    break
             self.hidden.add(root, path)
+            self.found.add(root, path)
+
+    def without_found(self, change: Change, copied: bool,
+                      in_path: bool) -> Change:
+        """Return a change without a value that a sensitive rule found.
+
+        :param copied: whether it may be a copy of one.
+        :param in_path: whether its place may be.
+        """
+        if not copied and not self.found.covers(*self._where(change)):
+            return change
         hidden: dict[str, typing.Any] = {
             name: masking.MASK for name in ('value', 'before')
             if getattr(change, name) is not None}
-        if change.object == TRAITS:
+        if change.object == TRAITS or in_path:
             hidden['path'] = _HIDDEN
         return dataclasses.replace(change, **hidden)
+
+    @functools.cached_property
+    def _ports(self) -> dict[str, str]:
+        return {name: str(index)
+                for index, name in enumerate(self._port_names)}
+
+    def _where(self, change: Change) -> hiding.Place:
+        """Return where a change was in the data."""
+        if change.object in (NODE, TRAITS, hiding.PLUGIN_DATA):
+            return _place(change.object, change.place)
+        if change.object not in self._ports:
+            return hiding.PORTS, ()
+        return hiding.PORTS, (self._ports[change.object], *change.place)
 
     def record(self, op: str, data: typing.Any, root: str,
                path: data_path.Path, value: typing.Any = None,

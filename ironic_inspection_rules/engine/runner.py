@@ -218,7 +218,10 @@ class _Phase:
         if self._keep and error is not None:
             self._stop_clock(error.rule_uuid)
         journal = self._target.journal
+        done, audited = self._traces, self._audited
         if journal.found:
+            journal.hide_found(explanation.hide_found(journal, done))
+            explanation.hide_found(journal, audited)
             self._why = {
                 plan: explanation.hide_reasons(plan, why, journal.found)
                 for plan, why in self._why.items()}
@@ -226,11 +229,7 @@ class _Phase:
             {plan: each._replace(conditions=self._why[plan])
              if plan in self._why else each
              for plan, each in some.items()}
-            for some in (self._traces, self._audited))
-        if journal.found:
-            copies = (explanation.hide_found(journal, done)
-                      | explanation.hide_found(journal, audited))
-            journal.hide_found(copies)
+            for some in (done, audited))
         traces = list(done.values())
         if self._explain:
             traces = [done.get(plan) or audited.get(plan)

@@ -134,6 +134,7 @@ class WorkingCopy:
                 _('%s is not a list') % data_path.pointer(path))
         self.roots.budget.write(value, len(path) + 1)
         if unique and self._views.has_member(root, path, value):
+            self.journal.find(root, path)
             return
         self._views.append(root, path, value)
         self._touch(root, path)
