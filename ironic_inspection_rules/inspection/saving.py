@@ -18,6 +18,7 @@ from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
@@ -123,18 +124,22 @@ def blaming(traces: Traces, name: str, *attributes: str) -> Iterator[None]:
     try:
         yield
     except (ironic_exception.IronicException, ValueError) as exc:
-        done = [(rule.rule, action, change.place[0])
+        done = [(rule.rule, action, change)
                 for rule in traces for action in rule.actions
                 for change in action.changes if change.object == name]
         if not done:
             raise
-        rule, action, _attribute = next(
-            (each for each in reversed(done) if each[2] in attributes),
-            done[-1])
-        cause = None if rule.sensitive else exc
-        raise exceptions.RuleError(
-            rule.label, action.op,
-            None if cause is None else str(cause)) from cause
+        done = [each for each in done if each[2].place[0] in attributes
+                ] or done
+        rule, action, _change = done[-1]
+        cause, reason = exc, str(exc)
+        # Ironic tells the value, which another rule may have set or copied.
+        if any(each.sensitive or change.value == masking.MASK
+               for each, _action, change in done):
+            cause = None
+            reason = None if rule.sensitive else _(
+                'what it sets has a value of a sensitive rule')
+        raise exceptions.RuleError(rule.label, action.op, reason) from cause
 
 
 def _update(saved, values: Mapping[str, Any],

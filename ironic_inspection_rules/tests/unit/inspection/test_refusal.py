@@ -45,9 +45,11 @@ class RefusalTestCase(test_saving.SavingTestCase):
             for name in names])
         return conductor
 
-    def rules(self, operations):
+    def rules(self, operations, sensitive=()):
+        """Make rules of operations, some of them sensitive by number."""
         return base.rules(*({**base.rule(each), 'uuid': UUID[:-1] + str(
-            number)} for number, each in enumerate(operations)))
+            number), 'sensitive': number in sensitive}
+            for number, each in enumerate(operations)))
 
     def tried(self, *operations):
         """Return the error of a dry run, None if there is none."""
@@ -124,6 +126,30 @@ class NodeTestCase(RefusalTestCase):
             facts.read(self.context, self.task.node, {}, {}),
             refuse=refusal.Refusals(self.context).find).error
         self.assertNotIn(UUID, str(error))
+
+    def test_nor_if_another_rule_is_at_fault(self):
+        self.make_task(mac=OTHER, name='c4n4ry')
+        for operations in (
+                (('set-attribute', ['/extra/x', 'c4n4ry']),
+                 ('set-attribute', ['/name', '{node.extra.x}'])),
+                (('set-attribute', ['/name', 'c4n4ry']),
+                 ('set-attribute', ['/instance_uuid', UUID])),
+                (('set-attribute', ['/driver', 'c4n4ry']),
+                 ('set-attribute', ['/boot_interface', 'fake']))):
+            rules = self.rules(operations, sensitive=[0])
+            rules.refresh(self.context)
+            error = evaluation.evaluate(
+                {'main': rules.plans('main')},
+                facts.read(self.context, self.task.node, {}, {}),
+                refuse=refusal.Refusals(self.context).find).error
+            real = self.assertRaises(
+                ironic_exception.HardwareInspectionFailure,
+                phase.PhaseRunner(rules).apply, self.task, {}, {}, 'main')
+            self.assertNotIn('c4n4ry', str(real))
+            self.assertIn(str(error), str(real))
+            self.assertIn(f'{UUID[:-1]}1, set-attribute: what it sets',
+                          str(error))
+            self.assertIsNone(error.__cause__)
 
     def test_the_early_phase_saves_nothing(self):
         rules = base.rules(base.rule(('set-plugin-data', ['/a', 1]),
