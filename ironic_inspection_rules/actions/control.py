@@ -54,7 +54,10 @@ class Log(plugin.Action):
         if level.lower() not in LEVELS:
             raise exceptions.OperationError(
                 _('level must be one of %s') % ', '.join(LEVELS))
-        target.log(level.lower(), str(msg))
+        text = str(msg)
+        # A field alone is no text yet, and a loop may tell it often.
+        target.roots.budget.make_text(len(text))
+        target.log(level.lower(), text)
 
 
 class ApiCall(plugin.Action):

@@ -7,6 +7,7 @@ import re
 import typing
 from urllib import parse as urlparse
 
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import path as data_path
 
 MASK = '******'
@@ -113,13 +114,12 @@ def secret_along(path: tuple[str, ...]) -> tuple[str, ...] | None:
     return None
 
 
-def is_masked(root: str, path: data_path.Path,
-              masked: typing.Mapping[str, typing.Any],
+def is_masked(root: str, path: data_path.Path, masked: budget.View,
               unmasked: typing.Mapping[str, typing.Any]) -> bool:
     """Return whether what a rule reads is a secret that is hidden, or has one.
 
     :param masked: the data by root name as the rule sees them, which has the
-        rule's own names too.
+        rule's own names too; it pays for what is looked through.
     :param unmasked: the same with all secrets.
     """
     try:
@@ -132,34 +132,46 @@ def is_masked(root: str, path: data_path.Path,
         return False
     seen = data_path.get(data, path)
     if root in unmasked:
-        real = data_path.get(real_data, path)
-        return seen is not real and (
-            not data_path.same(seen, real) or _was_masked(path, seen))
+        return _is_hidden(path[-1] if path else None, seen,
+                          data_path.get(real_data, path), masked.budget)
     ahead = [seen]
     while ahead:
         each = ahead.pop()
-        if isinstance(each, dict):
-            ahead += each.values()
-        elif isinstance(each, list):
-            ahead += each
+        if isinstance(each, dict | list):
+            masked.budget.spend(1 + (len(each) >> 2))
+            ahead += each.values() if isinstance(each, dict) else each
         elif isinstance(each, str) and MASK in each:
             return True
     return False
 
 
-def _was_masked(path: data_path.Path, value: typing.Any) -> bool:
-    """Return whether data were masked before the rule was given them.
+def _is_hidden(key: typing.Any, value: typing.Any, real: typing.Any,
+               allowance: budget.Budget) -> bool:
+    """Return whether a value is masked, or has something that is.
 
-    So are those of inspections that are kept.
+    :param key: what it is kept under, None for an item of a list.
     """
-    ahead = [(path[-1] if path else None, value)]
+    ahead = [(key, value, real)]
     while ahead:
-        key, each = ahead.pop()
-        if isinstance(each, dict):
-            ahead += each.items()
-        elif isinstance(each, list):
-            ahead += [(None, item) for item in each]
-        elif each == MASK and isinstance(key, str) and is_secret(key):
+        key, seen, real = ahead.pop()
+        if seen is real:
+            continue
+        if seen.__class__ is not real.__class__:
+            return True
+        if isinstance(seen, dict):
+            allowance.spend(1 + (len(seen) >> 2))
+            if seen.keys() != real.keys():
+                return True
+            ahead += [(name, item, real[name]) for name, item in seen.items()
+                      if item is not real[name]]
+        elif isinstance(seen, list):
+            allowance.spend(1 + (len(seen) >> 2))
+            if len(seen) != len(real):
+                return True
+            ahead += [(None, *pair) for pair in zip(seen, real, strict=True)
+                      if operator.is_not(*pair)]
+        elif seen != real or (seen == MASK and isinstance(key, str)
+                              and is_secret(key)):
             return True
     return False
 

@@ -26,13 +26,17 @@ def act(op, *args, loop=NICS, **more):
     return {'op': op, 'args': list(args), 'loop': loop, **more}
 
 
-def run(actions, nics, conditions=(), limits=budget.EARLY, plugin_data=None):
-    """Run one rule in the early phase, and return outcome and data."""
+def run(actions, nics, conditions=(), limits=budget.EARLY, plugin_data=None,
+        **more):
+    """Run one rule in the early phase, and return outcome and data.
+
+    :param more: further fields of the rule.
+    """
     ops = registry.installed()
     plan = compiler.compile_rule(validation.parse(
         {'uuid': '11111111-1111-4111-8111-111111111111', 'phase': 'early',
          'description': 'watched', 'actions': actions,
-         'conditions': list(conditions)}, ops), ops)
+         'conditions': list(conditions), **more}, ops), ops)
     target = working_copy.WorkingCopy(working_copy.Facts(
         {'nics': nics}, plugin_data or {}))
     outcome = runner.run([plan], target, limits=limits)

@@ -113,6 +113,26 @@ class BudgetTestCase(base.TestCase):
                     '/a', f'{{inventory.nics[0] | {filters} | length}}']}],
                 ['a, ' * 1_000_000])
 
+    def test_to_look_for_what_is_masked_is_paid(self):
+        data = {'password': 'x', 'held': {'list': [1] * 10_000}}
+        for value, more in (
+                ('{plugin_data.held | length}', {}),
+                ('{vars.held | length}', {'vars': {
+                    'held': '{plugin_data.held}'}})):
+            self.check_exceeded(
+                'set-plugin-data: the phase does more than 100000 operations',
+                [attack.act('extend-plugin-data', '/held/list', 1,
+                            loop=None),
+                 attack.act('set-plugin-data', '/a', value)], [1] * 100,
+                # From now on there are two forms of all, and of the list.
+                [{'op': '!is-empty', 'args': ['{plugin_data}']}],
+                plugin_data=data, **more)
+
+    def test_a_message_is_paid_whatever_it_is_made_of(self):
+        self.check_exceeded(
+            'log: the phase does more than 100000 operations',
+            [attack.act('log', '{inventory}')], ['x' * 1000] * 300)
+
     def test_each_filter_is_an_operation(self):
         value = f'{{inventory.nics[0]{" | abs" * 60}}}'
         self.check_exceeded(
