@@ -233,7 +233,7 @@ def compile_path(text: typing.Any,
     return rendering.Made(
         template.List([rendering.Made(token, _read_token) if isinstance(
             token, template.Template) else token for token in tokens]),
-        lambda path, _allowance: tuple(path))
+        _read_path)
 
 
 def split(pieces: list[Piece]) -> list[list[Piece]]:
@@ -253,6 +253,14 @@ def split(pieces: list[Piece]) -> list[list[Piece]]:
         tokens = [[data_path.unescape(piece) if isinstance(piece, str)
                    else piece for piece in token] for token in tokens[1:]]
     return tokens
+
+
+def _read_path(tokens: list[str], _allowance: budget.Budget
+               ) -> data_path.Path:
+    """Return a path with tokens out of the data."""
+    path = tuple(tokens)
+    data_path.check(path, data_path.pointer(path))
+    return path
 
 
 def _read_token(value: typing.Any, _allowance: budget.Budget) -> str:

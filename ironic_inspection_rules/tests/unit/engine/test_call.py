@@ -39,6 +39,11 @@ class PathTemplateTestCase(base.TestCase):
         self.assertEqual(('extra', 'n-b/c'),
                          self.render('/extra/n-{node.a}', 'b/c'))
 
+    def test_a_machine_cannot_leave_the_path_without_an_attribute(self):
+        for text in ('/{node.a}', '/{node.a}/x', '{node.a}.x'):
+            self.assertRaises(exceptions.OperationError, self.render, text,
+                              '')
+
     def test_no_machine_appends(self):
         self.assertFalse(path.appends(self.render('/l/{node.a}', '-')[1]))
         self.assertTrue(path.appends(call.compile_path('/l/-')[1]))
