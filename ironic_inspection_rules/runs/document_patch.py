@@ -15,6 +15,13 @@ from typing import Any
 _QUICK_DEPTH = 2
 """Where most of what is the same is: lists of disks, devices, fields."""
 
+MOST_STEPS = 5000
+"""Steps of a patch; of more, the other document itself takes less."""
+
+MOST_ORDERED = 1 << 22
+"""Characters of JSON that are compared to find another order of items: what
+is nested deep would be compared again at each level."""
+
 Step = list[Any]
 Patch = list[Step]
 
@@ -22,11 +29,49 @@ Patch = list[Step]
 def between(before: Any, after: Any) -> Patch:
     """Return the steps from one document to another.
 
+    Machines choose both. So there is an end to what is looked for, and then
+    the patch is one step, to the other document as a whole.
+
     :param before: plain JSON data, as json reads it.
     """
     if _same(before, after):
         return []
-    return list(_steps(before, after, []))
+    try:
+        return list(_steps(before, after, [], _Room()))
+    except _TooManyError:
+        return [[[], after]]
+
+
+def is_whole(patch: Patch) -> bool:
+    """Return whether nothing of the document before is left."""
+    return any(not step[0] for step in patch)
+
+
+class _TooManyError(Exception):
+    """There are too many steps."""
+
+
+class _Room:
+    """What is left of the limits of one patch."""
+
+    def __init__(self) -> None:
+        self._steps = MOST_STEPS
+        self._ordered = MOST_ORDERED
+
+    def take(self, step: Step) -> Step:
+        """Count a step, and return it."""
+        if not self._steps:
+            raise _TooManyError()
+        self._steps -= 1
+        return step
+
+    def write(self, value: Any) -> str | None:
+        """Return a value as JSON, None where there is no room left."""
+        if self._ordered <= 0:
+            return None
+        text = json.dumps(value)
+        self._ordered -= len(text)
+        return text
 
 
 def apply(document: Any, patch: Patch) -> Any:
@@ -46,48 +91,55 @@ def _same(before: Any, after: Any) -> bool:
         marshal.dumps(before, 2) == marshal.dumps(after, 2))
 
 
-def _steps(before: Any, after: Any, path: list[Any]) -> Iterator[Step]:
+def _steps(before: Any, after: Any, path: list[Any], room: _Room
+           ) -> Iterator[Step]:
     if len(path) == _QUICK_DEPTH and _same(before, after):
         return
     if type(before) is not type(after):
-        yield [path, after]
+        yield room.take([path, after])
     elif isinstance(before, dict):
         for name in before:
             if name not in after:
-                yield [[*path, name]]
+                yield room.take([[*path, name]])
         for name, value in after.items():
             if name in before:
-                yield from _steps(before[name], value, [*path, name])
+                yield from _steps(before[name], value, [*path, name], room)
             else:
-                yield [[*path, name], value]
+                yield room.take([[*path, name], value])
     elif isinstance(before, list):
-        yield from _list_steps(before, after, path)
+        yield from _list_steps(before, after, path, room)
     elif before != after:
-        yield [path, after]
+        yield room.take([path, after])
 
 
-def _list_steps(before: list[Any], after: list[Any], path: list[Any]
-                ) -> Iterator[Step]:
+def _list_steps(before: list[Any], after: list[Any], path: list[Any],
+                room: _Room) -> Iterator[Step]:
     if len(before) != len(after):
-        yield [path, after]
+        yield room.take([path, after])
         return
     steps = [step for place, (old, new) in enumerate(
         zip(before, after, strict=True))
-        for step in _steps(old, new, [*path, place])]
-    if len(steps) > 1 and (order := _order(before, after)) is not None:
+        for step in _steps(old, new, [*path, place], room)]
+    if len(steps) > 1 and (order := _order(before, after, room)) is not None:
         yield [path, None, order]
         return
     yield from steps
 
 
-def _order(before: list[Any], after: list[Any]) -> list[int] | None:
-    """Return where each item was before, None if there are others now."""
+def _order(before: list[Any], after: list[Any], room: _Room
+           ) -> list[int] | None:
+    """Return where each item was before, None if there are others now.
+
+    Or if that is not found within the limits.
+    """
     places: dict[str, list[int]] = {}
     for place in reversed(range(len(before))):
-        places.setdefault(json.dumps(before[place]), []).append(place)
+        if (text := room.write(before[place])) is None:
+            return None
+        places.setdefault(text, []).append(place)
     order = []
     for item in after:
-        found = places.get(json.dumps(item))
+        found = places.get(room.write(item) or '')
         if not found:
             return None
         order.append(found.pop())

@@ -253,6 +253,8 @@ def _patched(digest: str, base: Document, document: Document
     patch = document_patch.between(base, document)
     if not patch:
         return {'content': digest}
+    if document_patch.is_whole(patch):
+        return {}
     packed = zlib.compress(_encode(patch).encode(), 9)
     if len(packed) <= MOST_OF_A_PATCH:
         return {'content': digest, 'patch': packed}

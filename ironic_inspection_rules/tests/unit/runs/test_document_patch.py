@@ -3,7 +3,9 @@
 """Patches that make one document of another."""
 
 import copy
+import json
 
+import fixtures
 import hypothesis
 from hypothesis import strategies as st
 
@@ -58,3 +60,27 @@ class PatchTestCase(base.TestCase):
     def test_an_item_is_found_once(self):
         self.assertEqual([[[0], 'b'], [[1], 'b'], [[2], 'a']], self.check(
             list('aab'), list('bba')))
+
+    def test_of_too_many_steps_there_is_one(self):
+        most = document_patch.MOST_STEPS
+        for count, steps in ((most, most), (most + 1, 1)):
+            before, after = ([{'a': [number + new for number in range(count)]}]
+                             for new in (0, count))
+            patch = self.check(before, after)
+            self.assertEqual(steps, len(patch))
+            self.assertIs(steps == 1, document_patch.is_whole(patch))
+
+    def test_an_order_is_not_looked_for_at_each_level_of_all(self):
+        self.useFixture(fixtures.MockPatchObject(
+            document_patch, 'MOST_ORDERED', 1000))
+        written = []
+        dumps = json.dumps
+        self.useFixture(fixtures.MockPatchObject(
+            document_patch.json, 'dumps',
+            lambda value: written.append(dumps(value)) or written[-1]))
+        before, after = ['x' * 400, 1], ['x' * 400, 2]
+        for number in range(20):
+            before, after = [before, number], [after, -1]
+
+        self.check(before, after)
+        self.assertLess(sum(map(len, written)), 2000)
