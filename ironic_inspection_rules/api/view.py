@@ -104,8 +104,10 @@ def without_secrets(problems: Iterable[exceptions.Problem]
     for problem in problems:
         parts = problem.pointer.split('/')
         if len(parts) > 2 and parts[1] in SECRET:
+            # Operations are told by their numbers, vars by their names.
+            place = parts[:2 if parts[1] == model.VARS else 3]
             problem = exceptions.Problem(
-                '/'.join(parts[:3]), _('is not valid in this rule'))
+                '/'.join(place), _('is not valid in this rule'))
         redacted.append(problem)
     return list(dict.fromkeys(redacted))
 

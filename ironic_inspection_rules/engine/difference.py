@@ -98,6 +98,9 @@ def _different(root: str, one: dict[str, typing.Any],
         path, before, after = ahead.pop()
         if before is after:
             continue
+        if (root, path) not in hidden and hidden.covers(root, path):
+            # The sensitive rule may have made it, too.
+            before, after = _or_empty(before, after), _or_empty(after, before)
         if (isinstance(before, dict) and isinstance(after, dict)
                 and (root, path) not in hidden):
             ahead += [((*path, key), before.get(key, data_path.ABSENT),
@@ -106,6 +109,12 @@ def _different(root: str, one: dict[str, typing.Any],
                                         key=str, reverse=True)]
         elif not data_path.same(before, after):
             yield path, before, after
+
+
+def _or_empty(value: typing.Any, other: typing.Any) -> typing.Any:
+    """Return a mapping for what is absent beside one that has something."""
+    return {} if (value is data_path.ABSENT and other
+                  and isinstance(other, dict)) else value
 
 
 def _shown(root: str, path: data_path.Path, value: typing.Any,

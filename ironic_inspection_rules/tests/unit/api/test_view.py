@@ -16,11 +16,12 @@ class WithoutSecretsTestCase(base.TestCase):
             exceptions.Problem('/actions/1/args/s3cret', 's3cret is no path'),
             exceptions.Problem('/actions/1/op', 'unknown op "s3cret"'),
             exceptions.Problem('/conditions/0', 's3cret'),
+            exceptions.Problem('/vars/s3cret', 'is not valid'),
         ]
 
         shown = view.without_secrets(problems)
 
         self.assertEqual(problems[:2], shown[:2])
-        self.assertEqual(['/actions/1', '/conditions/0'],
+        self.assertEqual(['/actions/1', '/conditions/0', '/vars'],
                          [problem.pointer for problem in shown[2:]])
         self.assertNotIn('s3cret', str(shown))

@@ -79,5 +79,20 @@ class DifferenceTestCase(base.TestCase):
             self.between(state({'extra': {'a': {'b': 1}}}),
                          state({'extra': {'a': {'b': 2}}}, ['B']), hidden))
         self.assertEqual(
-            [('node', 'add', '/extra', None, '******')],
+            [('node', 'add', '/******', None, '******'),
+             ('node', 'add', '/extra/c', None, 2)],
             self.between(state(), state({'extra': {'a': 1, 'c': 2}}), hidden))
+
+    def test_nor_does_where_a_sensitive_rule_has_made_mappings(self):
+        hidden = hiding.Hidden([('node', ('extra', 'c4n4ry', 'b', 'c'))])
+        states = [state({'extra': extra}) for extra in (
+            {}, {'c4n4ry': {'b': {'c': 1}}},
+            {'c4n4ry': {'b': {'c': 1, 'd': 2}}})]
+
+        for one, other, op in ((0, 1, 'add'), (1, 0, 'remove')):
+            (change,) = self.between(states[one], states[other], hidden)
+            self.assertEqual(('node', op, '/******'), change[:3])
+        self.assertEqual(
+            [('node', 'add', '/******', None, '******'),
+             ('node', 'add', '/extra/c4n4ry/b/d', None, 2)],
+            self.between(states[0], states[2], hidden))
