@@ -118,7 +118,10 @@ def _rules_of(context: Any, revision: int | None,
     if revision is not None and revision != rules.revision:
         try:
             found = rule_object.Rule.get_rules_of_revision(context, revision)
-            return rules.with_stored(found['rules']), revision
+            # As in the answer that shows the revision.
+            return rules.with_stored(
+                {**rule, 'sensitive': rule['sensitive'] or rule['secret']}
+                for rule in found['rules']), revision
         except ironic_exception.NotFound:
             pass
     return rules.in_force(context), rules.revision

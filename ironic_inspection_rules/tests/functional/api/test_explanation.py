@@ -111,6 +111,22 @@ class ExplanationTestCase(base.TestCase):
         self.assertEqual((True, None, []), (
             told['matched'], told['conditions'], told['changes']))
 
+    def test_nor_of_one_that_has_become_sensitive_since(self):
+        self.rule()
+        self.run_was()
+        request = webob.Request.blank(
+            f'/v1/inspection_rules/{RULE}', method='PATCH', headers={
+                'X-OpenStack-Ironic-API-Version': '1.96'})
+        request.json = [{'op': 'replace', 'path': '/sensitive',
+                         'value': True}]
+        request.content_type = 'application/json'
+        self.assertEqual(200, request.get_response(
+            application.current).status_int)
+        told = self.explain()
+        self.assertEqual((False, None, None), (
+            told['matched'], told['conditions'],
+            told['rule']['description']))
+
     def test_a_sensitive_rule_that_set_a_value_is_all_that_is_told(self):
         self.run_was({'uuid': RULE, 'places': [['node', '/extra/rack']]})
         told = self.explain('path=/extra/rack')
