@@ -132,7 +132,8 @@ def blaming(traces: Traces, name: str, *attributes: str) -> Iterator[None]:
         done = [each for each in done if each[2].place[0] in attributes
                 ] or done
         rule, action, _change = done[-1]
-        cause, reason = exc, str(exc)
+        cause: Exception | None = exc
+        reason: str | None = str(exc)
         # Ironic tells the value, which another rule may have set or copied.
         if any(each.sensitive or change.value == masking.MASK
                for each, _action, change in done):
