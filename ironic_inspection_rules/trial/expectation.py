@@ -114,8 +114,10 @@ def differences(path: str, expected: dict[str, Expectation],
         wanted = {key: value for key, value in wanted.items()
                   if not _holds(value, each.get(key))}
         text = '\n'.join(difflib.unified_diff(
-            _lines(wanted), _lines({key: value for key, value in each.items()
-                                    if key in wanted}),
+            _lines(wanted), _lines({
+                key: value for key, value in each.items()
+                if key in wanted and (
+                    key != 'traits' or value or not wanted[key])}),
             _('%s as expected') % name, _('%s as it is') % name, lineterm=''))
         yield name, text
     for name in left:

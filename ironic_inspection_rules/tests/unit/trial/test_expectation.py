@@ -66,6 +66,11 @@ class ActualTestCase(files.FilesTestCase):
             path = self.write('e.yaml', f'm.json: {{traits: {expected}}}')
             self.assertEqual([('m.json', '')], list(expectation.differences(
                 path, expectation.load(path), [actual])))
+        path = self.write('e.yaml', 'm.json: {result: ok, traits: [CUSTOM_A]}')
+        [(_name, text)] = expectation.differences(
+            path, expectation.load(path), [actual])
+        self.assertEqual(['-traits:', '-- CUSTOM_A'], [
+            line for line in text.splitlines()[3:] if line[0] in '+-'])
         expectation.dump(path, [actual])
         self.assertNotIn('traits', expectation.load(path)['m.json'])
 
