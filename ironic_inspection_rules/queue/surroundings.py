@@ -33,6 +33,13 @@ _CODES = frozenset({
 _TEXT = re.compile('database is locked|readonly database'
                    "|can't start new thread")
 
+_EARLIER = re.compile(r'Error\) \((\d{4}), |\(psycopg2\.errors\.(\w+)\)')
+_OF_POSTGRESQL = frozenset({
+    'ReadOnlySqlTransaction', 'IdleInTransactionSessionTimeout',
+    'SerializationFailure', 'DeadlockDetected', 'TooManyConnections',
+    'LockNotAvailable', 'AdminShutdown', 'CrashShutdown', 'CannotConnectNow'})
+"""What psycopg2 calls the errors of PostgreSQL above."""
+
 
 def are_to_blame(exc: BaseException | None) -> bool:
     """Return whether something failed only because of its surroundings.
@@ -47,11 +54,23 @@ def are_to_blame(exc: BaseException | None) -> bool:
                 (each.__module__.partition('.')[0], each.__name__)
                 for each in type(exc).__mro__} or _code(exc) in _CODES or (
                 isinstance(exc, (RuntimeError, db_exc.DBError,
-                                 sa.exc.DBAPIError))
-                and _TEXT.search(str(exc))):
+                                 sa.exc.DBAPIError,
+                                 sa.exc.PendingRollbackError))
+                and _TEXT.search(str(exc))) or _was_in_the_way(exc):
             return True
         exc = exc.__cause__ or exc.__context__
     return False
+
+
+def _was_in_the_way(exc: BaseException) -> bool:
+    """Return whether a session cannot go on after such an error.
+
+    It has the error, which somebody has caught, as text alone.
+    """
+    found = isinstance(exc, sa.exc.PendingRollbackError) and (
+        _EARLIER.search(str(exc)))
+    return bool(found) and (
+        found[2] in _OF_POSTGRESQL or int(found[1] or 0) in _CODES)
 
 
 def _code(exc: typing.Any) -> typing.Any:

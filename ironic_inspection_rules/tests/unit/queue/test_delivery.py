@@ -11,10 +11,18 @@ from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
+from ironic_inspection_rules.queue import surroundings
 from ironic_inspection_rules.tests.unit.queue import base
 
 ATTEMPTS = 3
 RETRY = 2.0
+
+
+def rolled_back(cause):
+    """Return what a session raises that cannot go on after an error."""
+    return sa.exc.PendingRollbackError(
+        "This Session's transaction has been rolled back due to a previous "
+        f'exception during flush. Original exception was: {cause}')
 
 
 class Killed(BaseException):
@@ -125,7 +133,11 @@ class DelivererTestCase(base.QueueTestCase):
                 db_exc.DBError(pymysql.err.OperationalError(
                     1290, 'running with the --read-only option')),
                 exceptions.TemporaryFailure('coordinator'),
-                RuntimeError("can't start new thread")):
+                RuntimeError("can't start new thread"),
+                *map(rolled_back, (
+                    '(sqlite3.OperationalError) database is locked',
+                    "(pymysql.err.OperationalError) (1205, 'Lock wait')",
+                    '(psycopg2.errors.DeadlockDetected) deadlock'))):
             for step in ('lock', 'check', 'run'):
                 self.processor.trouble[step] = [trouble] * 3
                 for _turn in range(3):
@@ -134,6 +146,11 @@ class DelivererTestCase(base.QueueTestCase):
         self.assertEqual({}, self.processor.failed)
         self.assertEqual(0, self.outcome()[1])
         self.assertIs(delivery.Outcome.FINISHED, self.deliver())
+
+    def test_a_session_that_the_work_has_spoilt_fails_the_node(self):
+        for cause in ("(pymysql.err.IntegrityError) (1062, 'Duplicate')",
+                      '(psycopg2.errors.UniqueViolation) duplicate key'):
+            self.assertFalse(surroundings.are_to_blame(rolled_back(cause)))
 
     def test_a_request_is_given_back_when_the_database_is_there_again(self):
         self.processor.trouble['run'] = [db_exc.DBConnectionError('away')]
