@@ -67,9 +67,10 @@ def _was_in_the_way(exc: BaseException) -> bool:
 
     It has the error, which somebody has caught, as text alone.
     """
-    found = isinstance(exc, sa.exc.PendingRollbackError) and (
-        _EARLIER.search(str(exc)))
-    return bool(found) and (
+    if not isinstance(exc, sa.exc.PendingRollbackError):
+        return False
+    found = _EARLIER.search(str(exc))
+    return found is not None and (
         found[2] in _OF_POSTGRESQL or int(found[1] or 0) in _CODES)
 
 
