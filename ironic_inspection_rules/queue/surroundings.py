@@ -65,7 +65,8 @@ def are_to_blame(exc: BaseException | None) -> bool:
 def _was_in_the_way(exc: BaseException) -> bool:
     """Return whether a session cannot go on after such an error.
 
-    It has the error, which somebody has caught, as text alone.
+    Ironic repeats what lost against another transaction, also within one of
+    ours, whose session only has the text of the error by then.
     """
     if not isinstance(exc, sa.exc.PendingRollbackError):
         return False

@@ -49,9 +49,7 @@ def convert(op: str, inverted: bool, args: Args,
     :raises: :class:`Fails` where it fails the inspection of each machine.
     :raises: :class:`.rule.Inconvertible`.
     """
-    texts: list[Text] = []
-    stock_text.write(dict(args), texts.append)
-    varying = [text for text in texts if text.fields]
+    varying = stock_text.varying(dict(args))
     for text in varying:
         for remark in text.remarks:
             notes.hint(remark)
@@ -153,7 +151,11 @@ def _check_kinds(op: str, args: Args) -> None:
         if isinstance(regex, Text) and regex.fields:
             raise rule.Inconvertible(
                 _('a regular expression cannot take data of a machine'))
-        _compile(op, _plain(regex))
+        _compile(op, stock_text.plain(regex))
+    if op == 'one-of' and not _is_text(args['value']) and (
+            stock_text.varying(args['value'])):
+        raise rule.Inconvertible(
+            _('a list or mapping with fields cannot be looked for'))
 
 
 def _check_order(one: typing.Any, other: typing.Any) -> None:
@@ -191,12 +193,6 @@ def _never(op: str, args: Args) -> bool:
                    for one, other in itertools.pairwise(args['values']))
     if op == 'one-of':
         values = args.get('values') or []
-        fields: list[Text] = []
-        stock_text.write(args['value'], fields.append)
-        if not _is_text(args['value']) and any(
-                text.fields for text in fields):
-            raise rule.Inconvertible(
-                _('a list or mapping with fields cannot be looked for'))
         return isinstance(values, list | dict) and not any(
             _is_text(value) if _is_text(args['value'])
             else value == args['value'] for value in values)
@@ -207,18 +203,12 @@ def _is_text(value: typing.Any) -> bool:
     return isinstance(value, Text | str)
 
 
-def _plain(value: typing.Any) -> typing.Any:
-    """Return a value as stock Ironic has it where fields are missing."""
-    return stock_text.write(value, lambda text: text.literal,
-                            lambda literal: literal)
-
-
 def _decide(op: str, args: Args) -> bool:
     """Decide as stock Ironic does where all fields are missing.
 
     :raises: :class:`Fails`.
     """
-    plain = _plain(dict(args))
+    plain = stock_text.plain(dict(args))
     value = plain.get('value')
     try:
         if op in _COMPARE:
@@ -268,7 +258,7 @@ def _idiom(op: str, args: Args, text: Text) -> str | None:
     """Return the field that a condition asks for by its own text."""
     if op != 'matches' or text.source != text.literal:
         return None
-    regex = _plain(args['regex'])
+    regex = stock_text.plain(args['regex'])
     own = stock_form.unescaped(regex)
     if own != text.literal or re.search(rule.anchored(regex), own) is None:
         return None
@@ -304,7 +294,7 @@ def _write(op: str, args: Args, fill: Callable[[Text], str]) -> Operation:
         written['values'] = [stock_text.write(value, fill) for value in values
                              if _is_text(value)]
     elif op in ('matches', 'contains'):
-        regex = _plain(args['regex'])
+        regex = stock_text.plain(args['regex'])
         if op == 'matches':
             op, regex = 'contains', rule.anchored(regex)
         # No field is meant, and none is read.

@@ -202,13 +202,10 @@ def _plain(value: typing.Any) -> typing.Any:
 
     :raises: :class:`.rule.Inconvertible` where a list or mapping has fields.
     """
-    texts: list[Text] = []
-    stock_text.write(value, texts.append)
-    if any(text.fields for text in texts):
+    if stock_text.varying(value):
         raise rule.Inconvertible(
             _('a list or mapping with fields cannot become text'))
-    return stock_text.write(value, lambda text: text.literal,
-                            lambda literal: literal)
+    return stock_text.plain(value)
 
 
 def _text(value: typing.Any) -> str:

@@ -173,6 +173,18 @@ def write(value: typing.Any, fill: typing.Callable[[Text], typing.Any],
     return literal(value)
 
 
+def varying(value: typing.Any) -> list[Text]:
+    """Return the texts in a value that have fields."""
+    texts: list[Text] = []
+    write(value, texts.append)
+    return [text for text in texts if text.fields]
+
+
+def plain(value: typing.Any) -> typing.Any:
+    """Return a value as stock Ironic has it where fields are missing."""
+    return write(value, lambda text: text.literal, lambda literal: literal)
+
+
 def read_any(value: typing.Any) -> typing.Any:
     """Read all texts in a value, also in keys, see :func:`read`."""
     return data_path.replace_texts(value, read, keys=True)
