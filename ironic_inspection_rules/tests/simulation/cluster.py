@@ -154,9 +154,9 @@ class Cluster:
 
         One who stalls may lock the whole of SQLite meanwhile.
         """
-        return max([self.turns.disturbed_at, self.database.away_until or -1e9,
+        return max([self.turns.disturbed_at, self.database.away_until,
                     *(max(actor.process.stalled_until,
-                          actor.process.hangs_until) or -1e9
+                          actor.process.hangs_until)
                       for actor in self.turns.actors)])
 
     def note_leader_round(self) -> None:

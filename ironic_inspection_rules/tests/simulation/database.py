@@ -38,7 +38,7 @@ class Database:
         self.engine = engine
         self.turns = scheduler.Scheduler(0)
         self.clock_offset = 0.0
-        self.away_until = 0.0
+        self.away_until = scheduler.NEVER
         self.lose_answers = 0
         self.stall_next = self.stall_claim = 0.0
         self.stall_inside = self.swallow_next = 0.0
@@ -97,7 +97,8 @@ class Database:
         self._writing.clear()
         self._writes += 1
         self.pauses = turns.random.choice((0.0, 0.05, 0.3))
-        self.clock_offset = self.away_until = 0.0
+        self.clock_offset = 0.0
+        self.away_until = scheduler.NEVER
         self.calm_down()
 
     def calm_down(self) -> None:

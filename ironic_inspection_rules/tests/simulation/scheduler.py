@@ -15,6 +15,9 @@ from typing import Any
 
 import greenlet
 
+NEVER = -1e9
+"""A time so long ago that nothing of it is felt any more."""
+
 
 class Killed(BaseException):
     """The process ends here: nothing after this line of it happens."""
@@ -26,7 +29,7 @@ class Process:
     def __init__(self, name: str) -> None:
         self.name = name
         self.killed = False
-        self.stalled_until = self.hangs_until = 0.0
+        self.stalled_until = self.hangs_until = NEVER
 
 
 class Actor:
@@ -75,7 +78,7 @@ class Scheduler:
         self.trace: list[str] = []
         self.refused_threads = 0
         self._test = greenlet.getcurrent()
-        self.disturbed_at = -1e9
+        self.disturbed_at = NEVER
         self.before_time_passes: Callable[[], None] = lambda: None
 
     def spawn(self, name: str, process: Process,
