@@ -50,10 +50,16 @@ class Conductor:
         self._post = post
         self._context = ironic_context.get_admin_context()
         self._process = scheduler.Process(HOST)
+        self._is_up = True
 
     def _spawn(self, name: str, target: Callable[[], None]) -> None:
-        """Do something; what the database does not answer is given up."""
+        """Do something once the conductor is up.
+
+        It dies of what the database does not answer.
+        """
         def run() -> None:
+            if not self._is_up:
+                self._turns.pause(lambda: self._is_up)
             try:
                 target()
             except (exceptions.InspectionRulesError,
@@ -62,7 +68,7 @@ class Conductor:
                 self._turns.note(f'{name} is given up: {exc}')
                 if isinstance(exc, TROUBLE):
                     # It may have a lock that it does not know of.
-                    self._restart()
+                    self._turns.soon.append(self.restart)
         self._turns.spawn(name, self._process, run)
 
     def abort(self, node_uuid: str) -> None:
@@ -134,16 +140,17 @@ class Conductor:
         """Have the conductor die, and start anew."""
         self._turns.kill(self._process)
         self._process = scheduler.Process(HOST)
-        self._spawn('start', self._restart)
+        self._is_up = False
+        self._turns.spawn('start', self._process, self._start)
 
-    def _restart(self) -> None:
-        while True:
+    def _start(self) -> None:
+        while not self._is_up:
             try:
                 db_api.get_instance().clear_node_reservations_for_conductor(
                         HOST)
                 base_manager.BaseConductorManager._fail_transient_state(
                     self._manager(), states.INSPECTING, 'no conductor')
-                return
+                self._is_up = True
             except TROUBLE:
                 self._turns.pause(lambda: False, 1.0)
 

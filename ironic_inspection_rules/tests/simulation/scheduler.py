@@ -80,6 +80,8 @@ class Scheduler:
         self._test = greenlet.getcurrent()
         self.disturbed_at = NEVER
         self.before_time_passes: Callable[[], None] = lambda: None
+        self.soon: list[Callable[[], None]] = []
+        """What happens before the next turn, e.g. the end of a process."""
 
     def spawn(self, name: str, process: Process,
               target: Callable[[], Any]) -> Actor:
@@ -129,6 +131,8 @@ class Scheduler:
         :returns: whether anything was left to do.
         """
         self.steps += 1
+        while self.soon:
+            self.soon.pop()()
         runnable = self.runnable()
         if not runnable:
             self.before_time_passes()
