@@ -78,6 +78,8 @@ class SimulationTestCase(base.IronicTestCase):
         self.addCleanup(logging.disable, logging.NOTSET)
         self.database = sim_database.Database(tables.engine)
         self.addCleanup(self.database.close)
+        # What is read once only takes turns in no schedule that counts.
+        self.try_schedule(0)
         # What was loaded stays, and takes long to walk through.
         gc.collect()
         gc.freeze()
@@ -108,6 +110,19 @@ def _make_test(part):
 for _part in range(PARTS):
     setattr(ScheduleTestCase, f'test_schedules_of_part_{_part}',
             _make_test(_part))
+
+
+class SeedTestCase(SimulationTestCase):
+
+    def test_the_same_seed_makes_the_same_choices_again(self):
+        first = self.choices_of(77936)
+        self.try_schedule(1)
+        self.assertEqual(first, self.choices_of(77936))
+
+    def choices_of(self, seed):
+        one = schedule.Schedule(seed, self.database)
+        one.run()
+        return one.turns.steps, one.turns.random.getstate()
 
 
 class ServerMixin:
