@@ -20,6 +20,9 @@ from ironic_inspection_rules.tests.live import options
 OUTAGE = float(os.environ.get('IR_OUTAGE_SECONDS', '8'))
 """Seconds; longer than the retries and the lease of the tests."""
 
+START = 60
+"""Seconds within which workers begin."""
+
 RECOVERY = 30
 """Seconds within which all works again."""
 
@@ -151,7 +154,9 @@ class WorkersTestCase(InTurnTestCase):
         self.start(embedded=False, get_timeout=20)
         workers = self.start_workers(2)
         # A service that cannot start ends, and is started again by systemd.
+        deadline = time.monotonic() + START
         while workers[0].output().count(' starts with ') < len(workers):
+            self.assertLess(time.monotonic(), deadline, workers[0].output())
             time.sleep(0.1)
         self.check_each()
 

@@ -105,7 +105,9 @@ class TraitsTestCase(base.TestCase):
         """Find a node with the trait through an allocation."""
         allocation = self.client.call('POST', '/v1/allocations', {
             'traits': [self.trait], 'resource_class': self.resource_class})
+        deadline = time.monotonic() + 60
         while allocation['state'] == 'allocating':
+            self.assertLess(time.monotonic(), deadline, allocation)
             time.sleep(0.1)
             allocation = self.client.call(
                 'GET', f'/v1/allocations/{allocation["uuid"]}')
