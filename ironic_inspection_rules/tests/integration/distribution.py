@@ -61,5 +61,5 @@ def sdist(source: pathlib.Path) -> pathlib.Path:
         env={name: value for name, value in os.environ.items()
              if name != 'PBR_VERSION'})
     archive, = source.parent.glob('*.tar.gz')
-    shutil.unpack_archive(archive, source.parent, filter='data')
+    shutil.unpack_archive(archive, source.parent)
     return archive.with_name(archive.name.removesuffix('.tar.gz'))
