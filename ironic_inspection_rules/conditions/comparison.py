@@ -97,6 +97,8 @@ class Comparison(plugin.Condition):
     of kinds that have no order are neither less nor greater.
     """
 
+    PAYS = True
+
     compare: typing.ClassVar[typing.Any]
     """The function of ``operator`` that decides about two values."""
 
@@ -114,19 +116,22 @@ class Comparison(plugin.Condition):
                     relation not in ('eq', 'ne')))
 
     def bind_pair(self, arguments: dict[str, typing.Any]
-                  ) -> typing.Callable[[typing.Any, typing.Any], bool]:
+                  ) -> typing.Callable[..., bool]:
         return self.bind(arguments) if arguments else self.holds
 
-    def __call__(self, *values: typing.Any,
+    def __call__(self, allowance: budget.Budget, *values: typing.Any,
                  force_strings: bool = False) -> bool:
         for one, other in _pairs(values):
             if force_strings:
                 one, other = str(one), str(other)
-            if not self.holds(one, other):
+                allowance.make_text(len(one))
+                allowance.make_text(len(other))
+            if not self.holds(allowance, one, other):
                 return False
         return True
 
-    def holds(self, one: typing.Any, other: typing.Any) -> bool:
+    def holds(self, _allowance: budget.Budget, one: typing.Any,
+              other: typing.Any) -> bool:
         """Return whether it holds between two values."""
         if one.__class__ is not other.__class__:
             one, other = _comparable(one, other)

@@ -127,8 +127,8 @@ def _compile_single(op: registry.Op, *written: typing.Any
         missing = None
     call = engine_call.Call(op, operation.get('args'), missing, loop)
     first = next(iter(op.signature.arguments), None)
-    if first is None or list(call.varying) != [first.name] or (
-            op.plugin.NEEDS_VIEW or op.plugin.PAYS and first.variadic):
+    if op.plugin.NEEDS_VIEW or first is None or (
+            list(call.varying) != [first.name]):
         return single_condition.OfArguments(call, op, *written)
     varying = call.varying[first.name]
     pair = (varying.pair() if first.variadic

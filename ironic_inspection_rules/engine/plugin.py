@@ -150,10 +150,12 @@ class Condition(Plugin, abc.ABC):
         return functools.partial(call, **arguments) if arguments else call
 
     def bind_pair(self, arguments: dict[str, typing.Any]
-                  ) -> typing.Callable[[typing.Any, typing.Any], bool]:
+                  ) -> typing.Callable[..., bool]:
         """Prepare a check of two values, of an op that takes any number.
 
         :param arguments: as of :meth:`bind`.
+        :returns: a callable that takes the two, after the budget where it
+            pays.
         """
         return self.bind(arguments)
 

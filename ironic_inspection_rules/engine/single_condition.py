@@ -122,13 +122,15 @@ class OfPair(OfValue):
     __slots__ = ()
 
     def _test(self, roots: condition.Roots, value: typing.Any) -> bool:
-        return bool(self._holds(value, self._other))
+        return bool(self._holds(roots.budget, value, self._other)
+                    if self._pays else self._holds(value, self._other))
 
     def check(self, roots: condition.Roots) -> bool:
         value = self._template.render(roots)
         if value.__class__ is Missing:
             return False
-        if self._holds(value, self._other):
+        if (self._holds(roots.budget, value, self._other) if self._pays
+                else self._holds(value, self._other)):
             return not self._inverted
         return self._inverted
 
@@ -144,7 +146,7 @@ class OfValues(OfValue):
         values = self._template.render(roots)
         if values.__class__ is Missing:
             return False
-        if self._holds(*values):
+        if self._holds(*self.op.context(roots), *values):
             return not self._inverted
         return self._inverted
 

@@ -2,6 +2,7 @@
 
 """What conditions state of fields is so wherever they hold, or do not."""
 
+import functools
 import operator
 
 from ironic_inspection_rules.conditions import comparison
@@ -20,9 +21,12 @@ VALUES = (None, False, True, 0, 1, -1, 2, 2.0, '', '0', '2', 'a', 'A', 'ab',
           'a\nb', 'a\n', '1.9', '1.10', [], {}, [0], ['a'], {'a': 1})
 
 STATE = {
-    'eq': comparison.Equal(), 'ne': comparison.NotEqual(),
-    'lt': comparison.Less(), 'le': comparison.LessOrEqual(),
-    'gt': comparison.Greater(), 'ge': comparison.GreaterOrEqual(),
+    **{name: functools.partial(compare, budget.UNLIMITED)
+       for name, compare in {
+           'eq': comparison.Equal(), 'ne': comparison.NotEqual(),
+           'lt': comparison.Less(), 'le': comparison.LessOrEqual(),
+           'gt': comparison.Greater(),
+           'ge': comparison.GreaterOrEqual()}.items()},
     'one-of': lambda value, listed: any(
         comparison.equal(value, each) for each in listed),
     'none-of': lambda value, listed: not STATE['one-of'](value, listed),

@@ -133,6 +133,15 @@ class BudgetTestCase(base.TestCase):
             'log: the phase does more than 100000 operations',
             [attack.act('log', '{inventory}')], ['x' * 1000] * 300)
 
+    def test_what_is_compared_as_text_is_paid(self):
+        for values in (['{inventory}', 'x'], ['{inventory}', 'x', '{item}'],
+                       '{inventory.nics}'):
+            self.check_exceeded(
+                'ge: the phase does more than 100000 operations',
+                [attack.act('set-plugin-data', '/a', 1)], [['x' * 1000]] * 300,
+                [{'op': 'ge', 'loop': attack.NICS, 'multiple': 'all',
+                  'args': {'values': values, 'force_strings': True}}])
+
     def test_each_filter_is_an_operation(self):
         value = f'{{inventory.nics[0]{" | abs" * 60}}}'
         self.check_exceeded(
