@@ -33,6 +33,10 @@ _MOST_LASTING = 1000
 """Most places below another that last on their own; else all of it is hidden
 later."""
 
+_MOST_IN_ALL = 10_000
+"""Most places that last; else their roots are hidden whole, since what cannot
+be stored would hide nothing."""
+
 _Node = dict[str, typing.Any]
 """Tokens below a place, each with a node or, where all is hidden, None."""
 
@@ -172,9 +176,12 @@ class Hidden:
 
     def lasting(self, ports: Ports) -> list[Lasting]:
         """Return the places in a form that holds when ports come and go."""
+        places = sorted(self._places(_MOST_LASTING))
+        if len(places) > _MOST_IN_ALL:
+            places = [(root, ()) for root in sorted(self._roots)]
         return [[root, [ports[int(path[0])].get('uuid'), *path[1:]]
                  if root == PORTS and path else list(path)]
-                for root, path in sorted(self._places(_MOST_LASTING))]
+                for root, path in places]
 
 
 _NOTHING: _Node = {}

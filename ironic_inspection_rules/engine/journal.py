@@ -119,8 +119,8 @@ class Journal:
         """
         place = _place(root, path)
         self.find(*place)
-        if len(self.confirmed) < _MOST_CONFIRMED and (
-                self._sensitive or not self.hidden.covers(*place)):
+        if self._sensitive or len(self.confirmed) < _MOST_CONFIRMED and (
+                not self.hidden.covers(*place)):
             op = 'add' if root == TRAITS else 'replace'
             self.confirmed.append(self._change(op, root, path, value, value))
 

@@ -10,7 +10,7 @@ The record is plain JSON data:
     ``reason``), ``actions`` (names of ops) and ``changes`` (``object``,
     ``op``, ``path``, ``before``, ``after``, ``action``). Of a sensitive rule
     only the ``uuid``, and ``places``: pairs of ``object`` and ``path`` that it
-    set, which nobody is shown. ``confirmed`` is, like ``changes``, what was
+    set, which nobody is shown; none where they are too many. ``confirmed`` is, like ``changes``, what was
     set to the value that was there already; only where something was.
     ``when`` tells of actions with conditions: ``action`` (its op), ``ran``
     and ``conditions`` (``op``, ``reason``, and how often they were ``true``
@@ -145,10 +145,13 @@ def _rule(each: trace.RuleTrace, room: _Rooms) -> Record:
     if rule.sensitive and rule.mode == model.AUDIT:
         return {'uuid': rule.uuid}
     if rule.sensitive:
-        return {'uuid': rule.uuid, PLACES: [
-            [change.object, _place(change)] for action in each.actions
-            for change in (*action.changes, *action.confirmed)
-            if room.changes.take()]}
+        changes = [change for action in each.actions
+                   for change in (*action.changes, *action.confirmed)]
+        places = [[change.object, _place(change)] for change in changes
+                  if room.changes.take()]
+        # With some of them, the others would pass for places of other rules.
+        return {'uuid': rule.uuid, **(
+            {PLACES: places} if len(places) == len(changes) else {})}
     record: Record = {
         'uuid': rule.uuid,
         'description': rule.description,

@@ -288,6 +288,14 @@ class GrowthTestCase(base.TestCase):
 
         self.assertEqual([['plugin_data', ['nics']]], hidden.lasting(()))
 
+    def test_too_many_places_last_as_all_of_their_roots(self):
+        hidden = hiding.Hidden(('plugin_data', (str(nic), str(number)))
+                               for nic in range(11) for number in range(1000))
+        hidden.add('ports', ('0', 'extra'))
+
+        self.assertEqual([['plugin_data', []], ['ports', []]],
+                         hidden.lasting([{'uuid': 'a'}]))
+
     def test_what_changed_is_grouped_once(self):
         known = working_copy.Facts({}, {}, {}, tuple(
             {'uuid': str(number), 'address': str(number), 'extra': {}}

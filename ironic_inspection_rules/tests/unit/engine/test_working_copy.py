@@ -64,13 +64,15 @@ class ConfirmedTestCase(base.TestCase):
                 (each.object, each.path, each.value)
                 for each in target.journal.confirmed)))
 
-    def test_only_so_many_are_noted(self):
-        target = make(node={'extra': {'size': 1}})
+    def test_only_so_many_are_noted_but_of_a_sensitive_rule(self):
+        for sensitive, noted in ((False, 1000), (True, 1100)):
+            target = make(node={'extra': {'size': 1}})
+            target.journal.enter(True, sensitive)
 
-        for _number in range(1100):
-            target.set('node', ('extra', 'size'), 1)
+            for _number in range(1100):
+                target.set('node', ('extra', 'size'), 1)
 
-        self.assertEqual(1000, len(target.journal.confirmed))
+            self.assertEqual(noted, len(target.journal.confirmed))
 
 
 class DiscardTestCase(base.TestCase):

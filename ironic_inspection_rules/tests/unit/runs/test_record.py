@@ -56,6 +56,17 @@ class RecordTestCase(base.TestCase):
                           in made['rules'][0]['changes']])
         self.assertEqual(2, made['left_out'])
 
+    def test_of_a_sensitive_rule_all_places_are_kept_or_none(self):
+        changes = [journal.Change('node', 'add', f'/extra/{name}',
+                                  place=('extra', name)) for name in 'abcd']
+        for most, places in (
+                (4, [['node', f'/extra/{name}'] for name in 'abcd']),
+                (3, None)):
+            self.patch(record, 'MOST_CHANGES', most)
+            made = self.record(*changes, sensitive=True)
+            self.assertEqual(places, made['rules'][0].get(record.PLACES))
+            self.assertEqual(4 - most, made.get('left_out', 0))
+
     def test_it_tells_whether_changes_were_saved(self):
         self.assertIs(True, self.record()['saved'])
         for saved in (True, False):
