@@ -80,9 +80,8 @@ def evaluate(
     :param hidden: places that sensitive rules have set before.
     :param refuse: is asked about each phase that something would be saved of.
     """
-    traces: list[trace.RuleTrace] = []
+    ran: list[runner.Outcome] = []
     changes: list[journal.Change] = []
-    audited: list[trace.RuleTrace] = []
     hidden = hidden or hiding.Hidden()
     error = None
     for phase in filter(plans.get, phases):
@@ -91,8 +90,8 @@ def evaluate(
             else facts, hidden=hidden)
         outcome = runner.run(plans[phase], target, facts.scope,
                              explain, limits=limits[phase])
-        traces += outcome.traces
-        audited += outcome.audited
+        ran = [each.without_found(target.journal)
+               for each in (*ran, outcome)]
         error = outcome.error
         refused = outcome.keeps_changes and refuse(target, outcome.traces)
         if refused:
@@ -103,8 +102,10 @@ def evaluate(
             facts = after(facts, target, outcome, phase)
         if error:
             break
-    return Evaluation(tuple(traces), tuple(changes), facts, error,
-                      tuple(audited), hidden)
+    return Evaluation(tuple(rule for each in ran for rule in each.traces),
+                      tuple(changes), facts, error,
+                      tuple(rule for each in ran for rule in each.audited),
+                      hidden)
 
 
 def after(facts: working_copy.Facts, target: working_copy.WorkingCopy,

@@ -123,18 +123,21 @@ def hide_reasons(plan: compiler.CompiledRule, why: Traces,
 
 def hide_found(
         journal: engine_journal.Journal,
-        traces: dict[compiler.CompiledRule, trace.RuleTrace]
-) -> dict[int, bool]:
+        traces: typing.Sequence[tuple[compiler.CompiledRule, trace.RuleTrace]]
+) -> tuple[trace.RuleTrace, ...]:
     """Hide what earlier rules told of values that a sensitive rule found.
 
-    :param traces: of rules of the phase, in the order they ran in; changed
-        in place. What some made of such a value others may have read.
-    :returns: by ``id`` of each change that may be a copy of one, whether its
-        place may be, too.
+    Their changes are masked in place, since others have them too.
+
+    :param traces: of rules of a phase, in the order they were decided in.
+        What some made of such a value others may have read.
     """
     found = journal.found
-    copies: dict[int, bool] = {}
-    for plan, told in traces.items():
+    hidden = [told for _plan, told in traces]
+    # What was undone was undone before the first action.
+    for number in sorted(range(len(traces)), key=lambda each: (
+            hidden[each].matched or not hidden[each].actions)):
+        plan, told = traces[number]
         if plan.rule.sensitive:
             continue
         with found.with_vars(plan.rule.vars):
@@ -142,26 +145,25 @@ def hide_found(
             has_read = copied or reads_hidden(plan, found)
             in_path = copied and any(each.hides_path(found)
                                      for each in plan.actions)
+        actions = told.actions
+        if copied and plan.rule.mode != model.AUDIT:
+            journal.find_copies(change for each in actions
+                                for change in each.changes)
+        for each in actions:
+            for change in (*each.changes, *each.confirmed):
+                journal.hide_found(change, copied, in_path)
         if copied:
-            changes = [change for each in told.actions
-                       for change in each.changes]
-            copies.update(dict.fromkeys(map(id, changes), in_path))
-            if plan.rule.mode != model.AUDIT:
-                journal.find_copies(changes)
-        actions = [each._replace(
-            changes=tuple([journal.without_found(change, copied, in_path)
-                           for change in each.changes]),
-            confirmed=tuple([journal.without_found(change, copied, in_path)
-                             for change in each.confirmed]))
-            for each in told.actions]
-        if copied:
-            actions = [each._replace(notes=(masking.MASK,) * len(each.notes),
-                                     when=hide_asked(each.when))
-                       for each in actions]
-        traces[plan] = told._replace(
+            actions = tuple([
+                each._replace(notes=(masking.MASK,) * len(each.notes),
+                              when=hide_asked(each.when))
+                for each in actions])
+        hidden[number] = told._replace(
             error=told.error and masking.MASK if has_read else told.error,
-            actions=tuple(actions))
-    return copies
+            actions=actions)
+    return tuple([
+        told._replace(conditions=hide_reasons(plan, told.conditions, found))
+        if told.conditions else told
+        for (plan, _told), told in zip(traces, hidden, strict=True)])
 
 
 def hide_asked(asked: typing.Iterable[trace.AskedTrace]

@@ -17,8 +17,8 @@ TRAITS = 'traits'
 _MOST_CONFIRMED = 1000
 
 
-# Not frozen, although nobody changes one: that takes four times as long to
-# make, and there is one for each value that is set.
+# Not frozen: that takes four times as long to make, and there is one for each
+# value that is set.
 @dataclasses.dataclass(slots=True)
 class Change:
     """One change that an action made.
@@ -130,17 +130,6 @@ class Journal:
             self.hidden.add(root, path)
             self.found.add(root, path)
 
-    def hide_found(self, copies: typing.Mapping[int, bool]) -> None:
-        """Hide the values that sensitive rules found in earlier changes.
-
-        :param copies: by ``id`` of each change that may be a copy of one,
-            whether its place may be, too.
-        """
-        self.changes = [
-            self.without_found(change, id(change) in copies,
-                               copies.get(id(change), False))
-            for change in self.changes]
-
     def find_copies(self, changes: typing.Iterable[Change]) -> None:
         """Hide what may be made of a value that a sensitive rule found."""
         for change in changes:
@@ -155,21 +144,21 @@ class Journal:
             self.hidden.add(root, path)
             self.found.add(root, path)
 
-    def without_found(self, change: Change, copied: bool,
-                      in_path: bool) -> Change:
-        """Return a change without a value that a sensitive rule found.
+    def hide_found(self, change: Change, copied: bool = False,
+                   in_path: bool = False) -> None:
+        """Hide a value in a change that a sensitive rule found later.
 
         :param copied: whether it may be a copy of one.
         :param in_path: whether its place may be.
         """
         if not copied and not self.found.covers(*self._where(change)):
-            return change
-        hidden: dict[str, typing.Any] = {
-            name: masking.MASK for name in ('value', 'before')
-            if getattr(change, name) is not None}
+            return
+        if change.value is not None:
+            change.value = masking.MASK
+        if change.before is not None:
+            change.before = masking.MASK
         if change.object == TRAITS or in_path:
-            hidden['path'] = _HIDDEN
-        return dataclasses.replace(change, **hidden)
+            change.path = _HIDDEN
 
     @functools.cached_property
     def _ports(self) -> dict[str, str]:

@@ -11,6 +11,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import explanation
+from ironic_inspection_rules.engine import journal as engine_journal
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import step
 from ironic_inspection_rules.engine import trace
@@ -31,7 +32,7 @@ class Outcome:
     changes made so far are to be kept, with any other ``error`` none are.
     ``audited`` hold what the rules in mode ``audit`` would have done.
     ``timings`` tell the seconds that each rule took, by its UUID, where they
-    were asked for.
+    were asked for. ``plans`` are the rules that were run.
     """
 
     traces: tuple[trace.RuleTrace, ...]
@@ -39,6 +40,20 @@ class Outcome:
     audited: tuple[trace.RuleTrace, ...] = ()
     timings: typing.Mapping[str, float] = dataclasses.field(
         default_factory=dict)
+    plans: tuple[compiler.CompiledRule, ...] = ()
+
+    def without_found(self, journal: engine_journal.Journal) -> 'Outcome':
+        """Return it without values that sensitive rules found since.
+
+        :param journal: of this phase or of a later one; learns of copies.
+        """
+        if not journal.found:
+            return self
+        plans = {id(plan.rule): plan for plan in self.plans}
+        traces, audited = (explanation.hide_found(
+            journal, [(plans[id(each.rule)], each) for each in some])
+            for some in (self.traces, self.audited))
+        return dataclasses.replace(self, traces=traces, audited=audited)
 
     @property
     def keeps_changes(self) -> bool:
@@ -217,27 +232,20 @@ class _Phase:
         """Return the outcome of the phase."""
         if self._keep and error is not None:
             self._stop_clock(error.rule_uuid)
-        journal = self._target.journal
-        done, audited = self._traces, self._audited
-        if journal.found:
-            journal.hide_found(explanation.hide_found(journal, done))
-            explanation.hide_found(journal, audited)
-            self._why = {
-                plan: explanation.hide_reasons(plan, why, journal.found)
-                for plan, why in self._why.items()}
         done, audited = (
             {plan: each._replace(conditions=self._why[plan])
              if plan in self._why else each
              for plan, each in some.items()}
-            for some in (done, audited))
+            for some in (self._traces, self._audited))
         traces = list(done.values())
         if self._explain:
             traces = [done.get(plan) or audited.get(plan)
                       or trace.RuleTrace._make(
                           (plan.rule, False, self._why[plan], (), None))
                       for plan in plans if plan in self._why]
-        return Outcome(tuple(traces), error, tuple(audited.values()),
-                       self._timings)
+        return Outcome(
+            tuple(traces), error, tuple(audited.values()), self._timings,
+            tuple(plans)).without_found(self._target.journal)
 
     def _stop_clock(self, uuid: str) -> None:
         """Count the time since the clock was last stopped for a rule."""

@@ -24,7 +24,6 @@ from ironic_inspection_rules.inspection import saving
 from ironic_inspection_rules.patches import redfish
 from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.runs import history
-from ironic_inspection_rules.runs import record
 from ironic_inspection_rules.runs import recorder
 
 LOG = log.getLogger(__name__)
@@ -150,7 +149,7 @@ def _apply(current: attempt.NullAttempt, plans, phase: str, task,
     LOG.debug('%(count)d inspection rules of phase %(phase)s matched '
               'node %(node)s', {'count': len(outcome.traces),
                                 'phase': phase, 'node': task.node.uuid})
-    run.add(phase, record.of_phase(outcome, seconds))
+    run.add(phase, outcome, seconds, target.journal)
     hidden = target.journal.hidden.lasting(target.roots[working_copy.PORTS])
     run.hide(hidden)
     error = outcome.error
@@ -172,7 +171,7 @@ def _apply(current: attempt.NullAttempt, plans, phase: str, task,
     except exceptions.RuleError as exc:
         error = exc
         run.note_error(phase, error, saving=True)
-        run.add(phase, record.of_phase(outcome, seconds, saved=False))
+        run.add(phase, outcome, seconds, target.journal, saved=False)
     keeping.phase_ended(phase, outcome, seconds, task.node.uuid, error)
     if error:
         raise ironic_exception.HardwareInspectionFailure(

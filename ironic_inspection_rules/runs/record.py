@@ -10,8 +10,9 @@ The record is plain JSON data:
     ``reason``), ``actions`` (names of ops) and ``changes`` (``object``,
     ``op``, ``path``, ``before``, ``after``, ``action``). Of a sensitive rule
     only the ``uuid``, and ``places``: pairs of ``object`` and ``path`` that it
-    set, which nobody is shown; none where they are too many. ``confirmed`` is, like ``changes``, what was
-    set to the value that was there already; only where something was.
+    set, which nobody is shown; none where they are too many. ``confirmed``
+    is, like ``changes``, what was set to the value that was there already;
+    only where something was.
     ``when`` tells of actions with conditions: ``action`` (its op), ``ran``
     and ``conditions`` (``op``, ``reason``, and how often they were ``true``
     and ``false``); only where there are some.
@@ -27,6 +28,9 @@ The record is plain JSON data:
     How long the phase took.
 ``left_out``
     How many changes were too many to be kept; only where some were.
+
+Of all rules only the ``uuid`` is left where a sensitive rule of a later phase
+found a value written, and what these read is not known any more.
 
 How much of it is kept is bounded: machines that nobody knows fill it.
 """
@@ -84,6 +88,13 @@ def shown(phases: dict[str, Record]) -> dict[str, Record]:
         for rule in value] if isinstance(value, list) else value
         for key, value in record.items()}
         for phase, record in phases.items()}
+
+
+def withheld(phase_record: Record) -> Record:
+    """Return a record that tells only the UUIDs of the rules."""
+    return {key: [{'uuid': rule['uuid']} for rule in value]
+            if isinstance(value, list) else value
+            for key, value in phase_record.items()}
 
 
 def of_phase(outcome: runner.Outcome, seconds: float,

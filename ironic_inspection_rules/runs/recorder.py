@@ -23,7 +23,10 @@ from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.db import run as db_run
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.engine import hiding
+from ironic_inspection_rules.engine import journal as engine_journal
 from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.runs import history
@@ -58,6 +61,7 @@ class Run:
         self.revision: int | None = None
         self.options: str | None = None
         self.phases: dict[str, record.Record] = {}
+        self._outcomes: dict[str, tuple[runner.Outcome, float, bool]] = {}
         self.has_run = False
         self._hidden: dict[tuple[str, ...], hiding.Lasting] = {}
         self.facts: dict[str, dict[str, str]] = {}
@@ -108,9 +112,24 @@ class Run:
         """
         self.has_run, self.revision, self.options = True, revision, options
 
-    def add(self, phase: str, phase_record: record.Record) -> None:
-        """Take note of what the rules of a phase did."""
-        self.phases[phase] = phase_record
+    def add(self, phase: str, outcome: runner.Outcome, seconds: float,
+            journal: engine_journal.Journal, saved: bool = True) -> None:
+        """Take note of what the rules of a phase did.
+
+        What sensitive ones found does not show in any phase, then.
+        """
+        self._outcomes[phase] = outcome, seconds, saved
+        self.phases[phase] = record.of_phase(outcome, seconds, saved)
+        for name in self.phases if journal.found else ():
+            if name in self._outcomes:
+                outcome, seconds, saved = self._outcomes[name]
+                outcome = outcome.without_found(journal)
+                self._outcomes[name] = outcome, seconds, saved
+                self.phases[name] = record.of_phase(outcome, seconds, saved)
+            elif name != model.EARLY or journal.found.covers(
+                    hiding.PLUGIN_DATA, ()):
+                # The early phase writes to nothing but plugin data.
+                self.phases[name] = record.withheld(self.phases[name])
 
     def note_facts(self, phase: str,
                    machine: working_copy.Facts) -> None:
@@ -148,7 +167,9 @@ class Run:
     def checkpoint(self, phase: str) -> record.Record:
         """Return what a later attempt needs to know of a phase."""
         return {'revision': self.revision, 'record': self.phases.get(phase),
-                'hidden': self.hidden}
+                'hidden': self.hidden, 'earlier': {
+                    name: kept for name, kept in self.phases.items()
+                    if name != phase}}
 
     def take_up(self, phase: str, saved: record.Record | None) -> None:
         """Take note of a phase that an earlier attempt has done.
@@ -157,8 +178,9 @@ class Run:
         """
         if saved and saved['record']:
             self.run_rules(saved['revision'])
-            self.add(phase, saved['record'])
-            # An older release does not note it.
+            # An older release does not note all of it.
+            self.phases.update(saved.get('earlier', ()))
+            self.phases[phase] = saved['record']
             self.hide(saved.get('hidden', ()))
 
     def set_aside(self, before: Data, after: Data) -> None:

@@ -35,6 +35,7 @@ UNKNOWN = 'unknown'
 """The result of an inspection that would have gone on."""
 
 _API_CALL = 'api-call'
+_KINDS = ('rules', 'reverted', 'audit')
 
 Plans = Mapping[str, Sequence[compiler.CompiledRule]]
 Data = dict[str, typing.Any]
@@ -133,22 +134,22 @@ class Past:
         """
         ends: Ends = {}
         for phase in self.phases:
-            end = ends[phase] = _run(plans, phase,
-                                     self.facts(phase, plans),
-                                     self.hidden(phase), limits)
+            _run(ends, plans, phase, self.facts(phase, plans),
+                 self.hidden(phase), limits)
+            if ends[phase].outcome.error:
+                break
+        for phase, end in ends.items():
             what = self._otherwise(phase, end)
             if what is not None:
                 return ends, what
-            if end.outcome.error:
-                break
         return ends, None
 
     def _otherwise(self, phase: str, end: PhaseEnd) -> str | None:
         kept, error = self._document['phases'][phase], self.error(phase)
         text = error['text'] if error and not error['saving'] else None
         made = str(end.outcome.error) if end.outcome.error else None
-        if text == made and _essence(kept) == _essence(
-                record.of_phase(end.outcome, 0.0)):
+        if text == made and _essence(kept) == _essence(_as_told(
+                record.of_phase(end.outcome, 0.0), kept)):
             return None
         if error and text != made and error['limit']:
             raise Incomparable(_('it took as long as it may'))
@@ -188,7 +189,7 @@ def otherwise(past: Past, base: Ends, plans: Plans,
         if before is not None:
             facts = _rebased(facts, base[before].facts, ends[before].facts)
             hidden |= ends[before].hidden
-        ends[phase] = _run(plans, phase, facts, hidden, limits)
+        _run(ends, plans, phase, facts, hidden, limits)
         before = phase
         if ends[phase].outcome.error:
             break
@@ -213,16 +214,20 @@ def otherwise(past: Past, base: Ends, plans: Plans,
             'differs': bool(changes) or _why(one) != _why(other)}
 
 
-def _run(plans: Plans, phase: str, facts: working_copy.Facts,
-         hidden: hiding.Hidden, limits: Mapping[str, budget.Limits]
-         ) -> PhaseEnd:
+def _run(ends: Ends, plans: Plans, phase: str, facts: working_copy.Facts,
+         hidden: hiding.Hidden, limits: Mapping[str, budget.Limits]) -> None:
+    """Run a phase after others, and hide in all what its rules found."""
     target = working_copy.WorkingCopy(facts, hidden=hidden)
     outcome = runner.run(plans.get(phase, ()), target, facts.scope,
                          keep=True, limits=limits[phase])
-    if not outcome.keeps_changes:
-        return PhaseEnd(outcome, facts, hidden)
-    return PhaseEnd(outcome, evaluation.after(facts, target, outcome, phase),
-                    target.journal.hidden)
+    ends[phase] = PhaseEnd(outcome, facts, hidden)
+    if outcome.keeps_changes:
+        ends[phase] = PhaseEnd(
+            outcome, evaluation.after(facts, target, outcome, phase),
+            target.journal.hidden)
+    for name, end in ends.items():
+        ends[name] = end._replace(
+            outcome=end.outcome.without_found(target.journal))
 
 
 def _why(end: PhaseEnd) -> typing.Any:
@@ -237,8 +242,16 @@ def _essence(phase: record.Record) -> typing.Any:
         {**rule, 'when': None, 'conditions': [
             (each['op'], each['result'])
             for each in rule.get('conditions', ())]}
-        for rule in phase[kind]] for kind in ('rules', 'reverted', 'audit')},
+        for rule in phase[kind]] for kind in _KINDS},
         default=str))
+
+
+def _as_told(made: record.Record, kept: record.Record) -> record.Record:
+    """Return a record that withholds what another one does."""
+    withheld = {rule['uuid'] for kind in _KINDS for rule in kept[kind]
+                if rule.keys() == {'uuid'}}
+    return {kind: [{'uuid': rule['uuid']} if rule['uuid'] in withheld else rule
+                   for rule in made[kind]] for kind in _KINDS}
 
 
 def _rebased(facts: working_copy.Facts, one: working_copy.Facts,

@@ -50,7 +50,7 @@ class TraitTestCase(base.TestCase):
         self.journal.record_traits([], ['A'])
         self.journal.enter(masked=True, sensitive=True)
         self.journal.confirm(engine_journal.TRAITS, ('A',), 'A')
-        self.journal.hide_found({})
+        self.journal.hide_found(self.journal.changes[0])
         self.assertEqual([('add', '/******', '******', None, ('A',))],
                          self.changes())
 

@@ -36,8 +36,10 @@ def run(rules, known=None, hidden=None, explain=True):
     plans = [compiler.compile_rule(model.Rule.from_mapping(
         {'uuid': f'rule-{number}', 'conditions': (), **rule}),
         registry.installed()) for number, rule in enumerate(rules)]
-    return evaluation.evaluate({'main': plans}, known or facts(), ('main',),
-                               explain, hidden=hidden)
+    by_phase = {phase: [plan for plan in plans if plan.rule.phase == phase]
+                for phase in ('preprocess', 'main')}
+    return evaluation.evaluate(by_phase, known or facts(), by_phase, explain,
+                               hidden=hidden)
 
 
 def does(op, *args, **fields):
@@ -162,6 +164,23 @@ class SecrecyTestCase(base.TestCase):
                 self.assert_silent_if_found(run([copy, rule, secret], known))
             first = run([copy, secret], known)
             self.assert_silent(run([make(field)], first.facts, first.hidden))
+
+    def test_also_if_rules_of_an_earlier_phase_read_or_wrote_it(self):
+        secret = {**does('set-plugin-data', '/x', CANARY), 'sensitive': True}
+        machine = dataclasses.replace(facts(), inventory={'x': CANARY})
+        for make, explain, mode in itertools.product(
+                OPEN, (True, False), ('enforce', 'audit')):
+            found = run([
+                {**does('set-plugin-data', '/x', '{inventory.x}'),
+                 'phase': 'preprocess'},
+                {**does('set-attribute', '/extra/x', '{plugin_data.x}'),
+                 'phase': 'preprocess'},
+                {**make('{node.extra.x}'), 'phase': 'preprocess',
+                 'mode': mode}, make('{node.extra.x}'), secret],
+                machine, explain=explain)
+            self.assert_silent_if_found(found)
+            if not found.error:
+                self.assertIn(('node', ('extra', 'x')), found.hidden)
 
     def test_also_an_item_that_it_need_not_append(self):
         secret = {**does('extend-plugin-data', '/list', CANARY, True),

@@ -351,6 +351,39 @@ class SecretTestCase(KeepingTestCase):
         self.assertEqual(['******'] * 4,
                          [change['before'] for change in changes])
 
+    def test_what_a_sensitive_rule_found_is_hidden_in_earlier_phases(self):
+        self.inventory = {'x': self.CANARY}
+        self.inspect(
+            base.rule(('set-plugin-data', ['/x', '{inventory.x}']),
+                      ('set-attribute', ['/extra/x', '{plugin_data.x}']),
+                      phase='preprocess', uuid=RULE),
+            base.rule(('set-attribute', ['/extra/y', '{node.extra.x}']),
+                      priority=1),
+            base.rule(('set-plugin-data', ['/x', self.CANARY]),
+                      sensitive=True))
+
+        self.assert_silent()
+        run, = self.runs()
+        rule, = run.phases['preprocess']['rules']
+        self.assertEqual(['/x', '/extra/x'],
+                         [change['path'] for change in rule['changes']])
+        self.assertIn(['node', ['extra', 'x']], db_run.get_hidden(
+            [self.task.node.uuid])[self.task.node.uuid])
+
+    def test_of_a_phase_before_that_only_its_record_is_known_of(self):
+        for place, names in (('/y', {'uuid', 'changes'}), ('/x', {'uuid'})):
+            self.plugin_data = {
+                'x': 1, 'y': 2, record.EARLY_KEY: {
+                    'early': {'rules': [{'uuid': RULE, 'changes': []}],
+                              'reverted': [], 'audit': [], 'saved': True,
+                              'seconds': 0.0},
+                    record.EARLY_HIDDEN: []}}
+            self.inspect(base.rule(('set-plugin-data', [place, 1]),
+                                   sensitive=True))
+
+            rule, = self.runs()[0].phases['early']['rules']
+            self.assertEqual(names, set(rule))
+
     def test_what_a_sensitive_early_rule_set_is_hidden_too(self):
         self.plugin_data = {'key': self.CANARY, record.EARLY_KEY: {
             'early': {'rules': [{'uuid': RULE}], 'reverted': [], 'audit': [],
