@@ -16,7 +16,7 @@ _Values = tuple[data_path.Path, typing.Any, typing.Any]
 
 
 def between(one: working_copy.Facts, other: working_copy.Facts,
-            ports: typing.Iterable[dict[str, typing.Any]],
+            ports: hiding.Ports,
             hidden: Hidden) -> list[journal.Change]:
     """Return the changes that lead from one state of a machine to another.
 
@@ -31,10 +31,9 @@ def between(one: working_copy.Facts, other: working_copy.Facts,
     found = _compare(working_copy.NODE, _without(one.node, 'traits'),
                      _without(other.node, 'traits'), hidden)
     found += _compare_traits(one, other, hidden)
-    for index, port in enumerate(ports):
+    for index, name in enumerate(hiding.port_names(ports, hidden)):
         found += _compare(working_copy.PORTS, one.ports[index],
-                          other.ports[index], hidden, (str(index),),
-                          f'port {port.get("address")}')
+                          other.ports[index], hidden, (str(index),), name)
     return found + _compare(
         working_copy.PLUGIN_DATA, _without(one.plugin_data, trace.KEY),
         _without(other.plugin_data, trace.KEY), hidden)

@@ -204,6 +204,14 @@ def located(places: typing.Iterable[Lasting], ports: Ports) -> Hidden:
     return found
 
 
+def port_names(ports: Ports, hidden: Hidden) -> list[str]:
+    """Return what changes call the ports: by address, if that may show."""
+    return ['port {}'.format(
+        port.get('uuid') or number
+        if hidden.covers(PORTS, (str(number), 'address'))
+        else port.get('address')) for number, port in enumerate(ports)]
+
+
 def of_change(data: typing.Any, root: str, path: data_path.Path) -> Place:
     """Return the place to hide after a change.
 

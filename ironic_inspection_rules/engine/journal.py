@@ -23,11 +23,12 @@ _MOST_CONFIRMED = 1000
 class Change:
     """One change that an action made.
 
-    ``object`` is ``node``, ``port <MAC>``, ``plugin_data`` or ``traits``;
-    ``op`` is ``add``, ``replace`` or ``remove`` with ``path`` and ``value``
-    as in RFC 6902. ``before`` is what was there, None if nothing was.
-    Secrets, and the places and values of sensitive rules, are masked.
-    ``place`` is where the change was, for those who show it to nobody.
+    ``object`` is ``node``, ``port <MAC>``, ``plugin_data`` or ``traits``; a
+    port has its UUID there where the address must not show. ``op`` is
+    ``add``, ``replace`` or ``remove`` with ``path`` and ``value`` as in RFC
+    6902. ``before`` is what was there, None if nothing was. Secrets, and the
+    places and values of sensitive rules, are masked. ``place`` is
+    where the change was, for those who show it to nobody.
     """
 
     object: str
@@ -74,7 +75,7 @@ class Journal:
         self.notes: list[str] = []
         self.hidden = hiding.Hidden(hidden)
         self.found = hiding.Hidden()
-        self._port_names = port_names
+        self.port_names = port_names
         self._secretive = False
         self._sensitive = False
         self.hides = self._hides_path = False
@@ -104,7 +105,7 @@ class Journal:
 
     def fork(self) -> 'Journal':
         """Return an empty journal of the same machine."""
-        return Journal(self._port_names, self.hidden)
+        return Journal(self.port_names, self.hidden)
 
     def note(self, text: str) -> None:
         """Record a line that is logged or a request that is sent."""
@@ -163,7 +164,7 @@ class Journal:
     @functools.cached_property
     def _ports(self) -> dict[str, str]:
         return {name: str(index)
-                for index, name in enumerate(self._port_names)}
+                for index, name in enumerate(self.port_names)}
 
     def _where(self, change: Change) -> hiding.Place:
         """Return where a change was in the data."""
@@ -228,7 +229,7 @@ class Journal:
             before = None if op == 'add' else (
                 masking.MASK if covered else self._shown(path, before))
             if root == hiding.PORTS:
-                name, told = self._port_names[int(path[0])], path[1:]
+                name, told = self.port_names[int(path[0])], path[1:]
             path = told
             if self._hides_path:
                 told = (masking.MASK,)

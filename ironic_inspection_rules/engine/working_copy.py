@@ -71,8 +71,9 @@ class WorkingCopy:
                  effects: Effects | None = None,
                  hidden: typing.Iterable[hiding.Place] = ()) -> None:
         self.roots = budget.View(facts.roots())
+        hidden = hiding.Hidden(hidden)
         self.journal = journal.Journal(
-            [f'port {port.get("address")}' for port in facts.ports], hidden)
+            hiding.port_names(facts.ports, hidden), hidden)
         self._views = views.Views(self.roots, facts.masked)
         self._touched: dict[str, dict[str, set[str] | None]] = {}
         self._effects = effects or Effects()

@@ -163,13 +163,13 @@ class Refusals:
                      for index, port in enumerate(before)}
         names = {port.get('name'): index for index, port in enumerate(before)
                  if 'name' not in changed[index]}
-        for index, (port, values) in enumerate(zip(before, changed,
-                                                   strict=True)):
+        for index, (port, values, label) in enumerate(zip(
+                before, changed, target.journal.port_names, strict=True)):
             was = port.get('address')
             self._check_references(values, saving.PORT_REFERENCES, traces,
-                                   f'port {was}')
+                                   label)
             address, name = values.get('address'), values.get('name')
-            with saving.blaming(traces, f'port {was}', *saving.UNIQUE):
+            with saving.blaming(traces, label, *saving.UNIQUE):
                 if address and (
                         addresses.setdefault(address, index) != index
                         or self._is_elsewhere(objects.Port.get_by_address,

@@ -99,16 +99,17 @@ def _write(task, target: working_copy.WorkingCopy, traces: Traces,
 
 def _write_ports(task, target: working_copy.WorkingCopy,
                  traces: Traces) -> None:
-    changed = [(port, values) for index, port in enumerate(task.ports)
+    changed = [(port, values, name) for index, (port, name)
+               in enumerate(zip(task.ports, target.journal.port_names,
+                                strict=True))
                if (values := target.changed(working_copy.PORTS, str(index)))]
-    names = {values.get('name'): port for port, values in changed}
-    for port, values in changed:
+    names = {values.get('name'): port for port, values, _name in changed}
+    for port, values, _name in changed:
         if 'name' in values and names.get(port.name, port) is not port:
             # No two ports have one name, also while they exchange theirs.
             port.name = None
             port.save()
-    for port, values in changed:
-        name = f'port {port.address}'
+    for port, values, name in changed:
         _update(port, values, PORT_REFERENCES, task.context, traces, name)
         with blaming(traces, name, *UNIQUE):
             port.save()

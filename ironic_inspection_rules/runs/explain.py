@@ -26,11 +26,13 @@ class Place:
     """Where a value is.
 
     ``object`` is ``node``, ``port <MAC>``, ``plugin_data`` or ``traits``, as
-    in the record of a change. The path of a trait is its name.
+    in the record of a change, ``alias`` what a port may have there instead.
+    The path of a trait is its name.
     """
 
     object: str
     path: data_path.Path
+    alias: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ def still_holds(change: record.Record, place: Place,
 
 def _sets(change: record.Record, place: Place,
           present: typing.Any) -> bool:
-    if change['object'] != place.object:
+    if change['object'] not in (place.object, place.alias):
         return False
     path = _path(change, place)
     asked = place.path
@@ -139,7 +141,7 @@ def _is_among(written: collections.abc.Iterable[collections.abc.Sequence[str]],
     """
     for where, text in written:
         path = data_path.parse(text) if text else ()
-        if where == place.object and all(
+        if where in (place.object, place.alias) and all(
                 one == other or one == data_path.APPEND and other.isdigit()
                 for one, other in zip(path, place.path, strict=False)):
             return True

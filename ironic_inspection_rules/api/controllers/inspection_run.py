@@ -188,10 +188,11 @@ def _place(node: Any, path_text: str | None, trait: str | None,
         path = data_path.parse(path_text or '')
     except exceptions.OperationError as exc:
         raise exceptions.Invalid(str(exc)) from exc
-    name, owner = working_copy.NODE, node
+    name, owner, alias = working_copy.NODE, node, None
     if port_ident is not None:
         owner = _port(node, port_ident)
         name = f'port {owner.address if owner else port_ident.lower()}'
+        alias = owner and f'port {owner.uuid}'
     elif path[0] == working_copy.PLUGIN_DATA and len(path) > 1:
         try:
             data = inspect_utils.get_inspection_data(node,
@@ -200,7 +201,7 @@ def _place(node: Any, path_text: str | None, trait: str | None,
         except ironic_exception.IronicException:
             present = run_explain.UNKNOWN
         return run_explain.Place(working_copy.PLUGIN_DATA, path[1:]), present
-    return run_explain.Place(name, path), (
+    return run_explain.Place(name, path, alias), (
         data_path.ABSENT if owner is None else run_explain.look_up(
             data_path.get(facts.as_dict(owner), path[:2]), path[:2], path))
 

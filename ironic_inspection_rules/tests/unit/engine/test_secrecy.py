@@ -11,6 +11,7 @@ import fixtures
 
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
+from ironic_inspection_rules.engine import difference
 from ironic_inspection_rules.engine import evaluation
 from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import model
@@ -181,6 +182,22 @@ class SecrecyTestCase(base.TestCase):
             self.assert_silent_if_found(found)
             if not found.error:
                 self.assertIn(('node', ('extra', 'x')), found.hidden)
+
+    def test_also_the_address_of_a_port(self):
+        address = '02:00:00:00:00:99'
+        secret = {**does('set-port-attribute', MAC, 'address', address),
+                  'sensitive': True, 'phase': 'preprocess'}
+        follows = does('set-port-attribute', address, '/extra/x', 1)
+        for uuid, name in (('p', 'port p'), (None, 'port 0')):
+            known = dataclasses.replace(facts(), ports=(
+                {'uuid': uuid, 'address': MAC, 'extra': {}},))
+            found = run([secret, follows], known)
+            self.assertNotIn(address, told(found))
+            self.assertEqual([f'port {MAC}', name],
+                             [each.object for each in found.changes])
+            self.assertEqual({name}, {each.object for each in (
+                difference.between(known, found.facts, found.facts.ports,
+                                   found.hidden))})
 
     def test_also_an_item_that_it_need_not_append(self):
         secret = {**does('extend-plugin-data', '/list', CANARY, True),

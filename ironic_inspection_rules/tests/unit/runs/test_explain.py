@@ -135,6 +135,8 @@ class FindTestCase(base.TestCase):
         self.assertEqual((), find(SIZE, runs))
         self.assert_found(0, 'a', find(
             explain.Place(mac, ('extra', 'size')), runs))
+        self.assert_found(0, 'a', find(
+            explain.Place('port x', ('extra', 'size'), mac), runs))
         self.assert_found(0, 'b', find(
             explain.Place('traits', ('CUSTOM_X',)), runs))
 
