@@ -50,6 +50,20 @@ class RecorderTestCase(base.IronicTestCase):
         self.assertEqual({'cpu': 1},
                          db_run.get_data(NODE.uuid)['inventory'])
 
+    def test_what_a_phase_hid_in_those_before_stays_hidden(self):
+        told, withheld = {'rules': [{'uuid': 'a', 'changes': [1]}]}, {
+            'rules': [{'uuid': 'a'}]}
+        self.run_.phases = {'preprocess': told}
+        first = self.run_.checkpoint('preprocess')
+        self.run_.phases = {'preprocess': withheld, 'main': told}
+        second = self.run_.checkpoint('main')
+
+        again = recorder.Run(recorder.INSPECTION)
+        again.take_up('preprocess', first)
+        self.assertEqual({'preprocess': told}, again.phases)
+        again.take_up('main', second)
+        self.assertEqual(self.run_.phases, again.phases)
+
     def test_where_values_are_no_more_is_forgotten(self):
         self.run_.hide([SECRET, SECRET])
         self.run_.hide([BEFORE])
