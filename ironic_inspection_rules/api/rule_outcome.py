@@ -135,10 +135,13 @@ def _decide_again(context: Any, node: Any, run: Any, rule: model.Rule,
         return {'reason': _('The mode of the rule is "off".')}
     plans = rules.compile(past)
     kept = _kept(node, run, rule.phase, plans)
+    left = facts.hidden_by_runs(context, [node.uuid])[node.uuid]
     if kept is not None:
-        outcome = evaluation.evaluate(plans, kept[0], [rule.phase],
-                                      limits=limits.by_phase(),
-                                      hidden=kept[1])
+        # Also what a sensitive rule found later than that.
+        known, hidden = kept
+        outcome = evaluation.evaluate(
+            plans, known, [rule.phase], limits=limits.by_phase(),
+            hidden=hidden | hiding.located(left, known.ports))
     else:
         known = facts.read(context, node, *_data(context, node, run))
         if not known.inventory and not known.plugin_data:
@@ -146,10 +149,8 @@ def _decide_again(context: Any, node: Any, run: Any, rule: model.Rule,
                                 'of that run are not kept.')}
         outcome = evaluation.evaluate(
             plans, known, limits=limits.by_phase(),
-            hidden=facts.hidden(
-                facts.hidden_by_runs(context, [node.uuid])[node.uuid],
-                facts.hidden_by_rules(
-                    plan for each in plans.values() for plan in each), known))
+            hidden=facts.hidden(left, facts.hidden_by_rules(
+                plan for each in plans.values() for plan in each), known))
     for seen in outcome.traces:
         if seen.rule.uuid == rule.uuid:
             told = {'conditions': [each.as_dict() for each

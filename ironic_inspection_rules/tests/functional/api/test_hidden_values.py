@@ -9,7 +9,9 @@ import fixtures
 from ironic import objects
 import webob
 
+from ironic_inspection_rules.api import rule_outcome
 from ironic_inspection_rules.db import run
+from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.objects import machine
 from ironic_inspection_rules.tests.functional.api import test_fleet
 from ironic_inspection_rules.tests.unit.engine import test_secrecy
@@ -142,6 +144,10 @@ class HiddenValuesTestCase(test_fleet.FleetTestCase):
             f'/v1/nodes/n0/inspection_runs/explain?rule={test_fleet.UNKNOWN}',
             headers={'X-OpenStack-Ironic-API-Version': '1.96',
                      'X-Auth-Token': 'admin'})
-        told = request.get_response(self.app)
-        self.assertTrue(told.json['decided_again'], told.text)
-        self.assertNotIn(CANARY, told.text)
+        for kept in (None, (test_secrecy.facts(extra={'x': CANARY}),
+                            hiding.Hidden())):
+            self.useFixture(fixtures.MonkeyPatch(
+                f'{rule_outcome.__name__}._kept', lambda *_, kept=kept: kept))
+            told = request.get_response(self.app)
+            self.assertTrue(told.json['decided_again'], told.text)
+            self.assertNotIn(CANARY, told.text)
