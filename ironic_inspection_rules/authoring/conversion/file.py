@@ -26,9 +26,12 @@ _NEVER = frozenset(('jinja', 'never-holds', 'unknown-field', lint.UNREPORTED,
 _WIDTH = 78
 
 _IN_GENERAL = (
-    _('Other than in ironic-inspector, a condition does not hold, instead of '
-      'failing the inspection, where a value cannot be compared or is no IP '
-      'address.'),
+    _('Other than in ironic-inspector, a condition does not hold, and holds '
+      'inverted, instead of failing the inspection, where a value cannot be '
+      'compared or is no IP address.'),
+    _('Numbers are compared as they are, and not as whole ones. An index '
+      'finds no character of text, [*] goes through lists only and fails on '
+      'text and numbers, and null is no text for a regular expression.'),
     _('What a value is set in is made where it does not exist, and '
       'properties/capabilities is removed when nothing is left in it.'),
 )

@@ -204,6 +204,9 @@ class _Converter(rule.Notes):
                 'name': rule.escape(args['name']),
                 'value': data_path.replace_texts(value, convert_text,
                                                  keys=True)}}
+            if interpolation.fields(converted['args']['value']):
+                self.hint(_('where the value is empty or has a comma, '
+                            'inspection fails here'))
             if value is None:
                 converted = {'op': 'unset-capability', 'args': {
                     'name': rule.escape(args['name'])}}

@@ -344,6 +344,27 @@ class FileTestCase(files.FilesTestCase):
         self.assertEqual(4, made.text.count('is a template of Ansible'))
         self.assertIn('{{"a": 1}}', made.text)
 
+    def test_what_comes_out_otherwise_is_said_in_the_file(self):
+        path = self.write('rules.yaml', json.dumps([
+            {'conditions': [{'op': 'le', 'field': field, 'value': 4,
+                             'invert': True}], 'actions': [ACTION]}
+            for field in ('text', 'list[*]', 'text[0]', 'decimals')]))
+        text, lost = converted_file.convert(path, registry.installed())
+        self.assertEqual([], lost)
+        header = ' '.join(text[:text.index('- ')].replace('#', '').split())
+        for told in ('and holds inverted', 'are compared as they are',
+                     'finds no character of text', 'fails on text',
+                     'null is no text'):
+            self.assertIn(told, header)
+
+    def test_a_capability_that_a_machine_fills_is_told(self):
+        for value, told in (('{data[serial]}', 1), ('x{data[serial]}', 1),
+                            ('{{big}}', 0), (5, 0), (None, 0)):
+            made, = convert({'conditions': [], 'actions': [
+                {'action': 'set-capability', 'name': 'serial',
+                 'value': value}]})
+            self.assertEqual(([], told), (made.lost, len(made.hints)), value)
+
     def test_each_condition_that_fails_in_ironic_is_told(self):
         path = self.write('rules.yaml', json.dumps([{
             'conditions': [{'op': 'matches', 'args': {
