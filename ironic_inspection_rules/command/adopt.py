@@ -81,8 +81,15 @@ def from_ironic(dry_run: bool, inventories: str | None = None,
         print(_('There are no rules to adopt.'))
         return 0
     _report(candidates)
+    print(*stock_rule.IN_GENERAL, sep='\n')
+    conf.register_opts(CONF)
+    scope = CONF.inspection_rules.default_scope
+    if scope:
+        print(_('[inspection_rules]default_scope is "%s": the rules will run '
+                'on the nodes of that scope only, and ran on all') % scope)
     found = _try(candidates, inventories)
-    differs = bool(found) or not all(each.is_kept for each in candidates)
+    differs = bool(found or scope) or not all(
+        each.is_kept for each in candidates)
     if dry_run:
         return 2 if differs else 0
     if differs and not accept_differences:
@@ -189,6 +196,9 @@ def _try(candidates: list[Candidate], inventories: str | None
              "Tried with Ironic's own engine and this one on %(all)d "
              'machines; differences: %(found)d', count)
           % {'all': count, 'found': len(found)})
+    if any(action['op'] == 'api-call' for each in candidates if each.rule
+           for action in each.rule.actions):
+        print(_('What api-call does was not tried.'))
     return found
 
 

@@ -36,13 +36,6 @@ _IN_GENERAL = (
       'properties/capabilities is removed when nothing is left in it.'),
 )
 
-_OF_STOCK = (
-    _('Other than in stock Ironic, an error in a rule leaves nothing of what '
-      'the rules of its phase have changed.'),
-    _('Fields become text there, and a missing one stays as it is written: '
-      '!s and default(…) keep that.'),
-)
-
 
 class ConvertedFile(typing.NamedTuple):
     """The text of a YAML file, and what it does not carry over."""
@@ -69,7 +62,7 @@ def convert(path: str, ops: registry.Registry,
                         'stock Ironic.'))
         stock = False
     if stock:
-        header += _OF_STOCK
+        header += stock_rule.IN_GENERAL
     if True in kinds:
         header += _IN_GENERAL
     pieces = [_comments(header)]

@@ -25,6 +25,17 @@ from ironic_inspection_rules.rule_file import stock_form
 Fields = typing.Mapping[str, typing.Any]
 Operation = dict[str, typing.Any]
 
+IN_GENERAL = (
+    _('Other than in stock Ironic, an error in a rule leaves nothing of what '
+      'the rules of its phase have changed.'),
+    _('Fields become text there, and a missing one stays as it is written: '
+      '!s and default(…) keep that.'),
+    _('A secret in data that become text, such as a password in a mapping, '
+      'is *** there, that of a node as it is; here it is ******, and such '
+      'text cannot be written, unless mask_secrets says otherwise.'),
+)
+"""What differs from stock Ironic in any rule."""
+
 _FIELDS = frozenset({'uuid', 'description', 'priority', 'scope', 'sensitive',
                      'phase', 'conditions', 'actions'})
 _KEYS = {'conditions': frozenset({'op', 'args', 'loop', 'multiple'}),

@@ -36,7 +36,14 @@ _HOLDS_SECRETS = re.compile(
 """The fields that are all of something."""
 
 _ATTRIBUTES = frozenset(
-    dir(dict) + dir(list) + dir(str) + dir(int) + dir(float))
+    dir(dict) + dir(list) + dir(str) + dir(int) + dir(float)
+    + ['set_mask_enabled'])
+_NO_FIELDS = re.compile(
+    r'(?:_|obj_|OBJ_|get|set_|del_|do_|list|timestamp_|touch_).*|as_dict'
+    r'|convert_to_version|create|dbapi|destroy|fields|indirection_api|items'
+    r'|keys|refresh|release|reserve|save|supports_version|to_json_schema'
+    r'|update|values|VERSION')
+"""The attributes of stock Ironic's node that hold none."""
 
 
 class StaysText(Exception):
@@ -227,25 +234,34 @@ def _steps(name: str) -> tuple[str | int, ...]:
     """
     root, steps = split(name)
     if root == 'node':
-        if not steps or steps[0][1] == 'traits':
+        if not steps or steps[0][1] == 'traits' or _NO_FIELDS.fullmatch(
+                steps[0][1]):
             raise rule.Inconvertible(
                 _('{%s} is the text of an object of Ironic') % name)
         if steps[0][1] not in _NODE:
-            raise StaysText(not steps[0][0])
+            raise StaysText
         if steps[0][1] in _TIMES:
             raise rule.Inconvertible(
                 _('the time in {%s} is written otherwise here') % name)
     elif root not in ('inventory', 'plugin_data'):
         raise StaysText(True)
     inner = steps[1:] if root == 'node' else steps
-    # No data has attributes.
     for step in [step for dotted, step in inner if dotted]:
-        if step in _ATTRIBUTES or step.startswith('_'):
-            raise rule.Inconvertible(
-                _('{%s} is the text of an object of Python') % name)
-        raise StaysText
+        _refuse_attribute(step, name)
     return (root, *(int(step) if step.isdecimal() else step
                     for _dotted, step in steps))
+
+
+def _refuse_attribute(step: str, name: str) -> typing.NoReturn:
+    """Tell what becomes of a field with one, which no data has.
+
+    :raises: :class:`.rule.Inconvertible` where objects of Python have it.
+    :raises: :class:`StaysText`.
+    """
+    if step in _ATTRIBUTES or step.startswith('_'):
+        raise rule.Inconvertible(
+            _('{%s} is the text of an object of Python') % name)
+    raise StaysText
 
 
 def read_turn(value: typing.Any, item: typing.Any,
@@ -299,7 +315,7 @@ def _fill(text: str, item: typing.Any, again: bool) -> str:
         value = item
         for dotted, step in steps:
             if dotted:
-                raise StaysText
+                _refuse_attribute(step, name)
             try:
                 value = value[int(step) if step.isdecimal() else step]
             except (LookupError, TypeError) as exc:

@@ -377,6 +377,7 @@ class FileTestCase(files.FilesTestCase):
             self.assertIn(f'# condition {number}: stock Ironic fails each '
                           f'inspection here: "{regex}" is', made.text)
         self.assertNotIn('condition 2', made.text)
+        self.assertIn('such as a password', made.text)
 
     def test_public_rules_lint_clean(self):
         for path in sorted(shared_data.directory().glob(

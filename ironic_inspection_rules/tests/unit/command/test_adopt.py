@@ -74,3 +74,22 @@ class AdoptTestCase(base.TestCase):
         self.assertIn('/priority: must be an integer from 0 to 9999, not -1',
                       self.printed(adopt.from_ironic, False))
         self.assertEqual([], db_rule.list_rules())
+
+    def test_what_no_rule_by_itself_shows_is_told(self):
+        path = self.useFixture(fixtures.TempDir()).join('rules.yaml')
+        with open(path, 'w') as file:
+            file.write('- actions:\n'
+                       '  - {op: api-call, args: {url: "http://x"}}\n')
+        options = self.useFixture(config_fixture.Config(CONF))
+        options.config(group='inspection_rules', built_in_rules=path)
+        told = self.printed(adopt.from_ironic, True)
+        self.assertNotIn('default_scope', told)
+        self.assertIn('What api-call does was not tried.', told)
+        self.assertIn('such as a password', told)
+        self.add(1, 'old')
+        options.config(group='inspection_rules', built_in_rules=None,
+                       default_scope='rack')
+        told = self.printed(adopt.from_ironic, False)
+        self.assertIn('default_scope is "rack"', told)
+        self.assertNotIn('api-call', told)
+        self.assertIn('Nothing was adopted', told)

@@ -5,7 +5,11 @@
 That they do the same, tests with its own engine tell.
 """
 
+from ironic import objects
+
+from ironic_inspection_rules.authoring.conversion import rule
 from ironic_inspection_rules.authoring.conversion import stock_rule
+from ironic_inspection_rules.authoring.conversion import stock_text
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.tests.unit import base
 
@@ -431,6 +435,22 @@ class ActionTestCase(StockTestCase):
                          '{node.driver_info[ipmi_password]}',
                          lost=['{node.driver_info.ipmi_password} is hidden'])
 
+    def test_attributes_of_ironics_node_that_are_no_fields_are_known(self):
+        objects.register_all()
+        for name in set(dir(objects.Node)) - set(objects.Node.fields):
+            self.assertRaisesRegex(
+                rule.Inconvertible, 'of an object of Ironic',
+                stock_text.read, f'{{node.{name}}}')
+
+    def test_attributes_of_items_are_told(self):
+        made = convert([], [{'op': 'set-attribute', 'loop': ['a'], 'args': {
+            'path': '/extra/a', 'value': '{item.upper}'}}])
+        self.assertIn('is the text of an object of Python',
+                      str(made.lost[0]))
+
+    def test_a_node_has_no_keys(self):
+        self.assertFalse(stock_text.read('{node[nothing]}').missing_key)
+
     def test_what_has_no_words_is_left_out(self):
         for value, why in (
                 ('{inventory[a]!a}', 'the format of {inventory[a]}'),
@@ -438,7 +458,11 @@ class ActionTestCase(StockTestCase):
                 ('{node}', 'is the text of an object of Ironic'),
                 ('{node.traits}', 'is the text of an object of Ironic'),
                 ('{node.updated_at}', 'the time in {node.updated_at}'),
+                ('{node.obj_what_changed}', 'of an object of Ironic'),
+                ('{node[as_dict]}', 'is the text of an object of Ironic'),
+                ('{node._context}', 'is the text of an object of Ironic'),
                 ('{inventory.keys}', 'is the text of an object of Python'),
+                ('{inventory.set_mask_enabled}', 'of an object of Python'),
                 ('{inventory[a].real}', 'is the text of an object of Python'),
                 ('{inventory[a].__class__}', 'of an object of Python')):
             self.check_action([{'op': 'fail', 'args': {'msg': 'x'}}],
