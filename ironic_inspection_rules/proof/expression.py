@@ -93,7 +93,7 @@ def _text(parts: tuple[values.Alternative, ...]) -> Value:
 def as_text(alternative: values.Alternative) -> typing.Any:
     """Return the text that a plain value is shown as, None if not known."""
     if isinstance(alternative, values.Const):
-        return z3.StringVal(str(alternative.value))
+        return logic.constant(str(alternative.value))
     if not isinstance(alternative, values.Term):
         return None
     term = alternative.term

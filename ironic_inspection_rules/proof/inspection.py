@@ -125,7 +125,8 @@ class Inspection:
                         each.value == rule.scope)))
                 elif isinstance(each, values.Term) and each.is_text:
                     self.machine.note(each.term, rule.scope)
-                    same.append(logic.conj(guard, each.term == rule.scope))
+                    same.append(logic.conj(
+                        guard, each.term == logic.constant(rule.scope)))
             applies = logic.disj(*same)
         looked, broken = self._with_vars(rule, looked)
         truth = self._holds(rule.conditions, looked)

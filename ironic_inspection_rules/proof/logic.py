@@ -64,6 +64,18 @@ def negated(part: Formula) -> Formula:
     return FALSE if part is TRUE else TRUE if part is FALSE else z3.Not(part)
 
 
+def constant(text: str) -> typing.Any:
+    """Return a text as a term."""
+    # The solver reads \u{41} as A.
+    return z3.StringVal(text.replace('\\', r'\u{5c}'))
+
+
+def text_of(term: typing.Any) -> str:
+    """Return the text that a term of a model is."""
+    return re.sub(r'\\u\{([0-9a-f]+)\}',
+                  lambda escape: chr(int(escape[1], 16)), term.as_string())
+
+
 class Untranslatable(Exception):
     """The solver has no words for something; the message says for what."""
 
@@ -266,7 +278,7 @@ class Text:
             for term, result in zip(facet.terms, made, strict=True):
                 if result is None:
                     continue
-                yield term == (z3.StringVal(result) if isinstance(
+                yield term == (constant(result) if isinstance(
                     result, str) else result)
                 inner = texts.get(term.get_id())
                 if inner is not None:
@@ -285,7 +297,7 @@ class Text:
             solver = z3.Solver()
             solver.set('timeout', 500)
             if solver.check(holds) == z3.sat:
-                found.add(solver.model()[self.term].as_string())
+                found.add(text_of(solver.model()[self.term]))
         found |= {'', '-', 'other'}
         return sorted(text for text in found if text.isascii()
                       and text.isprintable())[:_MOST_CANDIDATES]

@@ -268,10 +268,13 @@ class Machine:
             if text.derived or not text.facets:
                 continue
             candidates = text.candidates(self.texts)
-            domain += [z3.Implies(text.term == each, z3.And(
-                *text.equations(self.texts, each))) for each in candidates]
+            tried = {each: text.term == logic.constant(each)
+                     for each in candidates}
+            domain += [z3.Implies(is_it, z3.And(
+                *text.equations(self.texts, each)))
+                for each, is_it in tried.items()]
             limits.append(Limit(
-                z3.Or(*(text.term == each for each in candidates)),
+                z3.Or(*tried.values()),
                 f'other text in {text.name} than was tried'))
         for index, known in enumerate(sorted(self._ranks)):
             domain.append(self._ranks[known] == index)

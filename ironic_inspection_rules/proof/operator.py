@@ -116,7 +116,7 @@ def raw(alternative: values.Alternative) -> typing.Any:
     assert isinstance(alternative, values.Const)
     value = alternative.value
     if isinstance(value, str):
-        return z3.StringVal(value)
+        return logic.constant(value)
     if isinstance(value, bool):
         return z3.BoolVal(value)
     return z3.IntVal(value) if isinstance(value, int) else (

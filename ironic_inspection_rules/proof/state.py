@@ -117,7 +117,7 @@ def address(port_id: values.Alternative) -> typing.Any:
     if isinstance(port_id, values.Term) and port_id.is_text:
         return port_id.term
     known = shown(port_id)
-    return None if known == ANY_PORT else z3.StringVal(known)
+    return None if known == ANY_PORT else logic.constant(known)
 
 
 def shown(port_id: values.Alternative) -> str:
@@ -136,7 +136,7 @@ def is_at(machine: machines.Machine, port: Value,
     for guard, found in values.step(port, 'address'):
         if isinstance(found, values.Term) and found.is_text:
             if z3.is_string_value(address):
-                machine.note(found.term, address.as_string())
+                machine.note(found.term, logic.text_of(address))
             parts.append(logic.conj(guard, found.term == address))
     return logic.disj(*parts)
 

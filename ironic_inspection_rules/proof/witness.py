@@ -61,7 +61,7 @@ def usual_parts(cell: machines.Cell) -> list[typing.Any]:
     elif kind in cell.terms:
         wanted = len(value) if kind == 'list' else value
         parts.append(cell.terms[kind] == (
-            z3.StringVal(wanted) if kind == 'text' else wanted))
+            logic.constant(wanted) if isinstance(wanted, str) else wanted))
     return parts
 
 
@@ -153,7 +153,7 @@ def _build(cell: machines.Cell, found: z3.ModelRef) -> typing.Any:
         return [_item(cell, found, index)
                 for index in range(min(value.as_long(), 64))]
     if kind == 'text':
-        return value.as_string()
+        return logic.text_of(value)
     return z3.is_true(value) if kind == 'boolean' else value.as_long()
 
 

@@ -5,6 +5,7 @@
 import itertools
 import os
 import random
+import re
 import unittest
 
 from ironic_inspection_rules import exceptions
@@ -239,6 +240,31 @@ class QuestionTestCase(base.TestCase):
         self.assertEqual({('0', '1'): 'yes'}, self.one('conflict', *({
             'actions': [{'op': 'set-attribute', 'args': ['/extra/a', value]}]}
             for value in (1, True))))
+
+    def test_text_that_looks_like_an_escape_of_the_solver_is_itself(self):
+        one, other = ({'conditions': [{'op': 'eq', 'args': [
+            '{inventory.system_vendor.manufacturer}', text]}],
+            'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}]}
+            for text in (r'\u{{41}}', 'A'))
+        self.assertEqual({('0',): 'no', ('1',): 'no'},
+                         self.one('dead', one, other))
+        sets = (self.parse([{**each, 'uuid': MACHINE, 'description': 'a'}])
+                for each in (one, other))
+        answer = question.Proof(next(sets), SECONDS, next(sets)).equivalent()
+        self.assertEqual('yes', answer.verdict)
+        self.assertIn(answer.witness.inventory['system_vendor'][
+            'manufacturer'], (r'\u{41}', 'A'))
+        # Also where other text is tried, made of it, or looked for in it.
+        name, maker = ('inventory.system_vendor.product_name',
+                       'inventory.system_vendor.manufacturer')
+        for field, text in ((f'{{{name}}}', r'\u0041'),
+                            (f'{{{name} | lower}}', r'\u{6a}'),
+                            (f'{{{name}}}{{{maker}}}', r'\u{41}')):
+            literal = text.replace('{', '{{').replace('}', '}}')
+            for op, value in (('eq', literal), ('matches', re.escape(text))):
+                self.assertEqual({('0',): 'no'}, self.one('dead', {
+                    **one, 'conditions': [
+                        {'op': op, 'args': [field, value]}]}), (field, op))
 
     def test_nobody_knows_of_what_the_solver_has_no_words_for(self):
         field = '{inventory.system_vendor.manufacturer}'
