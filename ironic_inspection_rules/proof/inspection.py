@@ -14,6 +14,7 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.proof import action as actions
 from ironic_inspection_rules.proof import condition
+from ironic_inspection_rules.proof import deadline as deadlines
 from ironic_inspection_rules.proof import expression
 from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
@@ -30,10 +31,15 @@ _UNKNOWN = ('port_groups', 'previous')
 
 
 class Inspection:
-    """Rules on the machines of a solver."""
+    """Rules on the machines of a solver.
 
-    def __init__(self, machine: machines.Machine) -> None:
+    :param deadline: looked at before each rule.
+    """
+
+    def __init__(self, machine: machines.Machine,
+                 deadline: deadlines.Deadline) -> None:
         self.machine = machine
+        self._deadline = deadline
         self._traits: set[str] = set()
         self._messages: pair.Messages = {}
         self._truths: dict[typing.Any, condition.Truth] = {}
@@ -115,6 +121,7 @@ class Inspection:
 
     def _pass(self, rule: model.Rule, state: State, begin: State,
               scope: Value) -> tuple[Passed, State]:
+        self._deadline.left()
         looked = expression.Scope(self.machine, state.roots)
         applies = logic.TRUE
         if rule.scope:

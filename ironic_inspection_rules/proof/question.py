@@ -6,10 +6,10 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
+import contextlib
 import dataclasses
 import functools
 import itertools
-import time
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.actions import schema
@@ -17,6 +17,7 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.proof import action as actions
+from ironic_inspection_rules.proof import deadline as deadlines
 from ironic_inspection_rules.proof import inspection as inspections
 from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
@@ -32,7 +33,7 @@ OF_RULES = (DEAD, SHADOWED, CONFLICT, ORDER)
 YES, NO, UNKNOWN = 'yes', 'no', 'unknown'
 
 Witness = witnesses.Witness
-Unclear = searches.Unclear
+Unclear = deadlines.Unclear
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,14 +61,18 @@ class Proof:
 
     def __init__(self, rules: Sequence[model.Rule], seconds: float,
                  other: Sequence[model.Rule] | None = None) -> None:
-        self._deadline = time.monotonic() + seconds
+        self._deadline = deadlines.Deadline(seconds,
+                                            'the time limit is reached')
         self._rules = [rule for rule in rules if rule.mode != model.OFF]
         self._other = other or ()
         self._machine = machines.Machine()
-        self._inspection = inspections.Inspection(self._machine)
+        self._inspection = inspections.Inspection(self._machine,
+                                                  self._deadline)
         self._inspection.learn([*self._rules, *self._other])
         self._passed: list[states.Passed] = []
-        self._end = self._inspection.run(self._rules, notes=self._passed)
+        # Each answer says it where this takes too long.
+        with contextlib.suppress(Unclear):
+            self._end = self._inspection.run(self._rules, notes=self._passed)
         self._settled: searches.Search | None = None
         self._asked: tuple[int, ...] = ()
         self._engine = witnesses.Engine()
@@ -83,22 +88,33 @@ class Proof:
                      range(len(self._rules)), 2)
                  if self._rules[first].phase == self._rules[second].phase]
         for question in questions:
-            found: Iterable[Answer | None] = ()
+            about: Iterable[tuple[int, ...]] = [()]
             if question in (DEAD, SHADOWED):
-                found = (self._of_rule(question, number)
-                         for number in range(len(self._rules)))
+                about = ((number,) for number in range(len(self._rules)))
             elif question in (CONFLICT, ORDER):
-                found = itertools.starmap(self._conflict if (
-                    question == CONFLICT) else self._order, pairs)
-            else:
-                found = [self._gap(question)]
-            yield from (each for each in found if each is not None)
+                about = pairs
+            for numbers in about:
+                found = self._answer(question, *numbers)
+                if found is not None:
+                    yield found
 
-    def _of_rule(self, question: str, number: int) -> Answer | None:
+    def _answer(self, question: str, *numbers: int) -> Answer | None:
+        """Answer a question of the rules with these numbers."""
+        asks: dict[str, Callable[..., Answer | None]] = {
+            DEAD: self._dead, SHADOWED: self._shadowed,
+            CONFLICT: self._conflict, ORDER: self._order,
+            EQUIVALENT: self._equivalent}
+        ask = asks.get(question, functools.partial(self._gap, question))
         try:
-            return (self._dead if question == DEAD else self._shadowed)(number)
+            return ask(*numbers)
         except Unclear as exc:
-            return Answer(question, (self._rules[number],), UNKNOWN, str(exc))
+            return Answer(question, tuple(
+                self._rules[number] for number in numbers), UNKNOWN, str(exc))
+
+    def _went(self, number: int) -> states.Passed:
+        """Return how a rule went, as long as there is time."""
+        self._deadline.left()
+        return self._passed[number]
 
     def _confirmed(self, question: str, rules: tuple[model.Rule, ...],
                    wanted: logic.Formula,
@@ -117,6 +133,7 @@ class Proof:
     def _find(self, wanted: logic.Formula) -> Witness | None:
         if wanted is logic.FALSE:
             return None
+        self._deadline.left()
         if self._settled is None or self._asked != self._machine.asked:
             self._settled = searches.Search(self._machine, self._deadline)
             self._asked = self._machine.asked
@@ -129,9 +146,9 @@ class Proof:
     def _meet(self, number: int) -> Witness | None:
         """Return a machine that a rule matches, None if there is none.
 
-        :raises: :class:`.search.Unclear` where nobody can tell.
+        :raises: :class:`.deadline.Unclear` where nobody can tell.
         """
-        passed = self._passed[number]
+        passed = self._went(number)
         if number not in self._met:
             found = next((known for known in self._pool if self._matches(
                 passed.rule, known)), None)
@@ -150,7 +167,7 @@ class Proof:
             self._engine.evaluate(self._rules, machine), rule)
 
     def _dead(self, number: int) -> Answer | None:
-        passed = self._passed[number]
+        passed = self._went(number)
         if logic.simplified(passed.matched) is logic.TRUE:
             return None
         if self._meet(number) is None:
@@ -158,7 +175,7 @@ class Proof:
         return Answer(DEAD, (passed.rule,), NO)
 
     def _shadowed(self, number: int) -> Answer | None:
-        passed = self._passed[number]
+        passed = self._went(number)
         rules = (passed.rule,)
         met = None if passed.rule.mode == model.AUDIT else self._meet(number)
         if met is None:
@@ -186,7 +203,7 @@ class Proof:
 
     def _rerun(self, number: int, rest: Sequence[model.Rule]) -> states.State:
         """Run rules from the moment on when one of them would have run."""
-        passed = self._passed[number]
+        passed = self._went(number)
         return self._inspection.resume(passed.before, passed.begin, rest,
                                        passed.rule.phase)
 
@@ -200,7 +217,7 @@ class Proof:
         rules = (self._rules[first], self._rules[second])
         if rules[0].priority != rules[1].priority:
             return None
-        one, other = self._passed[first], self._passed[second]
+        one, other = self._went(first), self._went(second)
         unknown = None
         for mine, theirs in itertools.product(one.writes, other.writes):
             differing = pair.clash(self._machine, mine, theirs)
@@ -229,8 +246,8 @@ class Proof:
         """
         rules = (self._rules[first], self._rules[second])
         if any(rule.mode == model.AUDIT for rule in rules) or (
-                not pair.order_may_matter(self._passed[first],
-                                          self._passed[second])):
+                not pair.order_may_matter(self._went(first),
+                                          self._went(second))):
             return None
         before = self._rules[:first]
         both = [*before, *rules], [*before, *reversed(rules)]
@@ -247,6 +264,7 @@ class Proof:
         return answer
 
     def _gap(self, question: str) -> Answer:
+        self._deadline.left()
         path = _place(question.partition(':')[2])
         end = values.step(self._end.roots[path[0]], *path[1:])
         wanted = logic.conj(self._end.going, values.when(
@@ -263,6 +281,11 @@ class Proof:
 
     def equivalent(self) -> Answer:
         """Answer whether the other set treats some machine otherwise."""
+        (answer,) = self.answers([EQUIVALENT])
+        return answer
+
+    def _equivalent(self) -> Answer:
+        self._deadline.left()
         end = self._inspection.run(self._other)
         return self._confirmed(
             EQUIVALENT, (), self._ends_differ(self._end, end),

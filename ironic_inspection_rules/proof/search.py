@@ -2,11 +2,12 @@
 
 """The search for a machine."""
 
-import time
+import math
 import typing
 
 import z3
 
+from ironic_inspection_rules.proof import deadline as deadlines
 from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
 from ironic_inspection_rules.proof import witness as witnesses
@@ -15,19 +16,17 @@ _LONGEST = 5.0  # Seconds that one check may take.
 _PATIENCE = 15.0  # Seconds that one search may take, with all its checks.
 _MOST_ROUNDS = 40
 
-
-class Unclear(Exception):
-    """Nobody can tell; the message says why."""
+Unclear = deadlines.Unclear
 
 
 class Search:
     """Searches machines, those first that are like the sample.
 
     :param machine: all that is asked of a machine.
-    :param deadline: by ``time.monotonic``.
     """
 
-    def __init__(self, machine: machines.Machine, deadline: float) -> None:
+    def __init__(self, machine: machines.Machine,
+                 deadline: deadlines.Deadline) -> None:
         self._machine = machine
         self._deadline = deadline
         self._solver = z3.Solver()
@@ -60,7 +59,8 @@ class Search:
         wanted = logic.simplified(wanted)
         if wanted is logic.FALSE:
             return None
-        self._until = min(self._deadline, time.monotonic() + _PATIENCE)
+        self._patience = deadlines.Deadline(_PATIENCE,
+                                            'the search takes too long')
         self._solver = z3.Solver()
         self._solver.add(wanted)
         self._usual = []
@@ -117,12 +117,8 @@ class Search:
 
     def _check(self, assumed: list[typing.Any]) -> set[str] | None:
         """Return what is in the way of what is assumed, None if nothing."""
-        left = self._until - time.monotonic()
-        if left <= 0:
-            raise Unclear('the time limit is reached'
-                          if self._until == self._deadline
-                          else 'the search takes too long')
-        self._solver.set('timeout', int(1000 * min(_LONGEST, left)))
+        left = min(_LONGEST, self._deadline.left(), self._patience.left())
+        self._solver.set('timeout', math.ceil(1000 * left))
         result = self._solver.check(*assumed)
         if result == z3.sat:
             return None

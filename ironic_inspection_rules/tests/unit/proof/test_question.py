@@ -6,6 +6,7 @@ import itertools
 import os
 import random
 import re
+import time
 import unittest
 
 from ironic_inspection_rules import exceptions
@@ -16,6 +17,7 @@ from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.tests.unit import base
 
 try:
+    from ironic_inspection_rules.proof import condition as conditions
     from ironic_inspection_rules.proof import question
     from ironic_inspection_rules.proof import value as values
     from ironic_inspection_rules.proof import witness
@@ -409,6 +411,39 @@ class QuestionTestCase(base.TestCase):
         answer, = self.ask(rules, 'dead').values()
         self.assertEqual(question.UNKNOWN, answer.verdict)
         self.assertIn('filter sort', answer.reason)
+
+    def test_time_for_formulas_counts(self):
+        now = 0.0
+        translate = conditions.all_hold
+
+        def takes_a_second(*args):
+            nonlocal now
+            now += 1
+            return translate(*args)
+
+        self.patch(conditions, 'all_hold', takes_a_second)
+        self.patch(time, 'monotonic', lambda: now)
+        rules = self.parse([{
+            'uuid': f'00000000-0000-4000-8000-00000000000{index}',
+            'description': str(index), 'conditions': [
+                {'op': 'eq', 'args': ['{node.extra.a}', index]}],
+            'actions': [{'op': 'set-attribute', 'args': [
+                '/extra/a', index + 1]}]} for index in range(4)])
+        questions = ('dead', 'shadowed', 'conflict', 'order',
+                     'gap:/name', 'equivalent')
+        # Before the fourth rule, or a fourth one of those that run again.
+        for seconds, most, given_up in ((2.5, 3, questions),
+                                        (6.5, 7, questions[-2:])):
+            now = 0.0
+            proof = question.Proof(rules, seconds, rules[1:])
+            unknown = [each for each in (
+                *proof.answers(questions[:-1]), proof.equivalent())
+                if each.verdict == 'unknown']
+            self.assertEqual(most, now)
+            self.assertLessEqual(set(given_up), {
+                each.question for each in unknown})
+            self.assertEqual({'the time limit is reached'},
+                             {each.reason for each in unknown})
 
     def test_a_witness_is_a_whole_inventory(self):
         rules = self.parse([{
