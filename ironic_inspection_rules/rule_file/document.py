@@ -70,7 +70,7 @@ def files(paths: typing.Iterable[str],
     for path in paths:
         inside = sorted(
             str(each) for each in pathlib.Path(path).rglob('*')
-            if each.suffix in _SUFFIXES and each.is_file())
+            if each.suffix.lower() in _SUFFIXES and each.is_file())
         if not inside and pathlib.Path(path).is_dir():
             raise exceptions.InvalidDocument(path, none)
         found += inside or [path]

@@ -190,3 +190,13 @@ class LoadTestCase(base.TestCase):
                                   document.load, '/nowhere/at.all')
 
         self.assertIn('/nowhere/at.all', str(error))
+
+    def test_files_of_a_folder_are_known_by_their_endings_in_any_case(self):
+        folder = self.useFixture(fixtures.TempDir())
+        names = ('a.JSON', 'b.YAML', 'c.Yml', 'd.yaml')
+        for name in (*names, 'e.txt'):
+            with open(folder.join(name), 'w', encoding='utf-8') as stream:
+                stream.write('[]')
+
+        self.assertEqual(list(map(folder.join, names)),
+                         document.files([folder.path]))
