@@ -117,7 +117,9 @@ def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
 def _read(path: str) -> str:
     try:
         if path == STDIN:
-            return sys.stdin.read()
+            # In some locales Python lets through what is no text.
+            return sys.stdin.read().encode(
+                errors='surrogateescape').decode('utf-8-sig')
         # Editors of Windows begin a file with a mark of its encoding.
         with open(path, encoding='utf-8-sig') as stream:
             return stream.read()

@@ -2,6 +2,8 @@
 
 """Rules as people keep them."""
 
+import io
+import sys
 import textwrap
 
 import fixtures
@@ -190,6 +192,20 @@ class LoadTestCase(base.TestCase):
                                   document.load, '/nowhere/at.all')
 
         self.assertIn('/nowhere/at.all', str(error))
+
+    def test_what_is_piped_in_is_read_as_a_file_is(self):
+        for handler in ('strict', 'surrogateescape'):
+            for text, read in ((b'\xef\xbb\xbfa: \xc3\xb6', {'a': 'ö'}),
+                               (b'a: \xff', None)):
+                self.patch(sys, 'stdin', io.TextIOWrapper(
+                    io.BytesIO(text), 'utf-8', handler))
+                if read:
+                    self.assertEqual((read,), document.load('-').entries)
+                    continue
+                error = self.assertRaises(exceptions.InvalidDocument,
+                                          document.load, '-')
+                self.assertEqual('-: the file is not text in UTF-8: byte 4 '
+                                 'is 0xff', str(error))
 
     def test_files_of_a_folder_are_known_by_their_endings_in_any_case(self):
         folder = self.useFixture(fixtures.TempDir())
