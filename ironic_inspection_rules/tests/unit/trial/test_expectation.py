@@ -74,6 +74,16 @@ class ActualTestCase(files.FilesTestCase):
         expectation.dump(path, [actual])
         self.assertNotIn('traits', expectation.load(path)['m.json'])
 
+    def test_a_machine_may_be_expected_to_have_no_error(self):
+        path = self.write('e.yaml', 'm.json: {error: null}')
+        machine = self.write('m.json', files.INVENTORY)
+        for actual, lines in (({}, []), (
+                {'error': 'too old'}, ['-error: null', '+error: too old'])):
+            [(_name, text)] = expectation.differences(
+                path, expectation.load(path), [(machine, actual)])
+            self.assertEqual(lines, [
+                line for line in text.splitlines()[3:] if line[0] in '+-'])
+
     def test_traits_of_sensitive_rules_are_not_told(self):
         found = self.actual('true')
         self.assertNotIn('traits', found)
