@@ -32,6 +32,9 @@ class _Option:
         if self.action is None or '=' in self.words[0] or (
                 self.action.nargs not in (None, '+')):
             return False
+        if word.startswith('-'):
+            return (word == '-' and len(self.words) == 1
+                    and self.action.nargs == '+')
         if len(self.words) == 1:
             return True
         try:
@@ -69,7 +72,7 @@ def arranged(actions: Iterable[argparse.Action],
             files.append(word)
             continue
         option = _Option([word], _find(known, word), len(files))
-        while left and not left[0].startswith('-') and option.takes(left[0]):
+        while left and option.takes(left[0]):
             option.words.append(left.pop(0))
         options.append(option)
     missing = sum(not action.option_strings and action.nargs in (None, '+')

@@ -61,6 +61,11 @@ class ArrangedTestCase(base.TestCase):
     def test_a_list_has_what_its_type_takes(self):
         self.check('--even 2 4 5 a', files=['5', 'a'], even=['2', '4'])
 
+    def test_a_list_may_be_piped_in(self):
+        self.check('a --list -', files=['a'], list=['-'])
+        self.check('--list - a', files=['a'], list=['-'])
+        self.check('--list 1 -', files=['-'], list=['1'])
+
     def test_other_forms_of_options(self):
         self.check('--list=1 a', files=['a'], list=['1'])
         self.check('--out x a', files=['a'], output='x')
