@@ -81,7 +81,8 @@ def load(path: str) -> Document:
     """Read the rules of a file: a list of them, or one, or some by name.
 
     :raises: :class:`.exceptions.InvalidDocument` where it cannot be read,
-        with the line where it is one's fault, or holds a machine.
+        with the line where it is one's fault, holds a machine, or rules
+        without their actions.
     """
     return parse(path, _read(path))
 
@@ -137,14 +138,19 @@ def _read(path: str) -> str:
 def parse(path: str, text: str) -> Document:
     """Read the rules of a file whose text is known; see :func:`load`."""
     read = _compose(path, text, entry_nodes)
+    doubtful = [entry for entry in read.entries
+                if isinstance(entry, dict) and 'actions' not in entry]
     # The forms in which people keep machines.
-    if any(isinstance(entry, dict) and 'actions' not in entry and (
-            isinstance(entry.get('inventory'), dict)
-            or isinstance(entry.get('interfaces'), list))
-            for entry in read.entries):
+    if any(isinstance(entry.get('inventory'), dict)
+           or isinstance(entry.get('interfaces'), list)
+           for entry in doubtful):
         raise exceptions.InvalidDocument(
             path, _('this is the inventory of a machine, not a file of '
                     'rules'))
+    if any('links' in entry and 'priority' in entry for entry in doubtful):
+        raise exceptions.InvalidDocument(
+            path, _('the API lists these rules without their conditions and '
+                    'actions; ask for them with detail=true'))
     return read
 
 

@@ -96,6 +96,13 @@ class LoadTestCase(base.TestCase):
         self.assertEqual(({'actions': [1]},), self.load(
             'inventory: [{actions: [1]}]').entries)
 
+    def test_a_list_of_the_api_without_details_is_refused_as_one(self):
+        listed = '{description: a, priority: 0, links: []}'
+        self.assertIn('detail=true', self.refused(
+            f'inspection_rules: [{listed}]'))
+        for more in ('actions: [1]', 'actions: null'):
+            self.load(f'[{listed[:-1]}, {more}}}]')
+
     def test_what_json_lacks_is_refused_with_its_line(self):
         for text in ('.inf', '-.Inf', '.nan', '1.0e+999', '!!binary aGk='):
             self.assertIn(':2:3: JSON has no value such as '
