@@ -45,13 +45,14 @@ def parse(value: str | None) -> Selection:
     """Read the parameter ``name`` of a request for traits.
 
     :param value: ``startswith:PREFIX``, ``in:NAME,NAME`` or None.
-    :raises: Invalid when it is none of these.
+    :raises: Invalid when it is none of these, or has too many names.
     """
     if value is None:
         return Selection()
     operator, _colon, operand = value.partition(':')
     if operator == 'startswith':
         return Selection(prefix=operand)
+    names.validate_asked(1 + operand.count(','))
     listed = frozenset(filter(None, map(str.strip, operand.split(','))))
     if operator == 'in' and listed:
         return Selection(listed=listed)

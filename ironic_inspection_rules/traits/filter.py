@@ -21,9 +21,6 @@ from ironic_inspection_rules.traits import names
 
 PARAMETERS = ('traits', 'traits-any', 'not-traits', 'not-traits-any')
 
-MOST_NAMES = 100
-"""How many names the filters of one request may have."""
-
 Condition = sa.ColumnElement[bool]
 
 # How many traits are looked for one by one. Databases plan such lookups well,
@@ -61,16 +58,13 @@ def parse(parameters: Mapping[str, object]) -> tuple[Term, ...]:
         given several times: then each is a filter of its own.
     :returns: the filters, which all must hold.
     :raises: Invalid when a list has no name, or one that is no trait, and
-        when there are more than MOST_NAMES in all.
+        when there are too many of them in all.
     """
     given = [(parameter, str(value))
              for parameter, values in parameters.items()
              for value in (values if isinstance(values, list) else [values])]
-    count = sum(1 + text.count(',') for _parameter, text in given)
-    if count > MOST_NAMES:
-        raise exceptions.Invalid(
-            _('Nodes can be listed by at most %(most)d names of traits at '
-              'once, not %(count)d') % {'most': MOST_NAMES, 'count': count})
+    names.validate_asked(sum(
+        1 + text.count(',') for _parameter, text in given))
     terms = []
     for parameter, text in given:
         found = tuple(dict.fromkeys(filter(None, map(

@@ -17,6 +17,8 @@ from ironic_inspection_rules.i18n import _
 
 MAX_TRAITS = 50
 MAX_LENGTH = 255
+MOST_ASKED = 100
+"""How many names one request may ask for."""
 
 STANDARD = frozenset(os_traits.get_traits())
 _CUSTOM = re.compile(os_traits.CUSTOM_NAMESPACE + r'[A-Z0-9_]+\Z')
@@ -60,6 +62,17 @@ def validate(names: typing.Iterable[object]) -> None:
     if bad:
         raise exceptions.Invalid(exceptions.listed(
             bad, lambda name: problem(name) or ''))
+
+
+def validate_asked(count: int) -> None:
+    """Refuse a request that asks for too many names.
+
+    :raises: Invalid when they are more than MOST_ASKED.
+    """
+    if count > MOST_ASKED:
+        raise exceptions.Invalid(
+            _('A request may ask for at most %(most)d names of traits, not '
+              '%(count)d') % {'most': MOST_ASKED, 'count': count})
 
 
 def validate_count(names: typing.Iterable[str]) -> None:

@@ -26,6 +26,15 @@ class ParseTestCase(base.TestCase):
         self.assertTrue(selection.has('CUSTOM_B'))
         self.assertFalse(selection.has('CUSTOM_C'))
 
+    def test_too_many_names_are_refused(self):
+        most = names.MOST_ASKED
+        good = [f'CUSTOM_{number}' for number in range(most)]
+        self.assertEqual(frozenset(good), catalog.parse(
+            'in:' + ','.join(good)).listed)
+        error = self.assertRaises(exceptions.Invalid, catalog.parse,
+                                  'in:' + ',' * most)
+        self.assertIn(f'at most {most} names', str(error))
+
     def test_any_other_form_is_refused(self):
         for value in ('', 'CUSTOM_A', 'in', 'in:', 'in:,', 'endswith:A',
                       'IN:CUSTOM_A'):

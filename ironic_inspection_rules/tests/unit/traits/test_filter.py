@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.traits import filter as trait_filter
+from ironic_inspection_rules.traits import names as trait_names
 
 NAMES = ('CUSTOM_A', 'CUSTOM_B', 'CUSTOM_C')
 
@@ -44,7 +45,7 @@ class ParseTestCase(base.TestCase):
             trait_filter.parse({'traits-any': ['CUSTOM_A', 'CUSTOM_B']}))
 
     def test_too_many_names_are_refused_before_they_are_looked_at(self):
-        most = trait_filter.MOST_NAMES
+        most = trait_names.MOST_ASKED
         good = [f'CUSTOM_{number}' for number in range(most)]
         trait_filter.parse({'traits': good[1:], 'traits-any': good[0]})
 
