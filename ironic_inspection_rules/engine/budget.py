@@ -127,16 +127,16 @@ class Budget:
             raise exceptions.BudgetExceeded(
                 _('the value is larger than %d characters') % self.limits.size)
 
-    def write(self, value: typing.Any, depth: int,
+    def write(self, value: typing.Any, path: typing.Sequence[str],
               before: typing.Any = None) -> None:
-        """Pay for a value that is written.
+        """Pay for a value that is written, and for the path.
 
-        :param depth: how deep in the data it is written.
+        :param path: where in the data it is written.
         :param before: what it takes the place of.
         :raises: :class:`.exceptions.BudgetExceeded` where it is too much, or
             nested too deep.
         """
-        size = self._measure(value, depth)
+        size = self._measure(value, len(path)) + sum(map(len, path))
         if before.__class__ in (str, dict, list):
             size -= self._measure(before, 0)
         self._room -= size

@@ -255,9 +255,10 @@ def split(pieces: list[Piece]) -> list[list[Piece]]:
     return tokens
 
 
-def _read_path(tokens: list[str], _allowance: budget.Budget
+def _read_path(tokens: list[str], allowance: budget.Budget
                ) -> data_path.Path:
     """Return a path with tokens out of the data."""
+    allowance.make_text(sum(map(len, tokens)))
     path = tuple(tokens)
     data_path.check(path, data_path.pointer(path))
     return path

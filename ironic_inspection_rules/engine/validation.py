@@ -83,7 +83,7 @@ def _problems(rule: typing.Any, ops: registry.Registry,
         yield Problem('', _('a rule must be a mapping'))
         return
     try:
-        budget.Budget(_LIMITS).write(rule, 0)
+        budget.Budget(_LIMITS).write(rule, ())
     except exceptions.BudgetExceeded as exc:
         yield Problem('', str(exc))
         return

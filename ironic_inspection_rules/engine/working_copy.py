@@ -110,10 +110,10 @@ class WorkingCopy:
         """
         before = data_path.get(self.roots[root], path)
         op = 'add' if before is data_path.ABSENT else 'replace'
+        self.roots.budget.write(value, path, before)
         if op == 'replace' and data_path.same(before, value):
             self.journal.confirm(root, path, value)
             return
-        self.roots.budget.write(value, len(path), before)
         self._write(root, path, value)
         self.journal.record(op, self.roots[root], root, path, value,
                             None if before is data_path.ABSENT else before,
@@ -133,14 +133,14 @@ class WorkingCopy:
         if not isinstance(items, list):
             raise exceptions.OperationError(
                 _('%s is not a list') % data_path.pointer(path))
-        self.roots.budget.write(value, len(path) + 1)
+        place = (*path, data_path.APPEND)
+        self.roots.budget.write(value, place)
         if unique and self._views.has_member(root, path, value):
             self.journal.find(root, path)
             return
         self._views.append(root, path, value)
         self._touch(root, path)
-        self.journal.record('add', self.roots[root], root,
-                            (*path, data_path.APPEND), value)
+        self.journal.record('add', self.roots[root], root, place, value)
 
     def unset(self, root: str, path: data_path.Path) -> None:
         """Remove what is there; nothing is fine too."""

@@ -68,7 +68,8 @@ LONGEST_TEXT = 1024
 """Characters that one message may have."""
 
 LONGEST_RECORD = 1 << 20
-"""Characters of JSON that all values of one phase may have together."""
+"""Characters of JSON that all paths and values of one phase may have
+together."""
 
 MOST_CHANGES = 10_000
 """How many changes of one phase are kept."""
@@ -126,10 +127,11 @@ class _Room:
         self._changes = MOST_CHANGES
         self.left_out = 0
 
-    def take(self) -> bool:
-        """Ask for the room of one more change."""
-        if self._changes and self._characters > 0:
+    def take(self, path: str) -> bool:
+        """Ask for the room of one more change, which is at a path."""
+        if self._changes and len(path) <= self._characters:
             self._changes -= 1
+            self._characters -= len(path)
             return True
         self.left_out += 1
         return False
@@ -158,8 +160,8 @@ def _rule(each: trace.RuleTrace, room: _Rooms) -> Record:
     if rule.sensitive:
         changes = [change for action in each.actions
                    for change in (*action.changes, *action.confirmed)]
-        places = [[change.object, _place(change)] for change in changes
-                  if room.changes.take()]
+        places = [[change.object, place] for change in changes
+                  if room.changes.take(place := _place(change))]
         # With some of them, the others would pass for places of other rules.
         return {'uuid': rule.uuid, **(
             {PLACES: places} if len(places) == len(changes) else {})}
@@ -173,11 +175,11 @@ def _rule(each: trace.RuleTrace, room: _Rooms) -> Record:
         'actions': [action.op for action in each.actions if action.ran],
         'changes': [_change(change, action.op, room.changes)
                     for action in each.actions for change in action.changes
-                    if room.changes.take()],
+                    if room.changes.take(change.path)],
     }
     confirmed = [_change(change, action.op, room.confirmed)
                  for action in each.actions for change in action.confirmed
-                 if room.confirmed.take()]
+                 if room.confirmed.take(change.path)]
     if confirmed:
         record['confirmed'] = confirmed
     asked = [{'action': action.op, 'ran': action.ran, 'conditions': [

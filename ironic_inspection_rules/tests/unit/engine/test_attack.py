@@ -92,6 +92,30 @@ class BudgetTestCase(base.TestCase):
                  for number in range(50)],
                 limits=budget.Limits(size=10_000))
 
+    def test_a_path_is_text_that_is_made(self):
+        for op, *values in (('set-plugin-data', 1), ('unset-plugin-data',)):
+            for path in ('/a/{inventory.nics[0]}/{item}', 'a.{item}'):
+                self.check_exceeded(
+                    f'{op}: the phase does more than 1000 operations',
+                    [attack.act(op, path, *values)], ['x' * 10_000] * 100,
+                    limits=budget.Limits(operations=1000))
+                self.check_exceeded(
+                    f'{op}: the text is longer than 1000 characters',
+                    [attack.act(op, path, *values)], ['x' * 1000],
+                    limits=budget.Limits(size=1000))
+
+    def test_a_path_is_written_too(self):
+        for op, values, count in (
+                ('set-plugin-data', [1], 1), ('set-plugin-data', ['{item}'], 9),
+                ('extend-plugin-data', [1], 9),
+                ('extend-plugin-data', [1, True], 9)):
+            nics = [number // count for number in range(50)]
+            self.check_exceeded(
+                f'{op}: the phase writes more than 10000 characters',
+                [attack.act(op, '/a/{plugin_data.name}', *values)], nics,
+                limits=budget.Limits(size=10_000),
+                plugin_data={'name': 'x' * 1000})
+
     def test_writing_the_same_place_takes_its_room_once(self):
         outcome, _data = attack.run(
             [attack.act('set-plugin-data', '/a', ['{item}'])],

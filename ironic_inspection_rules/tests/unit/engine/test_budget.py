@@ -94,9 +94,15 @@ class BudgetTestCase(base.TestCase):
 
     def test_what_is_written_over_gives_its_room_back(self):
         allowance = budget.Budget(budget.Limits(size=20))
-        allowance.write('x' * 15, 1)
-        allowance.write('y' * 20, 1, 'x' * 15)
-        self.refused('writes more than 20', allowance.write, 'z', 1)
+        allowance.write('x' * 15, ('',))
+        allowance.write('y' * 20, ('',), 'x' * 15)
+        self.refused('writes more than 20', allowance.write, 'z', ('',))
+
+    def test_where_it_is_written_takes_room(self):
+        allowance = budget.Budget(budget.Limits(size=20))
+        allowance.write('x' * 10, ('a', 'b'))
+        allowance.write('y' * 10, ('abc', 'abcde'), 'x' * 10)
+        self.refused('writes more than 20', allowance.write, '', ('a',))
 
     def test_another_budget_pays_while_its_context_lasts(self):
         outer, inner = (budget.Budget(budget.MAIN) for _each in range(2))

@@ -47,7 +47,7 @@ class RecordTestCase(base.TestCase):
                          mapping['after'])
 
     def test_what_is_too_much_is_left_out(self):
-        self.patch(record, 'LONGEST_RECORD', 10)
+        self.patch(record, 'LONGEST_RECORD', 26)
         made = self.record(*[
             journal.Change('node', 'add', f'/extra/{name}', 'x' * 8)
             for name in 'abcd'])
@@ -55,6 +55,25 @@ class RecordTestCase(base.TestCase):
                          [change['path'] for change
                           in made['rules'][0]['changes']])
         self.assertEqual(2, made['left_out'])
+
+    def test_paths_take_room_and_none_is_cut(self):
+        self.patch(record, 'LONGEST_RECORD', 100)
+        changes = [journal.Change('node', 'remove', path) for path in (
+            '/' + 'x' * 60, '/' + 'y' * 60, '/' + 'z' * 30)]
+        made = self.record(*changes)
+        self.assertEqual([changes[0].path, changes[2].path],
+                         [change['path'] for change
+                          in made['rules'][0]['changes']])
+        self.assertEqual(1, made['left_out'])
+
+    def test_places_of_a_sensitive_rule_take_room(self):
+        self.patch(record, 'LONGEST_RECORD', 100)
+        changes = [journal.Change('node', 'add', '/******',
+                                  place=('extra', name * 60))
+                   for name in 'ab']
+        made = self.record(*changes, sensitive=True)
+        self.assertNotIn(record.PLACES, made['rules'][0])
+        self.assertEqual(1, made['left_out'])
 
     def test_of_a_sensitive_rule_all_places_are_kept_or_none(self):
         changes = [journal.Change('node', 'add', f'/extra/{name}',
@@ -84,7 +103,7 @@ class RecordTestCase(base.TestCase):
         self.assertEqual(1, self.record(*[change] * 10_001)['left_out'])
 
     def test_what_was_not_there_takes_no_room(self):
-        self.patch(record, 'LONGEST_RECORD', 10)
+        self.patch(record, 'LONGEST_RECORD', 26)
         made = self.record(*[
             journal.Change('node', op, '/extra/a', value, before)
             for op, value, before in (('add', 'x' * 9, None),
