@@ -148,6 +148,7 @@ class WorkingCopy:
         if before is data_path.ABSENT:
             return
         self.roots.budget.spend()
+        self.roots.budget.write(None, path)
         self._views.remove(root, path)
         self._touch(root, path)
         self.journal.record('remove', self.roots[root], root, path,

@@ -105,16 +105,20 @@ class BudgetTestCase(base.TestCase):
                     limits=budget.Limits(size=1000))
 
     def test_a_path_is_written_too(self):
-        for op, values, count in (
-                ('set-plugin-data', [1], 1), ('set-plugin-data', ['{item}'], 9),
-                ('extend-plugin-data', [1], 9),
-                ('extend-plugin-data', [1, True], 9)):
-            nics = [number // count for number in range(50)]
+        for op, *values in (
+                ('set-plugin-data', 1), ('set-plugin-data', '{item}'),
+                ('extend-plugin-data', 1), ('extend-plugin-data', 1, True)):
             self.check_exceeded(
                 f'{op}: the phase writes more than 10000 characters',
-                [attack.act(op, '/a/{plugin_data.name}', *values)], nics,
-                limits=budget.Limits(size=10_000),
+                [attack.act(op, '/a/{plugin_data.name}', *values)],
+                [*range(50)], limits=budget.Limits(size=10_000),
                 plugin_data={'name': 'x' * 1000})
+        self.check_exceeded(
+            'unset-plugin-data: the phase writes more than 10000 characters',
+            [attack.act('unset-plugin-data', '/{plugin_data.name}/{item}')],
+            [*'abcdefghijk'], limits=budget.Limits(size=10_000),
+            plugin_data={'name': 'x' * 1000,
+                         'x' * 1000: dict.fromkeys('abcdefghijk', 1)})
 
     def test_writing_the_same_place_takes_its_room_once(self):
         outcome, _data = attack.run(
