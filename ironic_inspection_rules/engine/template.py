@@ -285,7 +285,9 @@ def _arguments(op: registry.Op, varying: dict[str, Template],
             return argument
         if op.signature.by_name[name].type is data_path.Path:
             # What a machine sends is one step, whatever is in it.
-            given[name] = (str(argument),)
+            token = str(argument)
+            roots.budget.make_text(len(token))
+            given[name] = (token,)
             continue
         read = _convert(op, name, argument)
         if isinstance(read, pattern.Replacement):

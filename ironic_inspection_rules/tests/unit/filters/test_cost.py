@@ -32,6 +32,7 @@ LISTS = (
     ('unique', 'x' * 4000, 1000), ('join', 'x' * 4000, 1000),
     ('min', 'x' * 4000, 1000), ('tier(node.b)', 5, 100),
     ("replace('x', 'y')", 'x' * 65535, 1790),
+    ('get(node.long)', {}, 3900), ('get(node.b)', {}, 17),
     (f"replace('x', '{'y' * 500}')", 'x' * 250, 981))
 """Filters that look at many items or characters, and about what they pay."""
 
