@@ -21,6 +21,7 @@ from ironic_inspection_rules.engine import text_cache
 from ironic_inspection_rules.i18n import _
 
 _LONGEST_KNOWN = 64  # Longest text of a machine that is cached, in characters.
+_NESTED = frozenset((list, dict))  # What takes long to compare, if anything.
 _INTEGER = re.compile(r'\s*[+-]?[0-9]{1,300}\s*')
 _DECIMAL = re.compile(
     r'\s*[+-]?(?:[0-9]{1,300}(?:\.[0-9]{0,300})?|\.[0-9]{1,300})'
@@ -126,6 +127,8 @@ class Comparison(plugin.Condition):
                 one, other = str(one), str(other)
                 allowance.make_text(len(one))
                 allowance.make_text(len(other))
+            elif one.__class__ in _NESTED:
+                allowance.check_time()
             if not self.holds(allowance, one, other):
                 return False
         return True

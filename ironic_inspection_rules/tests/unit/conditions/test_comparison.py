@@ -12,6 +12,7 @@ import random
 import hypothesis
 from hypothesis import strategies as st
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.conditions import comparison
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.tests.unit import base
@@ -188,3 +189,11 @@ class CostTestCase(base.TestCase):
                 till = paid.Till()
                 condition(till, *values)
                 self.assertEqual(count // divisor, till.paid)
+
+    def test_before_lists_and_mappings_the_clock_is_looked_at(self):
+        late = budget.Budget(budget.Limits(time=-1))
+        for value in ([1], {'a': 1}):
+            for condition in (comparison.Equal(), comparison.Less()):
+                self.assertRaises(exceptions.BudgetExceeded, condition, late,
+                                  value, value)
+        self.assertTrue(comparison.Equal()(late, 'a', 'a'))
