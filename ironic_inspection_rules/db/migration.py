@@ -5,6 +5,7 @@
 import alembic
 from alembic import config as alembic_config
 from alembic import migration as alembic_migration
+from alembic import op
 from alembic import script as alembic_script
 from alembic import util as alembic_util
 from oslo_db import exception as db_exc
@@ -114,3 +115,27 @@ def _run(command, revision: str | None) -> None:
         command(_config(), revision or 'head')
     except alembic_util.CommandError as exc:
         raise exceptions.Invalid(str(exc)) from exc
+
+
+# The steps of migrations. MySQL commits every statement at once, so what an
+# interrupted run has made may be there already.
+
+def create_table(name: str, *parts: sa.schema.SchemaItem) -> sa.Table:
+    """Make a table, unless it is there."""
+    return op.create_table(name, *parts, if_not_exists=True,
+                           **models.TABLE_ARGS)
+
+
+def add_column(table: str, column: sa.Column) -> None:
+    """Add a column, unless it is there."""
+    present = sa.inspect(op.get_bind()).get_columns(table)
+    if column.name not in {each['name'] for each in present}:
+        op.add_column(table, column)
+
+
+def create_index(table: str, *columns: str) -> None:
+    """Make an index of the name that models give it, unless it is there."""
+    name = '_'.join((table, *columns, 'idx'))
+    present = sa.inspect(op.get_bind()).get_indexes(table)
+    if name not in {each['name'] for each in present}:
+        op.create_index(name, table, list(columns))

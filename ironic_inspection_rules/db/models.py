@@ -16,7 +16,7 @@ from ironic_inspection_rules.engine import model
 
 # A binary collation: MySQL would otherwise find the scope "rack1" when asked
 # for "Rack1", which no other database does.
-_TABLE_ARGS = {
+TABLE_ARGS = {
     'mysql_engine': 'InnoDB',
     'mysql_charset': 'utf8mb4',
     'mysql_collate': 'utf8mb4_bin',
@@ -24,7 +24,7 @@ _TABLE_ARGS = {
 
 
 class _Table(models.ModelBase):
-    __table_args__: Any = _TABLE_ARGS
+    __table_args__: Any = TABLE_ARGS
 
 
 # Not Ironic's base class: its metadata must not know these tables, nor ours
@@ -127,7 +127,7 @@ class Rule(models.TimestampMixin, _RuleFields, Base):
 
     __tablename__ = 'ir_rules'
     __table_args__ = (sa.Index(None, 'scope'), sa.Index(None, 'phase'),
-                      _TABLE_ARGS)
+                      TABLE_ARGS)
 
     id = sa.Column(sa.Integer, primary_key=True, autoincrement=True)
     uuid = sa.Column(sa.String(36), nullable=False, unique=True)
@@ -205,7 +205,7 @@ class Request(models.TimestampMixin, Base):
     """
 
     __tablename__ = 'ir_requests'
-    __table_args__ = (sa.Index(None, 'state', 'due_at'), _TABLE_ARGS)
+    __table_args__ = (sa.Index(None, 'state', 'due_at'), TABLE_ARGS)
 
     id = sa.Column(sa.Integer, primary_key=True, autoincrement=True)
     uuid = sa.Column(sa.String(36), nullable=False, unique=True)

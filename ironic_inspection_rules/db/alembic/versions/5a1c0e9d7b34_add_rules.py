@@ -10,21 +10,14 @@ from alembic import op
 from oslo_db.sqlalchemy import types as db_types
 import sqlalchemy as sa
 
+from ironic_inspection_rules.db import migration
+
 revision = '5a1c0e9d7b34'
 down_revision = None
 
-TABLE_ARGS = {
-    'mysql_engine': 'InnoDB',
-    'mysql_charset': 'utf8mb4',
-    'mysql_collate': 'utf8mb4_bin',
-}
-
 
 def upgrade():
-    # MySQL commits every statement at once, so what an interrupted run has
-    # made may be there already.
-    connection = op.get_bind()
-    op.create_table(
+    migration.create_table(
         'ir_rules',
         sa.Column('created_at', sa.DateTime(), nullable=True),
         sa.Column('updated_at', sa.DateTime(), nullable=True),
@@ -43,22 +36,15 @@ def upgrade():
                   nullable=False),
         sa.PrimaryKeyConstraint('id'),
         sa.UniqueConstraint('uuid', name='uniq_ir_rules0uuid'),
-        if_not_exists=True,
-        **TABLE_ARGS,
     )
-    present = {index['name']
-               for index in sa.inspect(connection).get_indexes('ir_rules')}
-    for column in ('scope', 'phase'):
-        name = f'ir_rules_{column}_idx'
-        if name not in present:
-            op.create_index(name, 'ir_rules', [column])
-    table = op.create_table(
+    migration.create_index('ir_rules', 'scope')
+    migration.create_index('ir_rules', 'phase')
+    table = migration.create_table(
         'ir_rules_revision',
         sa.Column('id', sa.Integer(), autoincrement=False, nullable=False),
         sa.Column('revision', sa.Integer(), nullable=False),
         sa.PrimaryKeyConstraint('id'),
-        if_not_exists=True,
-        **TABLE_ARGS,
     )
+    connection = op.get_bind()
     if connection.execute(sa.select(table)).first() is None:
         connection.execute(sa.insert(table).values(id=1, revision=0))

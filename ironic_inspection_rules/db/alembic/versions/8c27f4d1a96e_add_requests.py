@@ -6,22 +6,17 @@ Revision ID: 8c27f4d1a96e
 Revises: 5a1c0e9d7b34
 """
 
-from alembic import op
 from oslo_db.sqlalchemy import types as db_types
 import sqlalchemy as sa
+
+from ironic_inspection_rules.db import migration
 
 revision = '8c27f4d1a96e'
 down_revision = '5a1c0e9d7b34'
 
-TABLE_ARGS = {
-    'mysql_engine': 'InnoDB',
-    'mysql_charset': 'utf8mb4',
-    'mysql_collate': 'utf8mb4_bin',
-}
-
 
 def upgrade():
-    op.create_table(
+    migration.create_table(
         'ir_requests',
         sa.Column('created_at', sa.DateTime(), nullable=True),
         sa.Column('updated_at', sa.DateTime(), nullable=True),
@@ -46,10 +41,8 @@ def upgrade():
         sa.UniqueConstraint('uuid', name='uniq_ir_requests0uuid'),
         sa.UniqueConstraint('open_node_uuid',
                             name='uniq_ir_requests0open_node_uuid'),
-        if_not_exists=True,
-        **TABLE_ARGS,
     )
-    op.create_table(
+    migration.create_table(
         'ir_unprocessed',
         sa.Column('created_at', sa.DateTime(), nullable=True),
         sa.Column('updated_at', sa.DateTime(), nullable=True),
@@ -61,16 +54,7 @@ def upgrade():
         sa.Column('plugin_data', db_types.JsonEncodedDict(mysql_as_long=True),
                   nullable=False),
         sa.PrimaryKeyConstraint('id'),
-        if_not_exists=True,
-        **TABLE_ARGS,
     )
-    # MySQL commits every statement at once, so an interrupted run may have
-    # made some of the indexes.
-    inspector = sa.inspect(op.get_bind())
-    for table, column in (('ir_requests', 'node_uuid'),
-                          ('ir_requests', 'due_at'),
-                          ('ir_unprocessed', 'node_uuid')):
-        name = f'{table}_{column}_idx'
-        if not any(index['name'] == name
-                   for index in inspector.get_indexes(table)):
-            op.create_index(name, table, [column])
+    migration.create_index('ir_requests', 'node_uuid')
+    migration.create_index('ir_requests', 'due_at')
+    migration.create_index('ir_unprocessed', 'node_uuid')

@@ -6,22 +6,17 @@ Revision ID: b3d91e6a7c25
 Revises: b41d6e83f092
 """
 
-from alembic import op
 from oslo_db.sqlalchemy import types as db_types
 import sqlalchemy as sa
+
+from ironic_inspection_rules.db import migration
 
 revision = 'b3d91e6a7c25'
 down_revision = 'b41d6e83f092'
 
-TABLE_ARGS = {
-    'mysql_engine': 'InnoDB',
-    'mysql_charset': 'utf8mb4',
-    'mysql_collate': 'utf8mb4_bin',
-}
-
 
 def upgrade():
-    op.create_table(
+    migration.create_table(
         'ir_runs',
         sa.Column('created_at', sa.DateTime(), nullable=True),
         sa.Column('updated_at', sa.DateTime(), nullable=True),
@@ -43,10 +38,8 @@ def upgrade():
                   nullable=True),
         sa.PrimaryKeyConstraint('id'),
         sa.UniqueConstraint('uuid', name='uniq_ir_runs0uuid'),
-        if_not_exists=True,
-        **TABLE_ARGS,
     )
-    op.create_table(
+    migration.create_table(
         'ir_rule_statistics',
         sa.Column('rule_uuid', sa.String(36), nullable=False),
         sa.Column('since', sa.DateTime(), nullable=False),
@@ -58,12 +51,5 @@ def upgrade():
         sa.Column('last_matched_at', sa.DateTime(), nullable=True),
         sa.Column('last_matched_node', sa.String(36), nullable=True),
         sa.PrimaryKeyConstraint('rule_uuid'),
-        if_not_exists=True,
-        **TABLE_ARGS,
     )
-    # MySQL commits every statement at once, so an interrupted run may have
-    # made the index.
-    name = 'ir_runs_node_uuid_idx'
-    if not any(index['name'] == name for index
-               in sa.inspect(op.get_bind()).get_indexes('ir_runs')):
-        op.create_index(name, 'ir_runs', ['node_uuid'])
+    migration.create_index('ir_runs', 'node_uuid')

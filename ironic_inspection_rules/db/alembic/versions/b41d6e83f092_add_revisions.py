@@ -10,27 +10,18 @@ from alembic import op
 from oslo_db.sqlalchemy import types as db_types
 import sqlalchemy as sa
 
+from ironic_inspection_rules.db import migration
+
 revision = 'b41d6e83f092'
 down_revision = 'b7d2e4f60a15'
 
-TABLE_ARGS = {
-    'mysql_engine': 'InnoDB',
-    'mysql_charset': 'utf8mb4',
-    'mysql_collate': 'utf8mb4_bin',
-}
-
 
 def upgrade():
-    # MySQL commits every statement at once, so what an interrupted run has
-    # made may be there already.
-    inspector = sa.inspect(op.get_bind())
-    present = {column['name'] for column in inspector.get_columns('ir_rules')}
-    if 'position' not in present:
-        # Services that are still to be upgraded do not set it.
-        op.add_column('ir_rules',
-                      sa.Column('position', sa.Double(), nullable=True))
+    # Services that are still to be upgraded do not set it.
+    migration.add_column(
+        'ir_rules', sa.Column('position', sa.Double(), nullable=True))
     op.execute('UPDATE ir_rules SET position = id WHERE position IS NULL')
-    op.create_table(
+    migration.create_table(
         'ir_rule_versions',
         sa.Column('id', sa.Integer(), autoincrement=True, nullable=False),
         sa.Column('uuid', sa.String(36), nullable=False),
@@ -43,16 +34,10 @@ def upgrade():
         sa.Column('fields', db_types.JsonEncodedDict(mysql_as_long=True),
                   nullable=False),
         sa.PrimaryKeyConstraint('id'),
-        if_not_exists=True,
-        **TABLE_ARGS,
     )
-    indexes = {index['name'] for index
-               in sa.inspect(op.get_bind()).get_indexes('ir_rule_versions')}
-    for column in ('uuid', 'end_revision'):
-        name = f'ir_rule_versions_{column}_idx'
-        if name not in indexes:
-            op.create_index(name, 'ir_rule_versions', [column])
-    op.create_table(
+    migration.create_index('ir_rule_versions', 'uuid')
+    migration.create_index('ir_rule_versions', 'end_revision')
+    migration.create_table(
         'ir_revisions',
         sa.Column('revision', sa.Integer(), autoincrement=False,
                   nullable=False),
@@ -63,6 +48,4 @@ def upgrade():
         sa.Column('changes', db_types.JsonEncodedList(mysql_as_long=True),
                   nullable=False),
         sa.PrimaryKeyConstraint('revision'),
-        if_not_exists=True,
-        **TABLE_ARGS,
     )

@@ -11,6 +11,8 @@ Revises: 2f7b90c4e1d8
 from alembic import op
 import sqlalchemy as sa
 
+from ironic_inspection_rules.db import migration
+
 revision = 'b7d2e4f60a15'
 down_revision = '2f7b90c4e1d8'
 
@@ -18,16 +20,10 @@ TABLE = 'ir_requests'
 
 
 def upgrade():
-    # MySQL commits every statement at once, so an interrupted run may have
-    # added some of the columns.
-    present = {column['name']
-               for column in sa.inspect(op.get_bind()).get_columns(TABLE)}
-    for column in (
-            sa.Column('lock_failures', sa.Integer(), nullable=False,
-                      server_default='0'),
-            sa.Column('sender', sa.String(255), nullable=True)):
-        if column.name not in present:
-            op.add_column(TABLE, column)
+    migration.add_column(TABLE, sa.Column(
+        'lock_failures', sa.Integer(), nullable=False, server_default='0'))
+    migration.add_column(
+        TABLE, sa.Column('sender', sa.String(255), nullable=True))
     requests = sa.table(TABLE, sa.column('open_node_uuid'),
                         sa.column('progress'))
     op.execute(sa.update(requests)

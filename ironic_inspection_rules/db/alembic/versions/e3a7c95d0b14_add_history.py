@@ -13,15 +13,11 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import mysql
 
 from ironic_inspection_rules.db import content
+from ironic_inspection_rules.db import migration
 
 revision = 'e3a7c95d0b14'
 down_revision = 'd4f8a1c72b60'
 
-TABLE_ARGS = {
-    'mysql_engine': 'InnoDB',
-    'mysql_charset': 'utf8mb4',
-    'mysql_collate': 'utf8mb4_bin',
-}
 LONG_BINARY = sa.LargeBinary().with_variant(mysql.LONGBLOB(), 'mysql',
                                             'mariadb')
 INDEXES = (
@@ -40,46 +36,35 @@ INDEXES = (
 
 def upgrade():
     _make_tables()
-    # MySQL commits every statement at once, so an interrupted run may have
-    # done a part of it.
-    inspector = sa.inspect(op.get_bind())
-    if not any(column['name'] == 'content'
-               for column in inspector.get_columns('ir_runs')):
-        op.add_column('ir_runs', sa.Column('content', sa.String(27),
-                                           nullable=True))
+    migration.add_column(
+        'ir_runs', sa.Column('content', sa.String(27), nullable=True))
     for table, column in INDEXES:
-        name = f'{table}_{column}_idx'
-        if not any(index['name'] == name
-                   for index in inspector.get_indexes(table)):
-            op.create_index(name, table, [column])
+        migration.create_index(table, column)
     _move_data_of_runs(op.get_bind())
 
 
 def _make_tables():
-    op.create_table(
+    migration.create_table(
         'ir_contents',
         sa.Column('digest', sa.String(27), nullable=False),
         sa.Column('used_at', sa.Double(), nullable=False),
         sa.Column('size', sa.Integer(), nullable=False),
         sa.Column('frame', LONG_BINARY, nullable=False),
-        sa.PrimaryKeyConstraint('digest'),
-        if_not_exists=True, **TABLE_ARGS)
-    op.create_table(
+        sa.PrimaryKeyConstraint('digest'))
+    migration.create_table(
         'ir_content_sections',
         sa.Column('content', sa.String(27), nullable=False),
         sa.Column('position', sa.Integer(), autoincrement=False,
                   nullable=False),
         sa.Column('section', sa.String(27), nullable=False),
-        sa.PrimaryKeyConstraint('content', 'position'),
-        if_not_exists=True, **TABLE_ARGS)
-    op.create_table(
+        sa.PrimaryKeyConstraint('content', 'position'))
+    migration.create_table(
         'ir_sections',
         sa.Column('digest', sa.String(27), nullable=False),
         sa.Column('used_at', sa.Double(), nullable=False),
         sa.Column('data', LONG_BINARY, nullable=False),
-        sa.PrimaryKeyConstraint('digest'),
-        if_not_exists=True, **TABLE_ARGS)
-    op.create_table(
+        sa.PrimaryKeyConstraint('digest'))
+    migration.create_table(
         'ir_inventories',
         sa.Column('id', sa.Integer(), autoincrement=True, nullable=False),
         sa.Column('uuid', sa.String(36), nullable=False),
@@ -91,9 +76,8 @@ def _make_tables():
         sa.Column('parts', sa.String(27), nullable=False),
         sa.Column('patch', LONG_BINARY, nullable=True),
         sa.PrimaryKeyConstraint('id'),
-        sa.UniqueConstraint('uuid', name='uniq_ir_inventories0uuid'),
-        if_not_exists=True, **TABLE_ARGS)
-    op.create_table(
+        sa.UniqueConstraint('uuid', name='uniq_ir_inventories0uuid'))
+    migration.create_table(
         'ir_parts',
         sa.Column('id', sa.Integer(), autoincrement=True, nullable=False),
         sa.Column('identity', sa.String(255), nullable=False),
@@ -102,8 +86,7 @@ def _make_tables():
         sa.Column('node_uuid', sa.String(36), nullable=False),
         sa.Column('began_at', sa.DateTime(), nullable=False),
         sa.Column('ended_at', sa.DateTime(), nullable=True),
-        sa.PrimaryKeyConstraint('id'),
-        if_not_exists=True, **TABLE_ARGS)
+        sa.PrimaryKeyConstraint('id'))
 
 
 def _move_data_of_runs(connection):

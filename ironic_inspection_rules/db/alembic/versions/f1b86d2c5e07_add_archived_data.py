@@ -8,8 +8,9 @@ Revision ID: f1b86d2c5e07
 Revises: c85a1f30d6e2
 """
 
-from alembic import op
 import sqlalchemy as sa
+
+from ironic_inspection_rules.db import migration
 
 revision = 'f1b86d2c5e07'
 down_revision = 'c85a1f30d6e2'
@@ -18,19 +19,11 @@ TABLE = 'ir_archived'
 
 
 def upgrade():
-    op.create_table(
+    migration.create_table(
         TABLE,
         sa.Column('id', sa.Integer(), autoincrement=True, nullable=False),
         sa.Column('node_uuid', sa.String(36), nullable=False),
         sa.Column('content', sa.String(27), nullable=False),
-        sa.PrimaryKeyConstraint('id'),
-        if_not_exists=True, mysql_engine='InnoDB', mysql_charset='utf8mb4',
-        mysql_collate='utf8mb4_bin')
-    # MySQL commits every statement at once, so an interrupted run may have
-    # done a part of it.
-    present = {index['name']
-               for index in sa.inspect(op.get_bind()).get_indexes(TABLE)}
-    for column in ('node_uuid', 'content'):
-        name = f'{TABLE}_{column}_idx'
-        if name not in present:
-            op.create_index(name, TABLE, [column])
+        sa.PrimaryKeyConstraint('id'))
+    migration.create_index(TABLE, 'node_uuid')
+    migration.create_index(TABLE, 'content')
