@@ -14,6 +14,7 @@ from typing import Any
 from ironic import api
 from ironic.common import exception as ironic_exception
 import webob
+from webob import dec
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.i18n import _
@@ -29,26 +30,21 @@ _TOP = ('', '/v1')
 _RESOURCES = ('/v1/introspection', '/v1/rules')
 
 
-class InspectorForms:
-    """A layer that gives some answers the form of ironic-inspector's."""
-
-    def __init__(self, app: Callable) -> None:
-        self._app = app
-
-    def __call__(self, environ: dict[str, Any],
-                 start_response: Callable) -> Any:
-        path = environ.get('PATH_INFO', '').rstrip('/')
-        is_resource = any(path == each or path.startswith(f'{each}/')
-                          for each in _RESOURCES)
-        if not is_resource and path not in _TOP:
-            return self._app(environ, start_response)
-        response = webob.Request(environ).get_response(self._app)
-        response.headers.update({MIN_VERSION: _format(OLDEST),
-                                 MAX_VERSION: _format(NEWEST)})
-        if is_resource and response.status_int >= 400:
-            response.json = {'error': {'message': _message(response)}}
-            response.content_type = 'application/json'
-        return response(environ, start_response)
+@dec.wsgify.middleware
+def layer(request: webob.Request, app: Callable) -> Any:
+    """Give some answers the form of ironic-inspector's."""
+    path = request.environ.get('PATH_INFO', '').rstrip('/')
+    is_resource = any(path == each or path.startswith(f'{each}/')
+                      for each in _RESOURCES)
+    if not is_resource and path not in _TOP:
+        return app
+    response = request.get_response(app)
+    response.headers.update({MIN_VERSION: _format(OLDEST),
+                             MAX_VERSION: _format(NEWEST)})
+    if is_resource and response.status_int >= 400:
+        response.json = {'error': {'message': _message(response)}}
+        response.content_type = 'application/json'
+    return response
 
 
 def requested_version() -> tuple[int, int]:

@@ -68,5 +68,5 @@ def install(app: Callable) -> Callable:
     if CONF.inspection_queue.enabled:
         with start.required():
             inspection_queue.install()
-    return stream.Streams(
-        inspector_forms.InspectorForms(request.BodyGuard(app)), _STREAMED)
+    return stream.layer(inspector_forms.layer(request.guard(app)),
+                        endings=_STREAMED)

@@ -19,6 +19,7 @@ from ironic.common import exception as ironic_exception
 import jsonschema
 from oslo_utils import uuidutils
 import webob
+from webob import dec
 from webob import request as webob_request
 
 from ironic_inspection_rules import exceptions
@@ -37,29 +38,24 @@ class Refused(Exception):
         self.status = status
 
 
-class BodyGuard:
-    """A layer that refuses bodies which harm those who parse them.
+@dec.wsgify.middleware
+def guard(request: webob.Request, app: Callable) -> Any:
+    """Refuse bodies which harm those who parse them.
 
     Ironic looks at the size and the depth of what claims to be JSON, and
     parses other bodies as JSON too. Its oldest releases do not look at all.
     Of what is not UTF-8 its framework says nothing but 400.
     """
-
-    def __init__(self, app: Callable) -> None:
-        self._app = app
-
-    def __call__(self, environ: dict[str, Any],
-                 start_response: Callable) -> Any:
-        content_type = environ.get('CONTENT_TYPE') or ''
-        try:
-            _check_type(content_type)
-            _check_body(environ,
-                        'json' in content_type and body_limit.is_of_ironic())
-        except Refused as exc:
-            return webob.Response(status=exc.status, json_body={
-                'faultcode': 'Client', 'faultstring': str(exc),
-                'debuginfo': None})(environ, start_response)
-        return self._app(environ, start_response)
+    content_type = request.environ.get('CONTENT_TYPE') or ''
+    try:
+        _check_type(content_type)
+        _check_body(request,
+                    'json' in content_type and body_limit.is_of_ironic())
+    except Refused as exc:
+        return webob.Response(status=exc.status, json_body={
+            'faultcode': 'Client', 'faultstring': str(exc),
+            'debuginfo': None})
+    return app
 
 
 def _check_type(content_type: str) -> None:
@@ -77,12 +73,12 @@ def _check_type(content_type: str) -> None:
                       _('The request must be JSON'))
 
 
-def _check_body(environ: dict[str, Any], is_limited: bool) -> None:
+def _check_body(request: webob.Request, is_limited: bool) -> None:
     """Refuse a body that is too large, too deep, or not UTF-8.
 
     :param is_limited: whether Ironic looks at the size and the depth.
     """
-    request = webob.BaseRequest(environ)
+    environ = request.environ
     if not request.is_body_readable:
         return
     limit = body_limit.size(environ.get('PATH_INFO', ''))
@@ -112,7 +108,7 @@ def _check_body(environ: dict[str, Any], is_limited: bool) -> None:
 def body(*, any_type: bool = False) -> Any:
     """Parse the body of the request; to be called once policies allow it.
 
-    Its size, depth and charset are within what :class:`BodyGuard` and Ironic
+    Its size, depth and charset are within what :func:`guard` and Ironic
     let through. Python would take NaN and infinity, which are no JSON
     (RFC 8259 "Numbers") and could be stored, but not answered.
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from ironic import api
 import webob
+from webob import dec
 
 _KEY = 'ironic_inspection_rules.stream'
 
@@ -35,28 +36,23 @@ class Parts:
         return iter(self._parts)
 
 
-class Streams:
-    """A layer that sends the bodies which controllers hand over.
+@dec.wsgify.middleware
+def layer(request: webob.Request, app: Callable,
+          endings: tuple[str, ...]) -> Any:
+    """Send the bodies that controllers hand over.
 
     :param endings: how the paths end that have such answers.
     """
-
-    def __init__(self, app: Callable, endings: tuple[str, ...]) -> None:
-        self._app = app
-        self._endings = endings
-
-    def __call__(self, environ: dict[str, Any],
-                 start_response: Callable) -> Any:
-        path = environ.get('PATH_INFO', '').rstrip('/')
-        if not path.endswith(self._endings):
-            return self._app(environ, start_response)
-        # A list, as a layer below may copy the environment.
-        given: list[Parts] = []
-        environ[_KEY] = given
-        response = webob.Request(environ).get_response(self._app)
-        if given and response.status_int == 200:
-            response.app_iter = given[0]
-        return response(environ, start_response)
+    path = request.environ.get('PATH_INFO', '').rstrip('/')
+    if not path.endswith(endings):
+        return app
+    # A list, as a layer below may copy the environment.
+    given: list[Parts] = []
+    request.environ[_KEY] = given
+    response = request.get_response(app)
+    if given and response.status_int == 200:
+        response.app_iter = given[0]
+    return response
 
 
 def send(parts: Iterable[bytes]) -> None:

@@ -174,7 +174,7 @@ class UUIDTestCase(base.TestCase):
             self.assertRaises(exceptions.Invalid, request.rule_uuid, text)
 
 
-class BodyGuardTestCase(base.IronicTestCase):
+class GuardTestCase(base.IronicTestCase):
 
     def send(self, body, content_type='text/plain', path='/v1/rules',
              **environ):
@@ -190,7 +190,7 @@ class BodyGuardTestCase(base.IronicTestCase):
 
         sent = webob.Request.blank(path, method='POST', body=body)
         sent.environ.update({'CONTENT_TYPE': content_type, **environ})
-        answer = sent.get_response(request.BodyGuard(app))
+        answer = sent.get_response(request.guard(app))
         return answer.status_int, *read
 
     def without_limits_of_ironic(self):

@@ -13,13 +13,13 @@ from ironic_inspection_rules.tests.unit import base
 PATH = '/v1/rules/evaluate'
 
 
-class StreamsTestCase(base.TestCase):
+class LayerTestCase(base.TestCase):
 
     def setUp(self):
         super().setUp()
         self.made = []
         self.status = 200
-        self.app = stream.Streams(self.inner, ('rules/evaluate',))
+        self.app = stream.layer(self.inner, endings=('rules/evaluate',))
 
     def inner(self, environ, start_response):
         """Answer as Ironic does, which may copy the environment."""
