@@ -2,8 +2,8 @@
 
 """Filters that keep nodes by the traits they have.
 
-They are SQL conditions over columns that are handed in, so that they can
-become part of any query of nodes (spec 004 "REST API impact").
+They are conditions on Ironic's tables, so that they can become part of any
+query of nodes (spec 004 "REST API impact").
 """
 
 from collections.abc import Collection
@@ -23,6 +23,8 @@ PARAMETERS = ('traits', 'traits-any', 'not-traits', 'not-traits-any')
 
 Condition = sa.ColumnElement[bool]
 
+_TRAIT = models.NodeTrait
+
 # How many traits are looked for one by one. Databases plan such lookups well,
 # and badly when there are dozens; the traits beyond are counted in one go.
 _ONE_BY_ONE = 4
@@ -36,18 +38,6 @@ class Term(typing.NamedTuple):
 
     parameter: str
     names: tuple[str, ...]
-
-
-class Columns(typing.NamedTuple):
-    """Where the traits are: the node's id, and a table of (node, trait)."""
-
-    id: sa.ColumnElement[int]
-    node_id: sa.ColumnElement[int]
-    trait: sa.ColumnElement[str]
-
-
-_IRONIC = Columns(
-    models.Node.id, models.NodeTrait.node_id, models.NodeTrait.trait)
 
 
 def parse(parameters: Mapping[str, object]) -> tuple[Term, ...]:
@@ -83,27 +73,25 @@ def on_nodes(terms: tuple[Term, ...]) -> list[Condition]:
     All databases but SQLite see by themselves which traits are rare, and plan
     a query by it.
     """
-    query = which_are_rare(terms, _IRONIC)
+    query = which_are_rare(terms)
     if query is None or (
             enginefacade.reader.get_engine().dialect.name != 'sqlite'):
-        return conditions(terms, _IRONIC)
-    return conditions(terms, _IRONIC, transaction.read(query))
+        return conditions(terms)
+    return conditions(terms, transaction.read(query))
 
 
-def conditions(terms: tuple[Term, ...], columns: Columns,
+def conditions(terms: tuple[Term, ...],
                rare: Collection[str] = ()) -> list[Condition]:
     """Build the conditions of the nodes that the filters keep.
 
-    :param columns: of the query's nodes and of the table of their traits.
     :param rare: traits that few nodes have; the query may start from those
         nodes then, instead of looking at one node after the other.
     """
-    return [_CONDITIONS[term.parameter](term.names, columns, rare)
-            for term in terms]
+    return [_CONDITIONS[term.parameter](term.names, rare) for term in terms]
 
 
-def which_are_rare(terms: tuple[Term, ...],
-                   columns: Columns) -> sa.CompoundSelect[tuple[str]] | None:
+def which_are_rare(terms: tuple[Term, ...]
+                   ) -> sa.CompoundSelect[tuple[str]] | None:
     """Ask which of the traits that nodes must have are rare.
 
     :returns: a query for their names that costs the same in a fleet of any
@@ -113,32 +101,30 @@ def which_are_rare(terms: tuple[Term, ...],
               for name in term.names[:_ONE_BY_ONE]}
     queries = []
     for name in sorted(wanted):
-        some = sa.select(columns.trait).where(
-            columns.trait == name).limit(_FEW + 1).subquery()
+        some = sa.select(_TRAIT.trait).where(
+            _TRAIT.trait == name).limit(_FEW + 1).subquery()
         count = sa.select(sa.func.count()).select_from(some)
         queries.append(sa.select(sa.literal(name)).where(
             count.scalar_subquery() <= _FEW))
     return sa.union_all(*queries) if queries else None
 
 
-def _has_all(wanted: tuple[str, ...], columns: Columns,
-             rare: Collection[str]) -> Condition:
+def _has_all(wanted: tuple[str, ...], rare: Collection[str]) -> Condition:
     first, others = wanted[:_ONE_BY_ONE], wanted[_ONE_BY_ONE:]
-    found = [_has_any((name,), columns, rare) for name in first]
+    found = [_has_any((name,), rare) for name in first]
     if others:
         count = sa.select(sa.func.count()).where(
-            columns.node_id == columns.id, columns.trait.in_(others))
+            _TRAIT.node_id == models.Node.id, _TRAIT.trait.in_(others))
         found.append(count.scalar_subquery() == len(others))
     return sa.and_(*found)
 
 
-def _has_any(wanted: tuple[str, ...], columns: Columns,
-             rare: Collection[str]) -> Condition:
+def _has_any(wanted: tuple[str, ...], rare: Collection[str]) -> Condition:
     if all(name in rare for name in wanted):
-        return columns.id.in_(sa.select(columns.node_id).where(
-            columns.trait.in_(wanted)))
-    return sa.exists().where(columns.node_id == columns.id,
-                             columns.trait.in_(wanted))
+        return models.Node.id.in_(sa.select(_TRAIT.node_id).where(
+            _TRAIT.trait.in_(wanted)))
+    return sa.exists().where(_TRAIT.node_id == models.Node.id,
+                             _TRAIT.trait.in_(wanted))
 
 
 _CONDITIONS = {

@@ -3,6 +3,7 @@
 import itertools
 
 import fixtures
+from ironic.db.sqlalchemy import models
 import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
@@ -80,8 +81,6 @@ class ConditionsTestCase(base.TestCase):
         self.traits = sa.Table(
             'node_traits', metadata, sa.Column('node_id', sa.Integer),
             sa.Column('trait', sa.String(255)))
-        self.columns = trait_filter.Columns(
-            self.nodes.c.id, self.traits.c.node_id, self.traits.c.trait)
         self.engine = sa.create_engine('sqlite://')
         metadata.create_all(self.engine)
         self.addCleanup(self.engine.dispose)
@@ -97,13 +96,13 @@ class ConditionsTestCase(base.TestCase):
                         {'node_id': number, 'trait': trait})
 
     def found(self, *terms, rare=()):
-        query = sa.select(self.nodes.c.id).where(
-            *trait_filter.conditions(terms, self.columns, rare))
+        query = sa.select(models.Node.id).where(
+            *trait_filter.conditions(terms, rare))
         with self.engine.connect() as connection:
             return sorted(connection.execute(query).scalars())
 
     def rare(self, *terms):
-        query = trait_filter.which_are_rare(terms, self.columns)
+        query = trait_filter.which_are_rare(terms)
         with self.engine.connect() as connection:
             return set(connection.execute(query).scalars())
 
@@ -140,8 +139,7 @@ class ConditionsTestCase(base.TestCase):
     def test_what_nodes_must_not_have_need_not_be_rare(self):
         self.assertIsNone(trait_filter.which_are_rare(
             (trait_filter.Term('not-traits', ('CUSTOM_A',)),
-             trait_filter.Term('not-traits-any', ('CUSTOM_B',))),
-            self.columns))
+             trait_filter.Term('not-traits-any', ('CUSTOM_B',)))))
 
     def test_filters_hold_together(self):
         self.enroll(subsets(NAMES))
