@@ -28,8 +28,7 @@ class Port(types.ConfigType):
         port = value.strip().lower()
         match = re.fullmatch(r'([0-9]{1,5})/(?:udp|tcp)', port)
         if not match or not 0 < int(match[1]) < 65536:
-            raise ValueError(
-                _('"%s" is not a port such as "67/udp"') % value)
+            raise ValueError(_('"%s" is not a port such as "67/udp"') % value)
         return port
 
     def __repr__(self) -> str:

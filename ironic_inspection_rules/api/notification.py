@@ -37,8 +37,7 @@ def emitted(context: Any, rule: rule_object.Rule,
     with notification_utils.handle_error_notification(
             context, _as_ironic(rule), action):
         yield
-    notification_utils.emit_end_notification(context, _as_ironic(rule),
-                                             action)
+    notification_utils.emit_end_notification(context, _as_ironic(rule), action)
 
 
 def _as_ironic(rule: rule_object.Rule) -> Any:

@@ -53,8 +53,7 @@ def apply(fields: dict[str, Any], patch: Any) -> dict[str, Any]:
             copy.deepcopy(patch), fields['sensitive'])):
         try:
             _pay(operation, result, room)
-            result = jsonpatch.apply_patch(
-                result, [operation], in_place=True)
+            result = jsonpatch.apply_patch(result, [operation], in_place=True)
         except exceptions.Invalid as exc:
             raise exceptions.Invalid(_refusal(position, exc)) from exc
         except _FAILURES as exc:

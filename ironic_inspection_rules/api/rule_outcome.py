@@ -86,8 +86,7 @@ def find(node: Any, uuid: str, runs: list[Any],
     return answer
 
 
-def _recorded(phases: Mapping[str, record.Record], uuid: str
-              ) -> Answer | None:
+def _recorded(phases: Mapping[str, record.Record], uuid: str) -> Answer | None:
     """Return what the run keeps of a rule, if anything."""
     for phase, kept in phases.items():
         for kind in ('rules', 'audit', 'reverted'):

@@ -176,8 +176,7 @@ def with_canonical_uuid(index: int, rule: Any) -> Any:
     """
     uuid = rule.get('uuid') if isinstance(rule, dict) else None
     if uuid is not None and not isinstance(uuid, str):
-        raise exceptions.Invalid(
-            _('/rules/%d/uuid: must be a UUID') % index)
+        raise exceptions.Invalid(_('/rules/%d/uuid: must be a UUID') % index)
     if uuid and uuidutils.is_uuid_like(uuid):
         return {**rule, 'uuid': request.rule_uuid(uuid)}
     return rule
@@ -188,8 +187,7 @@ def _carry_out(steps: Sequence[replacement.Step], revision: int,
     context = api.request.context
     created, updated, deleted = [], {}, []
     for step in steps:
-        position = {} if step.position is None else {
-            'position': step.position}
+        position = {} if step.position is None else {'position': step.position}
         if step.before is None and step.after is not None:
             times = {'created_at': created_at[step.after['uuid']]} if (
                 step.after['uuid'] in created_at) else {}

@@ -63,8 +63,7 @@ def chosen_fields(query: Mapping[str, Any], brief: Sequence[str],
     :param brief: those where it asks for neither ``fields`` nor ``detail``.
     """
     if query['detail'] and query['fields'] is not None:
-        raise exceptions.Invalid(
-            _('Cannot take both "detail" and "fields"'))
+        raise exceptions.Invalid(_('Cannot take both "detail" and "fields"'))
     if query['fields'] is not None:
         return query['fields']
     return all_of_them if query['detail'] else brief

@@ -58,5 +58,4 @@ def items(baremetal, path: str, name: str,
         yield from page[name]
         if 'next' not in page:
             return
-        query = dict(urlparse.parse_qsl(
-            urlparse.urlsplit(page['next']).query))
+        query = dict(urlparse.parse_qsl(urlparse.urlsplit(page['next']).query))

@@ -35,8 +35,7 @@ def failed_data(baremetal, node: str) -> dict[str, Any] | None:
 
     :returns: ``inventory`` and ``plugin_data``, None if nothing is kept.
     """
-    for run in inspection_runs(baremetal, node, limit=1,
-                               fields='uuid,result'):
+    for run in inspection_runs(baremetal, node, limit=1, fields='uuid,result'):
         if run['result'] == 'failed':
             found = http.call(
                 baremetal, 'GET', f'{_runs(node)}/{run["uuid"]}',

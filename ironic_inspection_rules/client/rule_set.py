@@ -45,8 +45,7 @@ class Plan:
     @property
     def changes(self) -> list[dict[str, Any]]:
         """The steps that do something."""
-        return [step for step in self.steps
-                if step['outcome'] != 'unchanged']
+        return [step for step in self.steps if step['outcome'] != 'unchanged']
 
 
 def replace_inspection_rules(baremetal, rules: Sequence[Any],
@@ -77,8 +76,7 @@ def inspection_rule_revisions(baremetal, **query: Any
     return http.items(baremetal, _REVISIONS, 'revisions', query)
 
 
-def get_inspection_rule_revision(baremetal, revision: int
-                                 ) -> dict[str, Any]:
+def get_inspection_rule_revision(baremetal, revision: int) -> dict[str, Any]:
     """Show the rule set as it was."""
     return http.call(baremetal, 'GET', f'{_REVISIONS}/{revision}')
 

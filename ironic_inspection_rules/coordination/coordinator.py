@@ -96,8 +96,7 @@ class LeasedLock:
         us; also how long any answer may take.
     """
 
-    def __init__(self, url: str, member: str, name: str,
-                 lease: float) -> None:
+    def __init__(self, url: str, member: str, name: str, lease: float) -> None:
         self._coordinator: typing.Any = coordination.get_coordinator(
             url, member.encode(), timeout=lease, lock_timeout=lease,
             membership_timeout=lease)

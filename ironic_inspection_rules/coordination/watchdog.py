@@ -131,8 +131,7 @@ class Outage:
         """True if the last thing noted was a failure."""
         return bool(self._failures)
 
-    def failed(self, failure: BaseException,
-               traceback: bool = False) -> None:
+    def failed(self, failure: BaseException, traceback: bool = False) -> None:
         """Count a failure; log it if it is new, or one too many.
 
         :param traceback: whether a new one is logged with where it happened.

@@ -73,8 +73,7 @@ def store(values: Sequence[Mapping[str, Any]],
                 _("Ironic's inspection rules were changed meanwhile; "
                   'nothing was moved'))
         for row in moved:
-            _write_phase(change.session, row,
-                         f'{_ASIDE}{row["phase"] or ""}')
+            _write_phase(change.session, row, f'{_ASIDE}{row["phase"] or ""}')
         change.create(values)
 
 

@@ -141,8 +141,7 @@ def limited(columns: list[typing.Any], branches: list[sa.ColumnElement[bool]],
 
 
 @transaction.retried
-def _claim(candidate: _Candidate, worker: str, lease: float
-           ) -> Claimed | None:
+def _claim(candidate: _Candidate, worker: str, lease: float) -> Claimed | None:
     """Claim a request and read it, before anybody else can claim it.
 
     One transaction locks, changes and reads the row. Were it read after the
@@ -214,8 +213,7 @@ def prolong_requests(held: Iterable[tuple[str, int]],
     return set(found.values())
 
 
-def expire_leases(lease: float, states: Iterable[str]
-                  ) -> list[models.Request]:
+def expire_leases(lease: float, states: Iterable[str]) -> list[models.Request]:
     """Take back what workers held beyond the end of their lease.
 
     :returns: those requests as they were.

@@ -54,5 +54,4 @@ def list_statistics() -> list[models.RuleStatistics]:
 def forget(session: orm.Session, rule_uuids: Sequence[str]) -> None:
     """Remove what was counted of rules that are removed."""
     for chunk in transaction.chunks(rule_uuids, _CHUNK):
-        session.execute(
-            sa.delete(_TABLE).where(_TABLE.c.rule_uuid.in_(chunk)))
+        session.execute(sa.delete(_TABLE).where(_TABLE.c.rule_uuid.in_(chunk)))

@@ -24,7 +24,6 @@ _RUNS: Any = models.Run.__table__
 _KEPT = (sa.select(_RUNS.c.id, _RUNS.c.uuid, _RUNS.c.content)
          .where(_RUNS.c.node_uuid == sa.bindparam('node_uuid'))
          .order_by(_RUNS.c.id.desc()))
-_INSERT = sa.insert(_RUNS)
 
 HAS_DATA = sa.or_(_RUNS.c.content.is_not(None),
                   # A service that is still to be upgraded has them there.
@@ -64,7 +63,7 @@ def record_run(values: Mapping[str, Any], keep: int,
             connection.execute(sa.update(_RUNS).where(
                 _RUNS.c.id.in_(outdated)).values(content=None))
         if keep > 0:
-            connection.execute(_INSERT, row)
+            connection.execute(sa.insert(_RUNS), row)
 
     transaction.within(session, insert)
 

@@ -113,9 +113,6 @@ def _names(hooks: str) -> list[str]:
     return [name for name in hooks.replace(' ', '').split(',') if name]
 
 
-_INTERFACES = 'ironic.hardware.interfaces.inspect'
-
-
 def gaps(hook: str) -> str | None:
     """Return which phases do not run, or run too early, by interface.
 
@@ -123,7 +120,8 @@ def gaps(hook: str) -> str | None:
     """
     supported = re.compile(CONF.inspection_rules.supported_interfaces)
     enabled = {entry.name: entry.load() for entry
-               in importlib.metadata.entry_points(group=_INTERFACES)
+               in importlib.metadata.entry_points(
+                   group='ironic.hardware.interfaces.inspect')
                if entry.name in CONF.enabled_inspect_interfaces
                and supported.search(entry.name)}
     found = [f'{name}: {gap}' for name, interface in enabled.items()

@@ -34,8 +34,7 @@ class ServiceEffects(working_copy.Effects):
         LOG.log(getattr(logging, level.upper()), '%s',
                 exceptions.one_line(message))
 
-    def call(self, request: working_copy.Request,
-             seconds: float) -> None:
+    def call(self, request: working_copy.Request, seconds: float) -> None:
         """Send a GET request, verified as ``[DEFAULT]webserver_verify_ca``.
 
         :param seconds: when the phase ends, from now on.
@@ -98,8 +97,7 @@ class _Retry(urllib3_retry.Retry):
         return None if seconds is None else self.deadline.at_most(seconds)
 
 
-def _get(request: working_copy.Request,
-         deadline: _Deadline) -> str | None:
+def _get(request: working_copy.Request, deadline: _Deadline) -> str | None:
     """Send a GET request, and tell what went wrong, if anything.
 
     The answer is not read. Errors of the libraries hold the URL with the
@@ -151,15 +149,13 @@ class _Session(requests.Session):
 
     def rebuild_auth(self, prepared_request, response):
         super().rebuild_auth(prepared_request, response)
-        if self.should_strip_auth(response.request.url,
-                                  prepared_request.url):
+        if self.should_strip_auth(response.request.url, prepared_request.url):
             for name in self._own_headers:
                 prepared_request.headers.pop(name, None)
 
 
 def _verify() -> bool | str:
     try:
-        return strutils.bool_from_string(CONF.webserver_verify_ca,
-                                         strict=True)
+        return strutils.bool_from_string(CONF.webserver_verify_ca, strict=True)
     except ValueError:
         return CONF.webserver_verify_ca

@@ -52,8 +52,7 @@ class PhaseRunner:
                     task.node.properties = {
                         **properties, model.SCOPE_PROPERTY: scope}
                     task.node.save()
-            self._run(current, task, inventory, plugin_data,
-                      model.PREPROCESS)
+            self._run(current, task, inventory, plugin_data, model.PREPROCESS)
 
     def apply(self, task, inventory: dict, plugin_data: dict,
               phase: str) -> None:

@@ -24,8 +24,6 @@ LOG = log.getLogger(__name__)
 
 NODE, PORTS = working_copy.NODE, working_copy.PORTS
 
-_HARDWARE_TYPES = 'ironic.hardware.types'
-
 
 class Refusals:
     """Questions to Ironic's database about what rules would change.
@@ -205,7 +203,8 @@ def _may_take_anything(driver: str) -> bool:
     """
     # Only where it matters: it imports half of Ironic's drivers.
     from ironic.drivers import fake_hardware
-    found = importlib.metadata.entry_points(group=_HARDWARE_TYPES, name=driver)
+    found = importlib.metadata.entry_points(
+        group='ironic.hardware.types', name=driver)
     try:
         return not found or any(
             issubclass(each.load(), fake_hardware.FakeHardware)

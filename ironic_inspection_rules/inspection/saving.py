@@ -164,8 +164,7 @@ def _update(saved, values: Mapping[str, Any],
                 setattr(saved, name, copy.deepcopy(value))
 
 
-def _update_node(task, attributes: Mapping[str, Any],
-                 traces: Traces) -> None:
+def _update_node(task, attributes: Mapping[str, Any], traces: Traces) -> None:
     """Set and save attributes of the node.
 
     Interfaces that the driver lacks are reset to its defaults; those that a

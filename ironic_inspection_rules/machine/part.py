@@ -204,8 +204,7 @@ def _items(data: Mapping[str, typing.Any], source: Source
            ) -> Iterator[tuple[str, Mapping[str, typing.Any]]]:
     """Return the parts at a place, each with the name that it has there."""
     before, star, after = source.path.partition('.*.')
-    for where in (_listed(at(data, before)) if star
-                  else [('', data)]):
+    for where in (_listed(at(data, before)) if star else [('', data)]):
         there = at(where[1], after if star else source.path)
         if source.whole:
             there = [there]
@@ -281,8 +280,7 @@ def _merged(lists: list[list[Part]]) -> list[Part]:
     merged: list[Part] = []
     seen: set[str] = set()
     for part in known:
-        ids = tuple(each for each in part.ids
-                    if count[part.source, each] == 1)
+        ids = tuple(each for each in part.ids if count[part.source, each] == 1)
         if not seen.isdisjoint(ids):
             continue
         seen.update(ids)

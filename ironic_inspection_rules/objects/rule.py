@@ -235,8 +235,7 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
         """
         names = (*model.WRITABLE, 'position')
         revision, rows = db_rule.read_rule_set()
-        return revision, [{name: row[name] for name in names}
-                          for row in rows]
+        return revision, [{name: row[name] for name in names} for row in rows]
 
     @classmethod
     @object_base.remotable

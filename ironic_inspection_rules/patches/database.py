@@ -38,8 +38,7 @@ def transaction() -> Iterator[Any]:
         with SESSION.find()() as session:
             engine = session.get_bind()
             # An error is heard of once oslo.db has named it.
-            if not sa.event.contains(engine, 'handle_error',
-                                     _rename_deadlock):
+            if not sa.event.contains(engine, 'handle_error', _rename_deadlock):
                 sa.event.listen(engine, 'handle_error', _rename_deadlock,
                                 retval=True)
             session.connection(execution_options={_IS_JOINED: True})

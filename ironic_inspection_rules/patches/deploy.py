@@ -12,7 +12,6 @@ from ironic.common import exception
 from ironic_inspection_rules.patches import name
 
 _Node = typing.Any
-_Problem = Callable[[_Node], str | None]
 
 VALIDATE_TRAITS = name.Name(
     'ironic.conductor.utils', 'validate_instance_info_traits',
@@ -32,7 +31,7 @@ _stock_validate_node = VALIDATE_NODE.find()
 _stock_validate_interfaces = VALIDATE_INTERFACES.find()
 
 
-def check(problem: _Problem) -> None:
+def check(problem: Callable[[_Node], str | None]) -> None:
     """Check the traits of an instance when its node is validated or deployed.
 
     A deployment is refused before Ironic touches the node, and a validation

@@ -73,16 +73,12 @@ class Table:
 
     def create(self) -> list[str]:
         """Make the table afresh; it blocks everything."""
-        return [
-            *_drop(self.name),
-            *_drop(self.fallback_name),
-            *self._define(self.name),
-        ]
+        return [*_drop(self.name), *_drop(self.fallback_name),
+                *self._define(self.name)]
 
     def create_fallback(self) -> list[str]:
         """Block everything in a table of another name."""
-        return [*_drop(self.fallback_name),
-                *self._define(self.fallback_name)]
+        return [*_drop(self.fallback_name), *self._define(self.fallback_name)]
 
     def change(self, before: admission.Admission,
                after: admission.Admission) -> list[str]:
@@ -107,8 +103,7 @@ class Table:
         return [f'flush set {FAMILY} {self.name} {name}'
                 for name in ('leader', 'lease')]
 
-    def pass_for(self, seconds: float, now: float,
-                 until: float) -> list[str]:
+    def pass_for(self, seconds: float, now: float, until: float) -> list[str]:
         """Return what admits machines; an error when the table is gone.
 
         :param seconds: how long from the time that the kernel is told, to a

@@ -102,8 +102,7 @@ _INSPECTION = (states.INSPECTING, states.INSPECTWAIT)
 _PORT_EVENTS = {
     f'baremetal.{kind}.{event}.end': action
     for kind in ('port', 'portgroup')
-    for event, action in (('create', ADD),
-                          ('update', ADD),
+    for event, action in (('create', ADD), ('update', ADD),
                           ('delete', REMOVE))}
 
 
@@ -115,8 +114,7 @@ class PxeFilterDriver(notifier.Driver):
     """
 
     def __init__(self, conf: cfg.ConfigOpts, topics: list[str],
-                 transport: Any,
-                 sender: Sender | None = None) -> None:
+                 transport: Any, sender: Sender | None = None) -> None:
         super().__init__(conf, topics, transport)
         self._sender = sender
         self._outage = watchdog.Outage(
@@ -136,20 +134,16 @@ class PxeFilterDriver(notifier.Driver):
                 self._outage.over()
 
 
-def _changes(event: str, payload: dict[str, Any]
-             ) -> Iterator[Change]:
+def _changes(event: str, payload: dict[str, Any]) -> Iterator[Change]:
     """Convert a notification to changes for a filter."""
     if event in _PORT_EVENTS:
         port = payload['ironic_object.data']
         if port['address'] is not None:
-            yield Change(
-                DENYLIST, _PORT_EVENTS[event], port['uuid'],
-                port['address'])
+            yield Change(DENYLIST, _PORT_EVENTS[event], port['uuid'],
+                         port['address'])
     elif event.startswith('baremetal.node.provision_set.'):
         node = payload['ironic_object.data']
         if node['provision_state'] in _INSPECTION:
-            yield Change(
-                ALLOWLIST, ADD, None, None)
+            yield Change(ALLOWLIST, ADD, None, None)
         elif node['previous_provision_state'] in _INSPECTION:
-            yield Change(
-                ALLOWLIST, REMOVE, None, None)
+            yield Change(ALLOWLIST, REMOVE, None, None)

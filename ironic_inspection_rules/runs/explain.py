@@ -113,8 +113,7 @@ def still_holds(change: record.Record, place: Place,
     return data_path.same(made, present)
 
 
-def _sets(change: record.Record, place: Place,
-          present: typing.Any) -> bool:
+def _sets(change: record.Record, place: Place, present: typing.Any) -> bool:
     if change['object'] not in (place.object, place.alias):
         return False
     path = _path(change, place)

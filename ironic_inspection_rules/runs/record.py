@@ -263,8 +263,7 @@ class _Clip:
         self._room -= len(cut)
         return cut
 
-    def _begin(self, items: Iterable[typing.Any]
-               ) -> Iterator[typing.Any]:
+    def _begin(self, items: Iterable[typing.Any]) -> Iterator[typing.Any]:
         for item in items:
             if self._room < 0:
                 self.is_whole = False

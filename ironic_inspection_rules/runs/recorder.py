@@ -131,8 +131,7 @@ class Run:
                 # The early phase writes to nothing but plugin data.
                 self.phases[name] = record.withheld(self.phases[name])
 
-    def note_facts(self, phase: str,
-                   machine: working_copy.Facts) -> None:
+    def note_facts(self, phase: str, machine: working_copy.Facts) -> None:
         """Take note of what the rules of a phase find."""
         self.facts[phase] = history.facts_of(machine, self.hidden)
 
@@ -161,8 +160,7 @@ class Run:
         """
         if all_of_them:
             self._hidden.clear()
-        self._hidden.update(
-            ((place[0], *place[1]), place) for place in places)
+        self._hidden.update(((place[0], *place[1]), place) for place in places)
 
     def checkpoint(self, phase: str) -> record.Record:
         """Return what a later attempt needs to know of a phase."""

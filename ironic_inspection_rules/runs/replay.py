@@ -14,6 +14,7 @@ import dataclasses
 import json
 import typing
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import difference
@@ -34,7 +35,6 @@ SAME, DIFFERENT, INCOMPARABLE = 'same', 'different', 'incomparable'
 UNKNOWN = 'unknown'
 """The result of an inspection that would have gone on."""
 
-_API_CALL = 'api-call'
 _KINDS = ('rules', 'reverted', 'audit')
 
 Plans = Mapping[str, Sequence[compiler.CompiledRule]]
@@ -153,7 +153,7 @@ class Past:
             return None
         if error and text != made and error['limit']:
             raise Incomparable(_('it took as long as it may'))
-        if error and text != made and error['op'] == _API_CALL:
+        if error and text != made and error['op'] == 'api-call':
             raise Incomparable(_('it ended with what was called then'))
         if json.loads(self.options)['mask_secrets'] != 'always' and (
                 masking.MASK in json.dumps(self._document)):
@@ -211,7 +211,8 @@ def otherwise(past: Past, base: Ends, plans: Plans,
             'matched': [each.rule.uuid for end in ends.values()
                         for each in end.outcome.traces if each.matched],
             'changes': [each.with_before() for each in changes],
-            'differs': bool(changes) or _why(one) != _why(other)}
+            'differs': bool(changes) or (
+                nature(one.outcome.error) != nature(failed))}
 
 
 def _run(ends: Ends, plans: Plans, phase: str, facts: working_copy.Facts,
@@ -230,9 +231,8 @@ def _run(ends: Ends, plans: Plans, phase: str, facts: working_copy.Facts,
             outcome=end.outcome.without_found(target.journal))
 
 
-def _why(end: PhaseEnd) -> typing.Any:
+def nature(error: exceptions.RuleError | None) -> typing.Any:
     """Return what tells failures apart, whatever their rules are called."""
-    error = end.outcome.error
     return error and (type(error), error.op, error.reason)
 
 

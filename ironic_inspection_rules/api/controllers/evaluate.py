@@ -45,8 +45,6 @@ SCHEMA = {
         'phase': {'enum': [None, *model.PHASES]}}}
 """Body of a request to try rules."""
 
-_REQUEST = 'request'
-
 Answer = dict[str, Any]
 
 
@@ -62,8 +60,7 @@ def post(asked: Answer) -> Answer:
         tried = trial.Trial(plans, _phases(asked), limits.by_phase(), refusals,
                             _plans(None) if asked['compare'] else None,
                             _hidden_by_rules(plans))
-        page = fleet_page.find(asked['nodes'], asked['limit'],
-                               asked['marker'])
+        page = fleet_page.find(asked['nodes'], asked['limit'], asked['marker'])
         stream.send(stream.page(tried.all(api.request.context, page),
                                 'nodes', page.next))
         # In the place of it stream sends the body, while it is made.
@@ -157,7 +154,7 @@ def _facts(context: Any, asked: dict[str, Any], reads_previous: bool
     :returns: the facts, and what the answer tells about their source.
     """
     inventory, plugin_data = asked['inventory'], asked['plugin_data']
-    origin, previous = {'source': _REQUEST}, None
+    origin, previous = {'source': 'request'}, None
     if asked['node'] is None:
         return working_copy.Facts(inventory, plugin_data or {},
                                   node={}), origin

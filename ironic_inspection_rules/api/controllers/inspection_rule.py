@@ -119,8 +119,7 @@ def page(context: Any, built_in: Iterable[model.Rule],
         try:
             start = uuids.index(marker) + 1
         except ValueError as exc:
-            raise ironic_exception.InspectionRuleNotFound(
-                rule=marker) from exc
+            raise ironic_exception.InspectionRuleNotFound(rule=marker) from exc
     wanted = uuids[start:start + limit]
     stored = {rule.uuid: rule for rule in rule_object.Rule.list(
         context, {'uuid': [uuid for uuid in wanted if uuid not in own]})}

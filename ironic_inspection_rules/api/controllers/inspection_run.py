@@ -95,8 +95,7 @@ def explain(node: Any, query: Answer) -> Answer:
     """
     rule = query.pop('rule')
     if rule is not None and any(query.values()):
-        raise exceptions.Invalid(
-            _('Ask for "rule" alone, or for a value'))
+        raise exceptions.Invalid(_('Ask for "rule" alone, or for a value'))
     runs = run_object.InspectionRun.list(
         api.request.context, node.uuid, None if rule is None else 1,
         whole=True)
@@ -195,8 +194,7 @@ def _place(node: Any, path_text: str | None, trait: str | None,
         alias = owner and f'port {owner.uuid}'
     elif path[0] == working_copy.PLUGIN_DATA and len(path) > 1:
         try:
-            data = inspect_utils.get_inspection_data(node,
-                                                     api.request.context)
+            data = inspect_utils.get_inspection_data(node, api.request.context)
             present = data_path.get(data['plugin_data'] or {}, path[1:])
         except ironic_exception.IronicException:
             present = run_explain.UNKNOWN

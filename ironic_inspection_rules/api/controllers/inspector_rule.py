@@ -49,8 +49,7 @@ def create(body: Any) -> Answer:
 def replace(uuid: str, body: Any) -> Answer:
     """Replace a rule whole, but for what the old language has not."""
     if isinstance(body, dict) and body.get('uuid') not in (None, uuid):
-        raise exceptions.Invalid(
-            _('The UUID of a rule cannot be changed'))
+        raise exceptions.Invalid(_('The UUID of a rule cannot be changed'))
 
     def change() -> Answer:
         rule, _form_before = _find(uuid)
@@ -111,8 +110,7 @@ def _all() -> Iterator[tuple[rule_object.Rule, dict[str, Any]]]:
             yield rule, form
 
 
-def _find(uuid: str
-          ) -> tuple[rule_object.Rule, dict[str, Any]]:
+def _find(uuid: str) -> tuple[rule_object.Rule, dict[str, Any]]:
     if uuidutils.is_uuid_like(uuid):
         rule = rule_object.Rule.get_by_uuid(api.request.context,
                                             request.rule_uuid(uuid))

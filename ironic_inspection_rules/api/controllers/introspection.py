@@ -61,8 +61,7 @@ def get_one(node: Any) -> Answer:
     """Show how far the inspection of a node is."""
     shown = _represent(node)
     if shown is None:
-        raise exceptions.NotFound(
-            _('Node %s was never inspected') % node.uuid)
+        raise exceptions.NotFound(_('Node %s was never inspected') % node.uuid)
     return shown
 
 

@@ -17,8 +17,6 @@ from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.objects import rule_statistics
 from ironic_inspection_rules.rule_set import repository
 
-RESOURCE = 'statistics'
-
 _OF_RULE = ('uuid', 'description', 'phase', 'mode')
 _COUNTED: dict[str, Any] = {
     'runs': 0, 'matched': 0, 'failed': 0, 'audited': 0, 'seconds': 0.0,
@@ -58,6 +56,6 @@ def get(query: dict[str, Any]) -> dict[str, Any]:
     if (key := query['sort_key']) is not None:
         rows.sort(key=lambda row: (row[key] is not None, row[key]),
                   reverse=query['sort_dir'] == 'desc')
-    return {RESOURCE: [
+    return {'statistics': [
         {name: row[name] for name in query['fields'] or FIELDS}
         for row in rows]}

@@ -28,12 +28,12 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import facts as node_facts
 from ironic_inspection_rules.inspection import refusal
 from ironic_inspection_rules.objects import machine as machine_object
+from ironic_inspection_rules.runs import replay
 from ironic_inspection_rules.traits import deploy
 
 LOG = log.getLogger(__name__)
 
 OK, FAILED, ERROR = 'ok', 'failed', 'error'
-_FAIL = 'fail'
 
 Entry = dict[str, Any]
 
@@ -120,8 +120,7 @@ class Trial:
                           machine.node.uuid)
             return _not_tried(machine, f'{type(exc).__name__}: {exc}')
 
-    def _tried(self, machine: Machine,
-               facts: working_copy.Facts) -> Entry:
+    def _tried(self, machine: Machine, facts: working_copy.Facts) -> Entry:
         hidden = node_facts.hidden(machine.hidden, self.hidden, facts)
         outcome = self._evaluate(self.plans, facts, hidden)
         entry = {'uuid': machine.node.uuid, 'name': machine.node.name,
@@ -140,8 +139,7 @@ class Trial:
         if self.in_force is None:
             entry['changed_by'] = outcome.changed_by
         else:
-            entry.update(self._compared(facts, hidden, outcome,
-                                        self.in_force))
+            entry.update(self._compared(facts, hidden, outcome, self.in_force))
         return entry
 
     def _compared(self, facts: working_copy.Facts, hidden: hiding.Hidden,
@@ -153,7 +151,7 @@ class Trial:
         told: Entry = {
             'changes': [each.with_before() for each in changes],
             'differs': bool(changes) or (
-                _why_failed(outcome) != _why_failed(other))}
+                replay.nature(outcome.error) != replay.nature(other.error))}
         if told['differs']:
             told['in_force'] = _told(in_force, other)
             if _validates(facts) is not None:
@@ -233,8 +231,7 @@ def _by_node(kind: Any, nodes: Mapping[str, Any],
     return made
 
 
-def _told(plans: posted_rules.Plans,
-          outcome: evaluation.Evaluation) -> Entry:
+def _told(plans: posted_rules.Plans, outcome: evaluation.Evaluation) -> Entry:
     matched = [each.rule.uuid for each in outcome.traces if each.matched]
     audited = [each.rule.uuid for each in outcome.audited if each.matched]
     if audited:
@@ -248,15 +245,9 @@ def _told(plans: posted_rules.Plans,
     if outcome.error:
         told['failed_by'] = {
             'rule': outcome.error.rule_uuid, 'op': outcome.error.op,
-            'kind': (_FAIL if isinstance(outcome.error, exceptions.RuleFailed)
+            'kind': ('fail' if isinstance(outcome.error, exceptions.RuleFailed)
                      else ERROR)}
     return told
-
-
-def _why_failed(outcome: evaluation.Evaluation) -> Any:
-    """Return what tells failures apart, whatever their rules are called."""
-    error = outcome.error
-    return error and (type(error), error.op, error.reason)
 
 
 def _validates(facts: working_copy.Facts) -> bool | None:
