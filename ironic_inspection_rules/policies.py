@@ -23,8 +23,7 @@ _ADMIN_OR_SERVICE = ('(role:admin and system_scope:all) or '
                      '(role:service and system_scope:all) or '
                      'rule:service_role')
 _INVENTORY = 'rule:baremetal:node:inventory:get'
-"""Whoever may see the inventory may see what was made of it, and earlier
-ones."""
+"""Who may see the inventory may see what was made of it, and earlier ones."""
 
 _RUNS = '/nodes/{node_ident}/inspection_runs'
 _HISTORY = '/nodes/{node_ident}/inventory/history'

@@ -21,9 +21,7 @@ from webob import dec
 _KEY = 'ironic_inspection_rules.stream'
 
 _PART = 1 << 16
-"""Characters after which a part is sent: a small write for each entry is
-slow.
-"""
+"""Characters after which a part is sent: small writes are slow."""
 
 
 class Parts:

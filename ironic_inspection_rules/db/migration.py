@@ -38,11 +38,7 @@ def upgrade(revision: str | None = None) -> None:
 
 
 def stamp(revision: str | None = None) -> None:
-    """Note a revision as the present one and change nothing else.
-
-    :param revision: an alembic revision, the newest one if not given.
-    :raises: Invalid if there is no such revision.
-    """
+    """Note a revision, as for :func:`upgrade`, and change nothing else."""
     _run(alembic.command.stamp, revision)
 
 

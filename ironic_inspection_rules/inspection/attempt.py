@@ -78,7 +78,6 @@ class Attempt(NullAttempt):
         self.request = request
 
     def has_checkpoint(self, phase: str) -> bool:
-        """Return whether an earlier attempt saved the outcome of a phase."""
         return self.request.checkpoints.get(phase) is not None
 
     def replay(self, phase: str, task, target: working_copy.WorkingCopy,

@@ -15,11 +15,7 @@ from ironic_inspection_rules.db import transaction
 
 @base.IronicObjectRegistry.register
 class InspectedMachine(base.IronicObject):
-    """Machines; there is never an instance of one.
-
-    Methods take the context that Ironic's RPC hands to the conductor as
-    their first argument, and return plain data.
-    """
+    """Machines, as plain data; there is never an instance of one."""
 
     # Version 1.0: Initial version
     # Version 1.1: Add list_hidden

@@ -15,11 +15,7 @@ from ironic_inspection_rules.db import unprocessed
 @base.IronicObjectRegistry.register
 class InspectionRequest(base.IronicObject,
                         object_base.VersionedObjectDictCompat):
-    """A request as it is stored; only the queue changes it.
-
-    Methods take the context that Ironic's RPC hands to the conductor as
-    their first argument.
-    """
+    """A request as it is stored; only the queue changes it."""
 
     # Version 1.0: Initial version
     VERSION = '1.0'

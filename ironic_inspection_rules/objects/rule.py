@@ -40,7 +40,6 @@ def _known_to_ironic() -> Iterator[None]:
 
 
 def _object_field(field):
-    """Return the versioned form of a field of the model."""
     if field.name == 'uuid':
         return object_fields.UUIDField()
     if field.name in model.OPERATIONS:
@@ -72,8 +71,7 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
     """A stored rule.
 
     Named ``Rule`` because Ironic has an ``InspectionRule`` of its own, whose
-    engine must not find these. Methods take the context that Ironic's RPC
-    hands to the conductor as their first argument.
+    engine must not find these.
     """
 
     # Version 1.0: Initial version

@@ -16,9 +16,8 @@ class RuleStatistics(base.IronicObject,
                      object_base.VersionedObjectDictCompat):
     """Counters of the rules, over all processes.
 
-    Methods take the context that Ironic's RPC hands to the conductor as
-    their first argument. Rows are plain mappings, a value for each column;
-    times are ISO 8601 text, which JSON-RPC can carry.
+    Rows are plain mappings, a value for each column; times are ISO 8601 text,
+    which JSON-RPC can carry.
     """
 
     # Version 1.0: Initial version

@@ -15,8 +15,7 @@ from ironic_inspection_rules.db import run as db_run
 class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
     """One run: what the rules did in one inspection of a node.
 
-    Methods take the context that Ironic's RPC hands to the conductor as
-    their first argument. ``phases`` is there where a run is read whole.
+    ``phases`` is there where a run is read whole.
     """
 
     # Version 1.0: Initial version

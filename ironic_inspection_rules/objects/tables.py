@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The objects, and checks that the tables behind them are there."""
+"""The objects, and checks that the tables behind them are there.
+
+Their methods take the context of the caller as their first argument, which
+Ironic's RPC hands to the conductor.
+"""
 
 from ironic.objects import base
 
@@ -13,11 +17,10 @@ from ironic_inspection_rules.objects import rule
 from ironic_inspection_rules.objects import rule_statistics
 from ironic_inspection_rules.objects import run
 
+# To import them is to register them.
 CLASSES = (machine.InspectedMachine, request.InspectionRequest, rule.Rule,
            rule_statistics.RuleStatistics, run.InspectionRun)
-"""What an API without a database asks a conductor for; to import them is to
-register them.
-"""
+"""What an API without a database asks a conductor for."""
 
 
 def check() -> None:

@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import importlib
 import inspect
+import pkgutil
 from typing import Any
 
 from ironic import version
@@ -50,20 +51,15 @@ class Name:
     def find(self) -> Any:
         """Return what has the name, None where nothing has it."""
         try:
-            found = importlib.import_module(self.module)
-            for part in self.path.split('.'):
-                found = getattr(found, part)
+            return pkgutil.resolve_name(f'{self.module}:{self.path}')
         except (ImportError, AttributeError):
             return None
-        return found
 
     def put(self, value: Any) -> None:
         """Replace the attribute."""
         owner, _dot, attribute = self.path.rpartition('.')
-        place = importlib.import_module(self.module)
-        for part in owner.split('.') if owner else ():
-            place = getattr(place, part)
-        setattr(place, attribute, value)
+        setattr(pkgutil.resolve_name(f'{self.module}:{owner}'), attribute,
+                value)
 
     def problem(self) -> str | None:
         """Check that this Ironic has the name as needed.

@@ -42,8 +42,7 @@ OK, FAILED = history.OK, history.FAILED
 Data = dict[str, typing.Any]
 
 Store = Callable[..., None]
-"""Stores a run, given the session of a transaction to be part of, or in one
-of its own."""
+"""Stores a run as part of the transaction it is given, or of its own."""
 
 
 class Run:

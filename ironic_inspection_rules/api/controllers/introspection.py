@@ -170,11 +170,7 @@ def _state(node: Any) -> str:
 
 
 def _represent(node: Any) -> dict[str, Any] | None:
-    """Return the state of an inspection in ironic-inspector's words.
-
-    :returns: what ``GET /v1/introspection/<node>`` of ironic-inspector
-        answers, None for a node that was never inspected.
-    """
+    """Return what the client sees, None for a node never inspected."""
     if not _was_inspected(node):
         return None
     state = _state(node)
