@@ -2,7 +2,6 @@
 
 """Actions on capabilities, kept as text in ``properties/capabilities``."""
 
-
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin

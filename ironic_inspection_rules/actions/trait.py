@@ -12,7 +12,6 @@ from ironic_inspection_rules.traits import names as trait_names
 
 WorkingCopy = working_copy.WorkingCopy
 
-
 _NAME = {'$ref': '#/definitions/trait'}
 
 

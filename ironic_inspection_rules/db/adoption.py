@@ -26,7 +26,6 @@ _IRONIC = sa.table(
     sa.column('conditions', db_types.JsonEncodedList),
     sa.column('actions', db_types.JsonEncodedList))
 
-
 _ASIDE = 'was:'
 """Begins the phase of a rule that was taken over: no Ironic runs it."""
 

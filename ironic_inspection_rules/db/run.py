@@ -19,7 +19,6 @@ from ironic_inspection_rules.i18n import _
 VERSION = '1.0'
 """That of the versioned object which can show the rows written here."""
 
-
 _RUNS: Any = models.Run.__table__
 _KEPT = (sa.select(_RUNS.c.id, _RUNS.c.uuid, _RUNS.c.content)
          .where(_RUNS.c.node_uuid == sa.bindparam('node_uuid'))

@@ -42,7 +42,6 @@ _PLACEHOLDERS = frozenset((
     '0123456789', '123456789', '1234567890'))
 """The words of firmware that has no serial number."""
 
-
 _PLAIN = frozenset((str, int, float, bool))
 
 

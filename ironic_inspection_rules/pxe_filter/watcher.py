@@ -39,7 +39,6 @@ POLL_INTERVAL = 1.0
 DATABASE_TIMEOUT = 4.0
 """Seconds without an answer after which the database counts as lost."""
 
-
 _CHUNK = 1000
 """Rows fetched at a time."""
 

@@ -228,8 +228,7 @@ class DatabaseQueue:
         :param transaction: a session of SQLAlchemy.
         """
         with fence.suspended():
-            db_request.settle_request(request.uuid, request.token,
-                                      transaction)
+            db_request.settle_request(request.uuid, request.token, transaction)
 
     def is_held(self, node_uuid: str, holder: str) -> bool:
         """See :meth:`queue_request.Queue.is_held`."""

@@ -238,8 +238,7 @@ def _clean_up(task, message: str) -> None:
             error=True)
         return
     try:
-        conductor_utils.inspecting_error_handler(task, message,
-                                                 errmsg=message)
+        conductor_utils.inspecting_error_handler(task, message, errmsg=message)
     except Exception as exc:
         if surroundings.are_to_blame(exc):
             raise

@@ -197,8 +197,7 @@ class Queue(typing.Protocol):
         :returns: as these deliveries have them.
         """
 
-    def settle(self, request: Request, transaction: typing.Any = None
-               ) -> None:
+    def settle(self, request: Request, transaction: typing.Any = None) -> None:
         """Note that the node of an ended request has been seen to."""
 
     def is_held(self, node_uuid: str, holder: str) -> bool:

@@ -16,7 +16,6 @@ CAPABILITIES = ('properties', 'capabilities')
 
 _APPENDED = f'/{data_path.APPEND}'
 
-
 UNKNOWN: typing.Any = object()
 """In the place of a value that is not known."""
 

@@ -31,7 +31,6 @@ def _number(_name: str, text: str) -> int:
 
 LIST = {'limit': args.integer, 'marker': _number}
 
-
 _NOTHING: dict[str, Any] = {
     'type': 'object', 'additionalProperties': False, 'properties': {}}
 """Body of a request to restore, if it has one."""

@@ -24,7 +24,6 @@ from ironic_inspection_rules.objects import rule as rule_object
 
 _CREATED_SINCE = (1, 6)
 
-
 Answer = dict[str, Any]
 
 

@@ -29,7 +29,6 @@ from ironic_inspection_rules.patches import controllers
 _provision = controllers.undecorated(
     ironic_node.NodeStatesController.provision)
 
-
 _IN_BAND = 'agent'
 """The inspect interface that waits for what a ramdisk posts."""
 
