@@ -68,5 +68,4 @@ def take_over(posted: dict[str, Any], token: Any) -> None:
 
     controllers.hand_over_by(functools.partial(
         submission.QueueingConductorAPI, submitter=submitter(),
-        posted=posted, sender=api.request.client_addr,
-        is_machine=is_machine))
+        posted=posted, sender=api.request.client_addr, is_machine=is_machine))

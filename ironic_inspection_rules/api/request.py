@@ -211,9 +211,7 @@ def ramdisk_data() -> dict[str, Any]:
     data = body(any_type=True)
     if data is None and not api.request.body:
         return {}
-    if not isinstance(data, dict):
-        raise exceptions.Invalid(_('The request must be a JSON object'))
-    return data
+    return checked(data, {'type': 'object'})
 
 
 def query(parameters: Mapping[str, Callable[[str, str], Any]]

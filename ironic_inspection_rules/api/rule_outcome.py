@@ -109,8 +109,7 @@ def _recorded(phases: Mapping[str, record.Record], uuid: str) -> Answer | None:
     return None
 
 
-def _rules_of(context: Any, revision: int | None,
-              rules: repository.Repository
+def _rules_of(context: Any, revision: int | None, rules: repository.Repository
               ) -> tuple[list[model.Rule], int | None]:
     """Return the rules of a revision, or those in force if it is gone."""
     rules.refresh(context)

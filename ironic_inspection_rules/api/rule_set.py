@@ -43,8 +43,7 @@ def decided_anew(change: Callable[[], Any]) -> Any:
     """
     return tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(ironic_exception.Conflict),
-        stop=tenacity.stop_after_attempt(_MOST_ATTEMPTS),
-        reraise=True)(change)
+        stop=tenacity.stop_after_attempt(_MOST_ATTEMPTS), reraise=True)(change)
 
 
 def replace(rules: Sequence[Any], revision: int | None,

@@ -63,8 +63,7 @@ def replay_page(baremetal, nodes: Mapping[str, Any] | Sequence[str],
     """
     return http.call(
         baremetal, 'POST', '/inspection_rules/replay', json=http.given(
-            nodes=nodes, rules=rules, since=since, limit=limit,
-            marker=marker))
+            nodes=nodes, rules=rules, since=since, limit=limit, marker=marker))
 
 
 def _history(node: str) -> str:

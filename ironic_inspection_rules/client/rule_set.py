@@ -50,8 +50,7 @@ class Plan:
 
 def replace_inspection_rules(baremetal, rules: Sequence[Any],
                              revision: int | None = None,
-                             message: str | None = None,
-                             dry_run: bool = False,
+                             message: str | None = None, dry_run: bool = False,
                              prune: bool = True) -> dict[str, Any]:
     """Make the stored rules exactly these, or find out what that would do.
 

@@ -53,8 +53,7 @@ def _read_ironic(session: Any, set_aside: bool = False) -> list[Row]:
 
 
 @transaction.retried
-def store(values: Sequence[Mapping[str, Any]],
-          moved: Sequence[Row] = (),
+def store(values: Sequence[Mapping[str, Any]], moved: Sequence[Row] = (),
           present: list[Row] | None = None,
           origin: rule_set.Origin = rule_set.UNKNOWN) -> None:
     """Store rules, all or none.

@@ -172,8 +172,7 @@ def _remove(table: Any, digest: str, old: Any, unnamed: Any) -> int:
                 .where(_LINKS.c.content == digest)).scalars().all()
             for batch in transaction.chunks(places, _BATCH):
                 session.execute(sa.delete(_LINKS).where(
-                    _LINKS.c.content == digest,
-                    _LINKS.c.position.in_(batch)))
+                    _LINKS.c.content == digest, _LINKS.c.position.in_(batch)))
         return int(removed.rowcount)
 
 
@@ -240,8 +239,7 @@ def _missing(connection: sa.Connection, table: Any,
     there: dict[str, bool] = {}
     for batch in transaction.chunks(digests, _BATCH):
         there.update(map(tuple, connection.execute(
-            sa.select(table.c.digest,
-                      table.c.used_at < clock.now() - FRESH)
+            sa.select(table.c.digest, table.c.used_at < clock.now() - FRESH)
             .where(table.c.digest.in_(batch)))))
     for digest in digests:
         if there.get(digest):

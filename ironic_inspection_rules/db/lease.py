@@ -92,8 +92,7 @@ class Search:
             self._looked_until = 0.0
             self._look_again_at = time.monotonic() + self._lease
         found: list[_Candidate] = _due_requests(
-            self._lease, self._states, self._served, self._looked_until,
-            after)
+            self._lease, self._states, self._served, self._looked_until, after)
         if self._served and after is None:
             # What was due before the first of those is for others to serve.
             self._looked_until = (

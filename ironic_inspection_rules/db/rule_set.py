@@ -241,8 +241,7 @@ def _end_versions(session: orm.Session, uuids: Sequence[str],
             execution_options={'synchronize_session': False})
 
 
-def _begin_versions(session: orm.Session,
-                    rows: Iterable[Mapping[str, Any]],
+def _begin_versions(session: orm.Session, rows: Iterable[Mapping[str, Any]],
                     revision: int) -> None:
     versions = [{
         'uuid': row['uuid'], 'first_revision': revision,

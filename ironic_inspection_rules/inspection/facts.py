@@ -50,12 +50,8 @@ def of_node(node, ports, portgroups, inventory: dict, plugin_data: dict,
     fields['traits'] = node.traits.get_trait_names()
     fields['auto_discovered'] = is_auto_discovered(node, plugin_data)
     return working_copy.Facts(
-        inventory=inventory,
-        plugin_data=plugin_data,
-        node=fields,
-        ports=tuple(map(as_dict, ports)),
-        port_groups=tuple(map(as_dict, portgroups)),
-        previous=previous)
+        inventory, plugin_data, fields, tuple(map(as_dict, ports)),
+        tuple(map(as_dict, portgroups)), previous)
 
 
 def is_auto_discovered(node, plugin_data: dict) -> bool:

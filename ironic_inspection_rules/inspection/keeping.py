@@ -44,8 +44,7 @@ def counter() -> statistics.RuleCounter:
 
 
 def phase_ended(phase: str, outcome: runner.Outcome, seconds: float,
-                node_uuid: str | None,
-                error: Exception | None = None) -> None:
+                node_uuid: str | None, error: Exception | None = None) -> None:
     """Count and measure a phase of rules that has ended.
 
     :param node_uuid: None before the machine is known.

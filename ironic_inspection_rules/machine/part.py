@@ -259,8 +259,7 @@ def _part(source: Source, name: str, item: Mapping[str, typing.Any],
     return Part(kind, tuple(dict.fromkeys(map(normalised, named)))
                 if named else (),
                 (named or [':'.join(map(str, what.values()))])[0][:_LONGEST],
-                slot and slot[:_LONGEST], what,
-                _named(source, reporter, kind))
+                slot and slot[:_LONGEST], what, _named(source, reporter, kind))
 
 
 def _named(source: Source, reporter: str, kind: str | None = None) -> str:

@@ -62,8 +62,7 @@ def origin(context, message=None):
     """Return what a revision says of a change that a request makes."""
     return rule_set.Origin(
         user_id=context.user_id, project_id=context.project_id,
-        message=message,
-        keep_revisions=CONF.inspection_rules.keep_revisions)
+        message=message, keep_revisions=CONF.inspection_rules.keep_revisions)
 
 
 @base.IronicObjectRegistry.register

@@ -35,8 +35,7 @@ STOPS = tuple(
 
 ADAPTER = name.Name(
     'ironic.common.image_service', 'TLSHTTPAdapter',
-    "api-call does not keep to Ironic's options for TLS",
-    required=False)
+    "api-call does not keep to Ironic's options for TLS", required=False)
 
 NAMES = (MANAGER, SHUTDOWN, HAS_RESERVED, *STOPS,
          *([ADAPTER] if ADAPTER.find() else []))

@@ -22,8 +22,7 @@ CONTINUE = name.Name(
     parameters=('task', 'inventory', 'plugin_data'))
 INSPECT = name.Name(
     'ironic.conductor.inspection', 'inspect_hardware',
-    'what sensitive rules wrote is not hidden',
-    parameters=('task',))
+    'what sensitive rules wrote is not hidden', parameters=('task',))
 APPLY_RULES = name.Name(
     'ironic.common.inspection_rules.engine', 'apply_rules',
     'rules of the main phase do not run',

@@ -23,8 +23,7 @@ INSPECT = name.Name(
 STORE = name.Name(
     'ironic.drivers.modules.inspect_utils', 'store_inspection_data',
     'redfish inspection stores its data without the marks of rules',
-    parameters=('node', 'inventory', 'plugin_data', 'context'),
-    required=False)
+    parameters=('node', 'inventory', 'plugin_data', 'context'), required=False)
 
 NAMES = (INSPECT, STORE)
 

@@ -82,8 +82,7 @@ class Endpoint:
         self._handle(Change(channel, action, port, mac))
 
 
-def listen(conf: cfg.ConfigOpts, host: str,
-           handle: Callable[[Change], None]
+def listen(conf: cfg.ConfigOpts, host: str, handle: Callable[[Change], None]
            ) -> oslo_messaging.MessageHandlingServer:
     """Receive messages from now on, in threads of oslo.messaging.
 

@@ -102,8 +102,7 @@ class Past:
             for name in ('inventory', 'plugin_data'))
         return working_copy.Facts(
             inventory, plugin_data, kept['node'], tuple(kept['ports']),
-            tuple(kept['port_groups']),
-            self._document.get('previous'))
+            tuple(kept['port_groups']), self._document.get('previous'))
 
     def hidden(self, phase: str) -> hiding.Hidden:
         """Return where values of sensitive rules were."""

@@ -75,8 +75,7 @@ def run_early_rules(context, inventory: dict, plugin_data: dict) -> None:
     rules.refresh(context)
     found = dict(plugin_data)
     target = working_copy.WorkingCopy(
-        working_copy.Facts(inventory, plugin_data),
-        effects.ServiceEffects())
+        working_copy.Facts(inventory, plugin_data), effects.ServiceEffects())
     started = time.perf_counter()
     outcome = runner.run(rules.plans(model.EARLY), target, keep=True,
                          limits=limits.of(model.EARLY))

@@ -79,8 +79,7 @@ def delete(request_uuid: str) -> None:
         node = api_utils.get_rpc_node(aborted.node_uuid)
         if node.provision_state == states.INSPECTWAIT:
             rpcapi.do_provisioning_action(
-                context, node.uuid, 'abort',
-                topic=rpcapi.get_topic_for(node))
+                context, node.uuid, 'abort', topic=rpcapi.get_topic_for(node))
     except ironic_exception.IronicException as exc:
         LOG.warning('The inspection of node %(node)s is left to the workers: '
                     '%(error)s', {'node': aborted.node_uuid, 'error': exc})
