@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Trying rules on many machines at once, without changing anything.
-
-Each function takes ``baremetal``, the bare metal proxy of an openstacksdk
-connection, of which several threads may ask.
-"""
+"""Trying rules on many machines at once, without changing anything."""
 
 from collections.abc import Iterable
 from collections.abc import Iterator

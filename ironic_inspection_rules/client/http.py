@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""One request to Ironic through openstacksdk."""
+"""One request to Ironic through openstacksdk.
+
+Each function of this room takes ``baremetal``, the bare metal proxy of an
+openstacksdk connection, of which several threads may ask.
+"""
 
 from collections.abc import Iterator
 import json
@@ -15,7 +19,6 @@ MICROVERSION = '1.96'
 def call(baremetal, method: str, path: str, **kwargs: Any) -> Any:
     """Send a request and return what the answer holds.
 
-    :param baremetal: the bare metal proxy of an openstacksdk connection.
     :param path: below ``/v1``.
     :param kwargs: as of requests.
     :raises: an exception of openstacksdk for any error.

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Calls for inspection requests and reapplying that openstacksdk lacks.
-
-Each function takes ``baremetal``, the bare metal proxy of an openstacksdk
-connection.
-"""
+"""Calls for inspection requests and reapplying that openstacksdk lacks."""
 
 from collections.abc import Iterator
 from typing import Any

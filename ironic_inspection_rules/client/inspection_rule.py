@@ -2,8 +2,7 @@
 
 """Calls for inspection rules that openstacksdk lacks.
 
-Each function takes ``baremetal``, the bare metal proxy of an openstacksdk
-connection, and is named as its methods are (spec 003 "openstacksdk").
+Functions are named as methods of the SDK are (spec 003 "openstacksdk").
 """
 
 from collections.abc import Iterator

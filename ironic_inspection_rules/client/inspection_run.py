@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Calls for runs of rules and statistics that openstacksdk lacks.
-
-Each function takes ``baremetal``, the bare metal proxy of an openstacksdk
-connection.
-"""
+"""Calls for runs of rules and statistics that openstacksdk lacks."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The history of inventories, which openstacksdk lacks.
-
-Each function takes ``baremetal``, the bare metal proxy of an openstacksdk
-connection, of which several threads may ask.
-"""
+"""The history of inventories, which openstacksdk lacks."""
 
 from collections.abc import Iterator
 from collections.abc import Mapping

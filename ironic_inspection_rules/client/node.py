@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Calls for nodes and their inventories that openstacksdk lacks.
-
-Each function takes ``baremetal``, the bare metal proxy of an openstacksdk
-connection, of which several threads may ask.
-"""
+"""Calls for nodes and their inventories that openstacksdk lacks."""
 
 from collections.abc import Iterator
 from collections.abc import Mapping

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The rule set as one thing: planning, applying, history.
-
-Each function takes ``baremetal``, the bare metal proxy of an openstacksdk
-connection.
-"""
+"""The rule set as one thing: planning, applying, history."""
 
 from collections.abc import Iterator
 from collections.abc import Mapping

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Calls for traits that openstacksdk lacks.
-
-Each function takes ``baremetal``, the bare metal proxy of an openstacksdk
-connection.
-"""
+"""Calls for traits that openstacksdk lacks."""
 
 from collections.abc import Iterable
 from collections.abc import Iterator
