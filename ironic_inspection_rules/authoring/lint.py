@@ -207,7 +207,6 @@ def of_documents(documents: typing.Iterable[document.Document],
 
 def _check_together(subjects: list[checked_rule.CheckedRule],
                     site: Site) -> typing.Iterator[Finding]:
-    """Check what rules are beside one another, and on machines."""
     for subject, message in unreached.check_rules(subjects):
         yield _found(subject.written, '', message, UNREACHABLE)
     for subject, pointer, message in conflicts.check(subjects):

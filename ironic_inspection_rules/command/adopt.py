@@ -131,10 +131,7 @@ def undo(dry_run: bool) -> int:
 
 
 def _converted(rows: list[adoption.Row]) -> list[Candidate]:
-    """Convert all rules in the order in which stock Ironic has them.
-
-    :raises: :class:`.exceptions.Invalid` where one is here already.
-    """
+    """Convert all rules in the order in which stock Ironic has them."""
     taken = {uuid for uuid, _value in db_rule.list_values('uuid')}
     uuids = {stock_rule.uuid_of(row['uuid']): row['uuid'] for row in rows}
     if again := [given for uuid, given in uuids.items() if uuid in taken]:
@@ -251,7 +248,6 @@ def _origin(message: str) -> rule_set.Origin:
 
 
 def _report(candidates: list[Candidate]) -> None:
-    """Print what becomes of each rule."""
     print(table.render(
         [_('UUID'), _('Rule'), _('Remark')],
         [[each.rule.uuid if each.rule else '', each.name,
@@ -259,7 +255,6 @@ def _report(candidates: list[Candidate]) -> None:
 
 
 def _values(candidates: list[Candidate]) -> list[dict[str, Any]]:
-    """Return the columns of rules as the object has them."""
     return [{**each.rule.to_mapping(),
              'uuid': str(uuid.UUID(each.rule.uuid)),
              'version': rule_object.Rule.VERSION}
@@ -267,11 +262,7 @@ def _values(candidates: list[Candidate]) -> list[dict[str, Any]]:
 
 
 def _machines(directory: str | None) -> Iterator[stock_trial.Machine]:
-    """Return all machines with a stored inventory, then those of files.
-
-    :param directory: with inventories, each of a new node.
-    :raises: :class:`.exceptions.InvalidDocument` where it has none.
-    """
+    """Return all machines with a stored inventory, then those of files."""
     objects.register_all()
     context = ironic_context.get_admin_context()
     marker = None

@@ -60,7 +60,6 @@ class Collect(arguments.Command):
 
 
 def _collect() -> dict[str, typing.Any]:
-    """Return the data of the agent's default collector."""
     # Libraries of the agent still import what nothing here uses.
     warnings.filterwarnings('ignore', r'\s*Eventlet is deprecated')
     from ironic_python_agent import config  # noqa: F401 registers options

@@ -177,10 +177,7 @@ class Action:
                      **self._call.literals, **rendered)
 
     def _refuse_masked(self, target: WorkingCopy, roots: Roots) -> None:
-        """Refuse to write ``******`` in the place of a secret.
-
-        :raises: :class:`.exceptions.OperationError` that names the field.
-        """
+        """Refuse to write ``******`` in the place of a secret."""
         if roots is target.roots:
             return
         if self._fields is None:

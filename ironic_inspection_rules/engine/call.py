@@ -257,7 +257,6 @@ def split(pieces: list[Piece]) -> list[list[Piece]]:
 
 def _read_path(tokens: list[str], allowance: budget.Budget
                ) -> data_path.Path:
-    """Return a path with tokens out of the data."""
     allowance.make_text(sum(map(len, tokens)))
     path = tuple(tokens)
     data_path.check(path, data_path.pointer(path))
@@ -265,7 +264,6 @@ def _read_path(tokens: list[str], allowance: budget.Budget
 
 
 def _read_token(value: typing.Any, _allowance: budget.Budget) -> str:
-    """Return a token out of the data."""
     if isinstance(value, dict | list):
         raise exceptions.OperationError(
             _('a value of type %s cannot be part of a path')

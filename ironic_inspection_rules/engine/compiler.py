@@ -94,10 +94,7 @@ def _compile_condition(operation: engine_condition.Operation,
                        ops: registry.Registry,
                        outer: engine_loop.Loop | None = None
                        ) -> engine_condition.Condition:
-    """Compile a condition.
-
-    :param outer: the loop of the group or action it is in.
-    """
+    """Compile a condition; ``outer`` is the loop of what it is in."""
     name, inverted = model.split_op(operation['op'])
     op = ops.conditions[name]
     loop = engine_loop.Loop.of(operation.get('loop'), outer)
@@ -115,10 +112,7 @@ def _compile_condition(operation: engine_condition.Operation,
 
 def _compile_single(op: registry.Op, *written: typing.Any
                     ) -> engine_condition.Condition:
-    """Compile one call of an op in the form that is quickest for it.
-
-    :param written: the operation, whether it is inverted, and its loop.
-    """
+    """Compile one call of an op in the form that is quickest for it."""
     operation, _inverted, loop = written
     missing: typing.Any = ...
     if op.plugin.SEES_MISSING:

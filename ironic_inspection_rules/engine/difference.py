@@ -65,11 +65,7 @@ def _compare(root: str, one: dict[str, typing.Any],
              other: dict[str, typing.Any], hidden: Hidden,
              start: data_path.Path = (), name: str | None = None
              ) -> list[journal.Change]:
-    """Compare two objects.
-
-    :param start: where they are in the root.
-    :param name: what a change calls the root, if it is another name.
-    """
+    """Compare two objects that are at ``start`` in the root."""
     changes, hidden_ops = [], set()
     for path, before, after in _different(root, one, other, start, hidden):
         op = ('add' if before is data_path.ABSENT

@@ -167,7 +167,6 @@ class Journal:
                 for index, name in enumerate(self.port_names)}
 
     def _where(self, change: Change) -> hiding.Place:
-        """Return where a change was in the data."""
         if change.object in (NODE, TRAITS, hiding.PLUGIN_DATA):
             return _place(change.object, change.place)
         if change.object not in self._ports:
@@ -212,11 +211,7 @@ class Journal:
     def _change(self, op: str, root: str, path: data_path.Path,
                 value: typing.Any, before: typing.Any,
                 part: data_path.Path = ()) -> Change:
-        """Build a change of what it may tell.
-
-        :param value: what is there now, None where nothing is.
-        :param before: what was there, None where nothing was.
-        """
+        """Build a change of what it may tell; None stands for nothing."""
         covered = self.hidden.covers(*_place(root, path))
         name, told = root, path
         if root == TRAITS:

@@ -147,10 +147,7 @@ def is_masked(root: str, path: data_path.Path, masked: budget.View,
 
 def _is_hidden(key: typing.Any, value: typing.Any, real: typing.Any,
                allowance: budget.Budget) -> bool:
-    """Return whether a value is masked, or has something that is.
-
-    :param key: what it is kept under, None for an item of a list.
-    """
+    """Return whether a value is masked, or has something that is."""
     ahead = [(key, value, real)]
     while ahead:
         key, seen, real = ahead.pop()

@@ -39,11 +39,6 @@ FIRST = '1.0'  # The version of the versioned object that had the first fields.
 
 def _field(text: str, default: typing.Any = dataclasses.MISSING,
            **more: typing.Any) -> typing.Any:
-    """Declare a field.
-
-    :param text: what it is for, for editors and the command line.
-    :param more: further metadata.
-    """
     metadata = {'help': text, 'since': FIRST, **more}
     if default == {}:
         return dataclasses.field(default_factory=dict, metadata=metadata)

@@ -133,10 +133,7 @@ def _check_call(operation: dict[str, typing.Any], name: str,
 
 def _literal(op: registry.Op, name: str, value: typing.Any,
              loop: engine_loop.Loop | None) -> dict[str, typing.Any]:
-    """Return what is known of an argument before any data comes, by name.
-
-    :raises: :class:`.exceptions.OperationError` where it fits no data.
-    """
+    """Return what is known of an argument before any data comes, by name."""
     argument = op.signature.by_name[name]
     compiled = engine_call.compile_argument(op, name, value, loop)
     before = argument.type is data_path.Path and isinstance(value, str) and (

@@ -184,7 +184,6 @@ def _carry_out(plan: compiler.CompiledRule, action: engine_action.Action,
                step: collections.abc.Callable[..., bool | None],
                target: working_copy.WorkingCopy, done: list[trace.ActionTrace],
                asked: _Asked | None = None, reverted: bool = False) -> None:
-    """Carry out or undo an action."""
     journal = target.journal
     hidden = journal.hidden
     copies = bool(hidden) and hidden.shows_any(action.reads)

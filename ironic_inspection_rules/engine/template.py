@@ -266,7 +266,6 @@ def _apply(steps: tuple[_Step, ...], value: typing.Any,
 
 def _check(op: registry.Op, made: typing.Any,
            allowance: budget.Budget) -> None:
-    """Check that the result of a filter is not too large."""
     if made.__class__ is str:
         allowance.make_text(len(made))
     elif made.__class__ is int and not -_TOO_LARGE < made < _TOO_LARGE:

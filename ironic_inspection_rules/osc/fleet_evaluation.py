@@ -149,10 +149,7 @@ def _evaluate(baremetal: Any, selection: node_selection.NodeSelection,
               files: file_rule.RuleFiles, in_force: Sequence[Plain],
               flavors: Sequence[flavor.Flavor], parsed_args: Any
               ) -> tuple[Plain, summary.Summary]:
-    """Try rules on the nodes.
-
-    :returns: all that is known, as plain JSON data, and the sum of it.
-    """
+    """Return all that is known, as plain JSON data, and the sum of it."""
     rules = None
     compared = False
     title = _('The rules in force')

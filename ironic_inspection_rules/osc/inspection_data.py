@@ -156,10 +156,7 @@ def _read(baremetal: Any, replace: machine.Anonymizer | None,
 
 def _file_name(each: dict[str, Any], replace: machine.Anonymizer | None,
                taken: set[str]) -> str:
-    """Name the file of a node, by its name or else its UUID.
-
-    :param taken: names of other files, in small letters.
-    """
+    """Name the file of a node, by its name or else its UUID."""
     name, uuid = each['name'] or '', each['uuid']
     if replace:
         name, uuid = replace.name(name), replace.uuid(uuid)

@@ -111,7 +111,6 @@ class AbortInspectionRequest(command.Command):
 
 
 def _age(created_at: str, now: datetime.datetime) -> str:
-    """Return roughly how long ago something was."""
     created = timeutils.parse_isotime(created_at)
     if created.tzinfo is None:
         created = created.replace(tzinfo=datetime.UTC)
@@ -204,10 +203,6 @@ class ReapplyInspectionRules(command.Command):
 
 
 def _check_queue(baremetal: Any) -> None:
-    """Check that durable inspection is switched on.
-
-    :raises: CommandError.
-    """
     try:
         for _request in inspection_request.inspection_requests(
                 baremetal, limit=1):

@@ -141,10 +141,7 @@ class ShowStatistics(command.Lister):
 
 def _load(baremetal: Any, node: str, uuid: str | None = None
           ) -> dict[str, Any]:
-    """Return a run, the last one if none is named.
-
-    :raises: CommandError if none is kept.
-    """
+    """Return a run, the last one if none is named."""
     if uuid is None:
         last = next(inspection_run.inspection_runs(baremetal, node, limit=1),
                     None)

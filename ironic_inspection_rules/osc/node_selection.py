@@ -97,10 +97,7 @@ class NodeSelection:
             yield node.node(baremetal, name, wanted)
 
     def _explain(self, refusal: Exception) -> None:
-        """Say which filters there are, where Ironic refuses an unknown one.
-
-        :raises: CommandError where one of these is not known here either.
-        """
+        """Say which filters there are, where Ironic refuses an unknown one."""
         unknown = [name for name in self.filters if name not in FILTERS]
         if not unknown:
             return

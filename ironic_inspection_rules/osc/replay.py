@@ -113,10 +113,7 @@ class ReplayInspectionRules(command.Command):
 
 
 class _Result:
-    """The outcomes of runs; of those that end as they did, the number.
-
-    :ivar told: the entries of the others that can be compared.
-    """
+    """The outcomes of runs, and the entries of those that end otherwise."""
 
     def __init__(self, entries: Iterator[Entry]) -> None:
         self._counts: collections.Counter[str] = collections.Counter()
@@ -168,12 +165,7 @@ class _Result:
 
 def _names(baremetal: Any, rules: list[Any], told: list[Entry]
            ) -> dict[str, str | None]:
-    """Return the descriptions of rules by their UUIDs.
-
-    :param rules: those in force, and those of the files.
-    :param told: inspections; rules that matched in one, and that are gone
-        since, are looked up in the rule set of its time.
-    """
+    """Return descriptions by UUID, also of rules that are gone since then."""
     names = {rule['uuid']: rule.get('description') for rule in rules
              if isinstance(rule, dict)}
     asked = set()

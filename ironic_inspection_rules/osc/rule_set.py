@@ -107,7 +107,6 @@ def as_json(plan: rule_set.Plan,
 
 
 def _show(planned: _Planned, stream: Any) -> None:
-    """Print a plan for people; in colour where that is a terminal."""
     table.print_diff(replacement.plan_lines(planned.plan.steps), stream)
     if planned.capacity is not None:
         for line in capacity_options.lines(planned.capacity, {}, stream):

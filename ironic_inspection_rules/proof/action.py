@@ -137,7 +137,6 @@ class Actions:
 
     def _put(self, when: Formula, path: data_path.Path, value: Value,
              creates: bool = True, extends: bool = False) -> None:
-        """Write at a path from the name of a root."""
         root = self.state.roots[path[0]]
         made, broken = states.put(root, path[1:], value, creates)
         when = self._unless(when, broken)
@@ -148,7 +147,6 @@ class Actions:
     def _paths(self, when: Formula, value: Value,
                table: typing.Mapping[str, schema.Attribute] | None = None
                ) -> typing.Iterator[tuple[Formula, data_path.Path]]:
-        """Yield the paths that an argument may be."""
         for guard, each in value:
             both = logic.conj(when, guard)
             if not isinstance(each, values.Const) or not isinstance(

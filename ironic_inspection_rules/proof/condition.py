@@ -166,7 +166,6 @@ def _over(once: typing.Mapping[str, typing.Any], multiple: str,
 
 def _single(op: registry.Op, args: typing.Any, inverted: bool,
             scope: Scope) -> Truth:
-    """Return when one op with its arguments holds."""
     bound, _problems = op.signature.bind(args)
     # Each value with the name of its argument; any number of them has none.
     named: list[tuple[str, values.Value]] = []
@@ -197,10 +196,7 @@ def _single(op: registry.Op, args: typing.Any, inverted: bool,
 
 def _decide(op: registry.Op, names: list[str], chosen: Alternatives,
             inverted: bool, machine: machines.Machine) -> Truth:
-    """Return when an op holds for one alternative of each argument.
-
-    :raises: :class:`.logic.Untranslatable` where it cannot be told.
-    """
+    """Return when an op holds for one alternative of each argument."""
     if any(isinstance(each, values.Failed) for each in chosen):
         return Truth(logic.FALSE, logic.TRUE)
     missing = list(map(values.is_missing, chosen))

@@ -164,8 +164,6 @@ def _filtered(call: filter_syntax.Call, found: Value, scope: Scope) -> Value:
 
 
 class _Filter:
-    """A filter with its arguments."""
-
     def __init__(self, op: registry.Op, given: dict[str, typing.Any],
                  machine: machines.Machine) -> None:
         self._name = op.name

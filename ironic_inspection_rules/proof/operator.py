@@ -47,7 +47,6 @@ def _compare(machine: Machine, name: str, given: Given,
 
 def _pair(machine: machines.Machine, compare: Callable[..., typing.Any],
           one: values.Alternative, other: values.Alternative) -> logic.Formula:
-    """Return when a comparison holds between two values."""
     if isinstance(one, values.Const) and isinstance(other, values.Const):
         if comparison.equal(one.value, other.value):
             return logic.known(compare(0, 0))

@@ -101,7 +101,6 @@ def _kept(places: typing.Iterable[data_path.Path]
 
 
 def _read(rule: model.Rule) -> list[data_path.Path]:
-    """Return the places that a rule reads."""
     ops = registry.installed()
     written = [rule.conditions, rule.actions, dict(rule.vars)]
     ahead, found = [*rule.conditions, *rule.actions], list[data_path.Path]()

@@ -144,10 +144,7 @@ class Proof:
         return self._settled.reasons(wanted)
 
     def _meet(self, number: int) -> Witness | None:
-        """Return a machine that a rule matches, None if there is none.
-
-        :raises: :class:`.deadline.Unclear` where nobody can tell.
-        """
+        """Return a machine that a rule matches, None if there is none."""
         passed = self._went(number)
         if number not in self._met:
             found = next((known for known in self._pool if self._matches(

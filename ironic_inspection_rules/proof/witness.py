@@ -125,7 +125,6 @@ class Witness:
 
 
 def _build(cell: machines.Cell, found: z3.ModelRef) -> typing.Any:
-    """Return what a field is in a model."""
     kind = cell.kinds[0]
     if len(cell.kinds) > 1:
         number = found.eval(cell.kind, model_completion=True).as_long()

@@ -98,7 +98,6 @@ def _shortened(paths: list[str]) -> list[str]:
 
 
 def _code(text: str) -> str:
-    """Return text as code within a line of Markdown."""
     text = ' '.join(text.split())
     ticks = _fence(text, 1)
     # A tick beside the text would be taken for one around it.

@@ -113,6 +113,5 @@ def change_lines(changes: Iterable[Mapping[str, typing.Any]]) -> Iterator[str]:
 
 
 def _shown(value: typing.Any) -> str:
-    """Return a value as a line of a diff has it."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True)
     return text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'

@@ -133,7 +133,6 @@ def compare(old: RuleSet, new: RuleSet
 def _match(old: RuleSet, new: RuleSet,
            present: typing.Sequence[replacement.Fields]
            ) -> list[tuple[replacement.Fields, str] | None]:
-    """Find the old rule that each new one is."""
     known = {each.uuid for each in old.rules}
     unnamed = {each.description for each in old.rules
                if each.uuid not in old.named}

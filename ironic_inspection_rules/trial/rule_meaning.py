@@ -51,7 +51,6 @@ class _ForEach(list[typing.Any]):
 
 def _operation(each: file_rule.Operation,
                outer: engine_loop.Loop | None = None) -> dict[str, typing.Any]:
-    """Return an operation by its parts."""
     loop = each.written.get('loop')
     inside = engine_loop.Loop.of(loop, outer)
 
@@ -88,7 +87,6 @@ def _path(text: typing.Any, loop: engine_loop.Loop | None) -> typing.Any:
 
 
 def _value(value: typing.Any) -> typing.Any:
-    """Return a value with fields anywhere in it."""
     if isinstance(value, str):
         return _pieces(interpolation.parse(value))
     if isinstance(value, list | tuple):

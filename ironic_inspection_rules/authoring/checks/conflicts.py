@@ -153,10 +153,7 @@ def _writes(action: file_rule.Operation) -> Iterator[Write]:
 
 
 def _differ(one: Write, other: Write) -> bool:
-    """Return whether two writes leave different things at one place.
-
-    :param one: that of the rule which is written first.
-    """
+    """Return whether two writes, in their order, leave different things."""
     if one.extends or other.extends:
         return one.kind == other.kind and (
             _takes_back(one, other) if one.extends

@@ -149,10 +149,7 @@ def _refutes(one: Claim, other: Claim) -> bool:
 
 def _is_false(condition: Operation,
               written: typing.Mapping[str, typing.Any]) -> bool:
-    """Return whether a condition is false without any data.
-
-    :param written: the condition, perhaps with other arguments.
-    """
+    """Return whether a condition is false without any data."""
     ops = registry.Registry({condition.op.name: condition.op.plugin}, {})
     try:
         plan = compiler.compile_rule(model.Rule(
@@ -164,7 +161,6 @@ def _is_false(condition: Operation,
 
 
 def _fill(written: typing.Any, field: str, value: typing.Any) -> typing.Any:
-    """Put a value in the place of a field."""
     return data_path.replace_texts(written, lambda text: value if (
         facts.is_field(text) and facts.field_name(text) == field) else text)
 

@@ -98,10 +98,7 @@ def is_version(fact: Fact) -> bool:
 
 
 def _versions_exclude(one: Fact, other: Fact) -> bool:
-    """Return whether no version can be as both facts say.
-
-    There is one between any two others, as nobody can tell which there are.
-    """
+    """Return whether no version is as both say; between two lies a third."""
     for this, that in ((one, other), (other, one)):
         few = [this.value] if this.relation == 'version-eq' else (
             None if is_version(this) else values(this))
@@ -142,10 +139,7 @@ def _is_plain_text(value: typing.Any) -> bool:
 
 
 def _may_be(value: typing.Any, fact: Fact) -> bool:
-    """Return whether a value that ``eq`` takes for this one is as a fact says.
-
-    5, "5" and "5.0" are the same to it, though not to one another.
-    """
+    """Return whether a value is so; to ``eq`` 5, "5" and "5.0" are one."""
     if fact.relation == 'one-of':
         return any(_may_be(value, Fact(fact.field, 'eq', each))
                    for each in fact.value)

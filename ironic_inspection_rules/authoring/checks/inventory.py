@@ -149,7 +149,6 @@ def fields(rule: checked_rule.CheckedRule) -> Iterator[tuple[str, str, Steps]]:
 
 
 def _of_document(steps: Iterable[str]) -> Steps:
-    """Return the steps as over roots: ironic-inspector had one document."""
     taken = tuple(steps)
     return taken if taken[:1] == (INVENTORY,) else (PLUGIN_DATA, *taken)
 

@@ -168,10 +168,7 @@ _SHORTEST = 5  # Shorter names are near to too many others.
 
 @functools.cache
 def _below() -> dict[str, frozenset[str]]:
-    """Return the names that Ironic knows in a field of the node.
-
-    They are made by ``tools/collect_node_fields.py`` from Ironic's code.
-    """
+    """Return the names that ``tools/collect_node_fields.py`` has found."""
     read = yaml_text.packaged('machine/node_fields.yaml')
     return {field: frozenset(read[field])
             for field in ('driver_info', 'properties')}

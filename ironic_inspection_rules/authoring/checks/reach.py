@@ -108,7 +108,6 @@ def item_of(conditions: typing.Iterable[file_rule.Operation],
 
 
 def _item(loop: typing.Any, outer: Item | None) -> Item:
-    """Return what is known of the item of a loop as it is written."""
     if isinstance(loop, dict):
         return Item(values=(loop,))
     if isinstance(loop, list):

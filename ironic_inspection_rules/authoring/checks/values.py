@@ -75,7 +75,6 @@ def mendings(rule: checked_rule.CheckedRule) -> Iterator[file_text.Change]:
 def _version_mendings(rule: checked_rule.CheckedRule,
                       condition: file_rule.Operation
                       ) -> Iterator[file_text.Change]:
-    """Yield what makes a comparison of text one of versions."""
     items = condition.arguments.get('values')
     if condition.arguments_given != ['values'] or not isinstance(items, list):
         return
@@ -155,7 +154,6 @@ def type_of(field: str) -> str | None:
 
 def _slip(steps: tuple[str, ...], relation: str,
           value: typing.Any) -> Slip | None:
-    """Return what is wrong with a value beside a field, if anything."""
     if not steps or value is None:
         return None
     field = _known(steps)
@@ -255,7 +253,6 @@ def _pattern_slip(steps: tuple[str, ...], regex: str) -> Slip | None:
 
 
 def _in_filters(field: interpolation.Field) -> Iterator[Slip]:
-    """Yield what is wrong in what filters take."""
     if field.root is None:
         return
     for call in field.filters:

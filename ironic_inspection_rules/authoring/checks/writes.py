@@ -153,7 +153,6 @@ def _may_begin_filled(text: str) -> bool:
 
 
 def _may_begin(text: str) -> bool:
-    """Return whether names of traits begin with a text."""
     if text.startswith(_CUSTOM):
         return _PART.fullmatch(text) is not None
     return _CUSTOM.startswith(text) or any(
@@ -260,7 +259,6 @@ def secrets(given: typing.Mapping[str, typing.Any]) -> Iterator[str]:
 
 
 def _written_out(value: typing.Any) -> bool:
-    """Return whether a value is more than fields of the data."""
     if isinstance(value, str):
         return any(isinstance(piece, str)
                    for piece in interpolation.parse(value))

@@ -120,10 +120,7 @@ def _convert_old(written: typing.Iterable[file_rule.WrittenRule],
 
 def _linted(path: str, text: str, kept: list[file_rule.WrittenRule],
             ops: registry.Registry) -> typing.Iterator[lint.Finding]:
-    """Find converted rules that are none, or never do what they did.
-
-    :param kept: the rules that the text was made of, in its order.
-    """
+    """Find converted rules that are none, or never do what they did."""
     read = document.parse(path, text)
     for found in lint.of_documents([read], ops):
         if found.level != lint.ERROR and found.check not in _NEVER:

@@ -86,10 +86,7 @@ def convert(op: str, inverted: bool, args: Args,
 
 def _with_missing(op: str, inverted: bool, args: Args, text: Text,
                   otherwise: bool) -> Operation:
-    """Write a condition with one text.
-
-    :param otherwise: what it is, not inverted, where a field is missing.
-    """
+    """Write a condition; ``otherwise`` is what a missing field makes it."""
     written = _write(op, args, lambda each: each.filled)
     if not text.uncertain:
         return _inverted(written, inverted)
@@ -135,10 +132,7 @@ def _is_empty(text: Text, inverted: bool, notes: rule.Notes) -> Operation:
 
 
 def _check_kinds(op: str, args: Args) -> None:
-    """Find what is an error in stock Ironic whatever the machine.
-
-    :raises: :class:`Fails`.
-    """
+    """Find what is an error in stock Ironic whatever the machine."""
     if op in _COMPARE:
         values = args['values']
         if not isinstance(values, list):
@@ -159,10 +153,7 @@ def _check_kinds(op: str, args: Args) -> None:
 
 
 def _check_order(one: typing.Any, other: typing.Any) -> None:
-    """Find values of which neither is less or greater.
-
-    :raises: :class:`Fails`.
-    """
+    """Find values of which neither is less or greater."""
     if _is_text(one) != _is_text(other):
         raise Fails(_('it cannot order text and something else'))
     if isinstance(one, list) and isinstance(other, list):
@@ -174,10 +165,7 @@ def _check_order(one: typing.Any, other: typing.Any) -> None:
 
 
 def _always(op: str, args: Args) -> bool | None:
-    """Return what a condition is whatever its fields are.
-
-    :returns: None where they matter.
-    """
+    """Return what it is whatever its fields are, None where they matter."""
     if op in _COMPARE and len(args['values']) < 2:
         return True
     if op == 'is-empty' and not isinstance(args['value'], Text):
@@ -204,10 +192,7 @@ def _is_text(value: typing.Any) -> bool:
 
 
 def _decide(op: str, args: Args) -> bool:
-    """Decide as stock Ironic does where all fields are missing.
-
-    :raises: :class:`Fails`.
-    """
+    """Decide as stock Ironic does where all fields are missing."""
     plain = stock_text.plain(dict(args))
     value = plain.get('value')
     try:
@@ -238,10 +223,6 @@ def _decide(op: str, args: Args) -> bool:
 
 
 def _compile(op: str, regex: typing.Any) -> re.Pattern[str]:
-    """Return what is searched for in stock Ironic.
-
-    :raises: :class:`Fails`.
-    """
     try:
         if op == 'matches':
             re.compile(regex)
@@ -283,7 +264,6 @@ def _inverted(condition: Operation, inverted: bool) -> Operation:
 
 
 def _write(op: str, args: Args, fill: Callable[[Text], str]) -> Operation:
-    """Write a condition in this language."""
     written = stock_text.write(dict(args), fill)
     if op == 'one-of':
         values = args.get('values')

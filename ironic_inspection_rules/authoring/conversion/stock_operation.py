@@ -98,10 +98,7 @@ def convert(op: str, args: Operation, there: set[str],
 
 def _convert_path(op: str, args: Operation, written: Operation,
                   there: set[str], notes: rule.Notes) -> None:
-    """Convert where an action sets something, and what an attribute becomes.
-
-    :param written: gets the path, and the value of an attribute as a whole.
-    """
+    """Write where an action sets something, and what, into ``written``."""
     if op.endswith('plugin-data'):
         path = args['path']
         tokens = list(map(_text, path if isinstance(path, list)
@@ -151,10 +148,7 @@ def _forget(root: str, path: list[str], there: set[str]) -> None:
 
 
 def _check_inside(tokens: list[str], notes: rule.Notes) -> None:
-    """Tell where a value is set otherwise.
-
-    :param tokens: those of the path that may lead into anything.
-    """
+    """Tell where a value is set otherwise on the way to it."""
     if tokens:
         notes.hint(_('where null is on the way there, stock Ironic fails the '
                      'inspection; here it becomes a mapping'))
@@ -170,10 +164,6 @@ def _check_inside(tokens: list[str], notes: rule.Notes) -> None:
 def _attribute_value(name: str, attribute: schema.Attribute,
                      value: typing.Any, written: typing.Any,
                      notes: rule.Notes) -> typing.Any:
-    """Return what an attribute as a whole is set to.
-
-    :param written: the value in this language.
-    """
     varies = isinstance(value, Text) and value.fields
     if name in _OF_OTHERS:
         raise rule.Inconvertible(
@@ -198,10 +188,7 @@ def _attribute_value(name: str, attribute: schema.Attribute,
 
 
 def _plain(value: typing.Any) -> typing.Any:
-    """Return a value without fields as stock Ironic has it.
-
-    :raises: :class:`.rule.Inconvertible` where a list or mapping has fields.
-    """
+    """Return a value without fields as stock Ironic has it."""
     if stock_text.varying(value):
         raise rule.Inconvertible(
             _('a list or mapping with fields cannot become text'))
@@ -329,10 +316,7 @@ def _is_plain(value: typing.Any) -> bool:
 def _replace(value: typing.Any, write: Callable[[int], str],
              alone: Callable[[int], str] | None = None,
              key: str | None = None) -> typing.Any:
-    """Put something in place of the marks.
-
-    :param alone: of one that is the whole text, where it keeps its type.
-    """
+    """Put something in place of the marks; ``alone`` of one that is all."""
     if isinstance(value, dict):
         return {name: _replace(item, write, alone, name)
                 for name, item in value.items()}

@@ -53,8 +53,6 @@ def uuid_of(name: typing.Any) -> str:
 
 
 class _Converter(rule.Notes):
-    """Converts one rule."""
-
     def __init__(self, ops: registry.Registry, fills_values: bool) -> None:
         super().__init__()
         self._ops = ops

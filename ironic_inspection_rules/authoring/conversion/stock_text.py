@@ -228,10 +228,6 @@ def split(name: str) -> tuple[str, list[tuple[bool, str]]]:
 
 
 def _steps(name: str) -> tuple[str | int, ...]:
-    """Return the steps to a value in this language.
-
-    :raises: :class:`StaysText` where stock Ironic never finds one.
-    """
     root, steps = split(name)
     if root == 'node':
         if not steps or steps[0][1] == 'traits' or _NO_FIELDS.fullmatch(
@@ -297,11 +293,7 @@ def read_turn(value: typing.Any, item: typing.Any,
 
 
 def _fill(text: str, item: typing.Any, again: bool) -> str:
-    """Put the item of a loop into text that stock Ironic formats.
-
-    :param again: whether the result is formatted once more.
-    :raises: :class:`.StaysText` where the item does not have what is asked.
-    """
+    """Put the item of a loop into text; ``again`` is for what comes of it."""
     filled = ''
     for before, name, spec, conversion in parse(text):
         filled += before if again else rule.escape(before)

@@ -260,8 +260,7 @@ def _rewrite(pointer: str, text: str, old: str,
              new: str | None) -> Iterator[Change]:
     """Yield what puts a name into the text of a field, if it is clear where.
 
-    :param new: None where nobody knows. One with another unit is not what
-        was meant: the value beside it would have to change as well.
+    One with another unit was not meant: the value beside it would be wrong.
     """
     if new is None or _UNIT.findall(old) != _UNIT.findall(new):
         return

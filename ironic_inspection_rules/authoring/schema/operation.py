@@ -93,10 +93,7 @@ def definitions(ops: registry.Registry) -> dict[str, Schema]:
 
 
 def _written(filters: typing.Iterable[str]) -> Schema:
-    """Return what text with fields may be, anywhere in a value.
-
-    The first field has no filter that there is not.
-    """
+    """Return what text with fields may be: its first filter is known."""
     text = r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\""""
     arguments = rf"""(?:\((?:[^(){{}}'"]|{text})*\))?\s*"""
     known = rf'{form.names(filters)}(?![A-Za-z0-9_])'
@@ -206,7 +203,6 @@ def _kinds(op: registry.Op) -> typing.Iterator[tuple[Schema, Schema]]:
 
 
 def _lists(op: registry.Op) -> typing.Iterator[Schema]:
-    """Yield what a list of arguments may be."""
     declared = op.signature.arguments
     if any(each.required and each.keyword_only for each in declared):
         return
@@ -235,7 +231,6 @@ def _lists(op: registry.Op) -> typing.Iterator[Schema]:
 
 
 def _revert(op: registry.Op) -> typing.Iterator[Schema]:
-    """Yield what ``revert`` must be for an op."""
     if op.plugin.revert is None:
         yield {'properties': {'revert': form.either(form.FALSE, form.NULL)}}
     names = [each.name for each in op.signature.arguments]
@@ -254,7 +249,6 @@ def _revert(op: registry.Op) -> typing.Iterator[Schema]:
 
 
 def _argument(op: registry.Op, argument: arguments.Argument) -> Schema:
-    """Return what an argument may be."""
     found = op.plugin.schemas(argument.name)
     schema: Schema = {}
     if argument.name not in op.plugin.LITERAL:

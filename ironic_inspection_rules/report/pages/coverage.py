@@ -65,10 +65,6 @@ def render(covered: coverage.Coverage, machines: int,
 
 def _operation(rule: model.Rule, written: rule_text.Operation,
                counts: tuple[int, ...], whole: bool = True) -> Iterator[_Line]:
-    """Show an operation.
-
-    :param whole: whether all inside of it was reached.
-    """
     state = ('covered' if all(counts) and whole else 'half' if any(counts)
              else 'missed')
     first, *others = rule_text.operation(rule, written)

@@ -147,10 +147,6 @@ def _afterwards(entry: Plain, node: Plain) -> tuple[_Offer, dict[str, str]]:
 
 def _reasons(wanted: flavor.Flavor, without: _Offer,
              by: Mapping[str, str]) -> list[str]:
-    """Return the rules that changed what a node lacks.
-
-    :param without: what it offers where it cannot take the flavor.
-    """
     changed = [*_CHANGED[1:], _FAILED] if without.use is None else []
     if without.resource_class != wanted.resource_class:
         changed.append(_CHANGED[0])

@@ -205,10 +205,6 @@ def differences(changes: Iterable[Plain], node: Mapping[str, Any],
 
 
 def _names(kind: str, value: Any, path: str) -> set[str]:
-    """Return the names that are counted of a value.
-
-    :param path: to the value, inside the one that is given.
-    """
     for name in path.split('/')[1:]:
         value = value.get(name) if isinstance(value, Mapping) else None
     if value in (None, ''):
