@@ -7,8 +7,6 @@ translate these once and keep the ``__cause__``. ``code`` is the HTTP status
 that the API border answers with.
 """
 
-from collections.abc import Iterable
-from collections.abc import Sequence
 from http import client as http_client
 import itertools
 import re
@@ -26,7 +24,6 @@ CONTROL_CHARACTERS = {
 CONTROL_CHARACTER = re.compile(
     f'[{re.escape("".join(map(chr, CONTROL_CHARACTERS)))}]')
 
-
 MOST_TOLD = 50
 """How many problems one answer tells of."""
 
@@ -37,12 +34,9 @@ _LONGEST = 2000
 """Characters of one problem that are told."""
 
 
-def listed(problems: Sequence[typing.Any],
+def listed(problems: typing.Sequence[typing.Any],
            tell: typing.Callable[[typing.Any], str] = str) -> str:
-    """Join problems to one text, the first of them and how many more.
-
-    :param tell: makes a clause of one; is asked for those that are told only.
-    """
+    """Join problems to one text, the first of them and how many more."""
     told = [shortened(tell(each)) for each in problems[:MOST_TOLD]]
     if len(problems) > MOST_TOLD:
         told.append(_('and %d more') % (len(problems) - MOST_TOLD))
@@ -55,12 +49,9 @@ def shortened(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Write a text so that it stays one line of a log.
+    """Write a text so that it stays one line of a log, without its end.
 
     Data of a machine may be in it, which must not look like lines of its own.
-
-    :returns: the text with escapes for what is not printed, ``\\n`` for the
-        end of a line; nothing for those at its end.
     """
     return text.rstrip('\n').translate(CONTROL_CHARACTERS)
 
@@ -68,8 +59,7 @@ def one_line(text: str) -> str:
 class InspectionRulesError(Exception):
     """Base of all errors; the message is ready to be shown to a user.
 
-    A class with a ``template`` takes the one thing that stands in it; the
-    others take the message.
+    A class with a ``template`` takes what stands in it, others the message.
     """
 
     code = http_client.INTERNAL_SERVER_ERROR
@@ -98,11 +88,7 @@ class Conflict(InspectionRulesError):
 
 
 class UnsupportedIronic(InspectionRulesError):
-    """The installed Ironic lacks something that nothing works without.
-
-    :param release: of Ironic, as '40.0.0'.
-    :param problems: one clause each.
-    """
+    """The installed Ironic lacks something that nothing works without."""
 
     def __init__(self, release: str, problems: typing.Sequence[str]) -> None:
         super().__init__(
@@ -125,11 +111,8 @@ class Problem(typing.NamedTuple):
             self.message)
 
 
-def first_of(problems: Iterable[Problem]) -> list[Problem]:
-    """Return as many problems as an answer tells of, and how many are left.
-
-    :param problems: what is left of them is not looked for without end.
-    """
+def first_of(problems: typing.Iterable[Problem]) -> list[Problem]:
+    """Return as many problems as an answer tells of, and how many are left."""
     left = iter(problems)
     told = [Problem(shortened(each.pointer), shortened(each.message))
             for each in itertools.islice(left, MOST_TOLD)]
@@ -142,31 +125,24 @@ def first_of(problems: Iterable[Problem]) -> list[Problem]:
 
 
 class InvalidRule(Invalid):
-    """A rule has problems; all of them are in ``problems``.
+    """A rule has problems.
 
-    :param problems: non-empty sequence of :class:`Problem`.
-    :param rule: what names the rule to its author (a UUID, a file position),
-        or None where only one rule is in question.
+    :param rule: what names it to its author, None where there is no other.
     """
 
     def __init__(self, problems: typing.Sequence[Problem],
                  rule: str | None = None) -> None:
         self.problems = tuple(problems)
         self.rule = rule
-        listed = '; '.join(str(problem) for problem in self.problems)
-        if rule is None:
-            message = _('Invalid inspection rule: %s') % listed
-        else:
-            message = _('Invalid inspection rule %(rule)s: %(problems)s') % {
-                'rule': rule, 'problems': listed}
-        super().__init__(message)
+        told = '; '.join(map(str, self.problems))
+        super().__init__(
+            _('Invalid inspection rule: %s') % told if rule is None else
+            _('Invalid inspection rule %(rule)s: %(problems)s') % {
+                'rule': rule, 'problems': told})
 
 
 class InvalidRules(Invalid):
-    """Rules of a list have problems; the first of all are told.
-
-    :param refused: non-empty sequence of what each rule is refused with.
-    """
+    """Rules of a list are refused; the first of all problems are told."""
 
     def __init__(self, refused: typing.Sequence[Invalid]) -> None:
         clauses: list[str] = []
@@ -202,8 +178,6 @@ class OperationError(InspectionRulesError):
 
 
 class MissingField(OperationError):
-    """An action needs a field that this machine's data does not have."""
-
     template = _('field {%s} does not exist')
 
 
@@ -212,11 +186,7 @@ class BudgetExceeded(OperationError):
 
 
 class FailRequested(OperationError):
-    """The ``fail`` action asks for the inspection to fail.
-
-    :param message: what the operator is to read.
-    :param maintenance: whether the node is to be set into maintenance.
-    """
+    """The ``fail`` action asks for the inspection to fail."""
 
     def __init__(self, message: str, maintenance: bool = False) -> None:
         self.maintenance = maintenance
@@ -226,11 +196,9 @@ class FailRequested(OperationError):
 class RuleError(InspectionRulesError):
     """A rule could not be carried out; nothing of its phase is kept.
 
-    :param rule: what names the rule: its UUID and description, or only its
-        UUID where it is sensitive.
+    :param rule: its UUID and description, only its UUID if it is sensitive.
     :param op: name of the condition or action that went wrong.
-    :param reason: what went wrong, or None where a sensitive rule must not
-        say.
+    :param reason: None where a sensitive rule must not say it.
     """
 
     code = http_client.BAD_REQUEST
@@ -250,13 +218,7 @@ class RuleError(InspectionRulesError):
 
 
 class RuleFailed(RuleError):
-    """A rule said that inspection fails; what came before it is kept.
-
-    Takes the parameters of :class:`RuleError`, and:
-
-    :param maintenance: whether the node is to be set into maintenance, with
-        ``reason`` as the reason.
-    """
+    """A rule said that inspection fails; what came before it is kept."""
 
     def __init__(self, rule: str, op: str, reason: str | None,
                  maintenance: bool = False) -> None:
@@ -269,14 +231,10 @@ class PluginError(InspectionRulesError):
 
 
 class RuleNotFound(NotFound):
-    """No rule has this UUID."""
-
     template = _('Inspection rule %s could not be found.')
 
 
 class RuleAlreadyExists(Conflict):
-    """A rule with this UUID exists."""
-
     template = _('An inspection rule with UUID %s already exists.')
 
 
@@ -295,14 +253,10 @@ class DatabaseNotReady(InspectionRulesError):
 
 
 class RequestNotFound(NotFound):
-    """No inspection request has this UUID."""
-
     template = _('Inspection request %s could not be found.')
 
 
 class RequestPending(Conflict):
-    """The node has an inspection request that is not done yet."""
-
     template = _('Node %s has an inspection request that is not done yet.')
 
 
@@ -318,20 +272,14 @@ class AnotherSender(RequestPending):
 
 
 class KeptInventoryNotFound(NotFound):
-    """The node has no such inventory in its history, or none any more."""
-
     template = _('Inventory %s could not be found in the history of the node.')
 
 
 class RequestNotWaiting(Conflict):
-    """The inspection request is being processed or done already."""
-
     template = _('Inspection request %s is being processed or done already.')
 
 
 class LeaseLost(Conflict):
-    """The request was given to another worker, or ended, meanwhile."""
-
     template = _('Inspection request %s is not held by this worker any more.')
 
 
