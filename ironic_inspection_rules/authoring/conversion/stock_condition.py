@@ -7,6 +7,7 @@ written: such a condition is decided too, and here it would be false.
 """
 
 from collections.abc import Callable
+from collections.abc import Iterator
 import ipaddress
 import itertools
 import operator
@@ -31,6 +32,8 @@ _ROOT = re.compile(
 _COMPARE: dict[str, Callable[[typing.Any, typing.Any], bool]] = {
     'eq': operator.eq, 'lt': operator.lt, 'gt': operator.gt}
 
+_FALSE_WHERE_MISSING = frozenset((*_COMPARE, 'matches', 'contains', 'in-net',
+                                  'one-of'))
 _MISSING_IS = {'is-true': False, 'is-false': True}
 """The conditions here that take a missing field for null."""
 
@@ -82,6 +85,19 @@ def convert(op: str, inverted: bool, args: Args,
     except Fails:
         otherwise = False
     return _with_missing(op, inverted, args, varying[0], otherwise)
+
+
+def needed(condition: Operation) -> Iterator[str]:
+    """Return the fields without which a converted condition does not hold."""
+    name = condition['op'].removeprefix('!')
+    if 'loop' in condition or (
+            name not in _FALSE_WHERE_MISSING and condition['op'] != 'exists'):
+        return
+    is_not_empty = condition['op'] == '!one-of' and (
+        'None' in condition['args']['values'])
+    for each in interpolation.fields(list(condition['args'].values())):
+        if not each.filters or is_not_empty:
+            yield re.split('[!:|]', each.text)[0].strip()
 
 
 def _with_missing(op: str, inverted: bool, args: Args, text: Text,

@@ -7,7 +7,6 @@ for itself; where all come out alike but for the item, they are a loop again.
 """
 
 from collections.abc import Callable
-from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
 import re
@@ -17,10 +16,8 @@ from ironic_inspection_rules.actions import schema
 from ironic_inspection_rules.authoring.conversion import rule
 from ironic_inspection_rules.authoring.conversion import stock_condition
 from ironic_inspection_rules.authoring.conversion import stock_text
-from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.rule_file import stock_form
 
 Operation = rule.Operation
 Text = stock_text.Text
@@ -30,18 +27,6 @@ _MARK = re.compile(r'zqitem(\d+)qz')
 _NAME = re.compile(r'[A-Za-z_][A-Za-z0-9_-]*')
 _OF_OTHERS = frozenset({'chassis_uuid', 'portgroup_uuid'})
 """The attributes that Ironic's API makes of an other object."""
-_FALSE_WHERE_MISSING = frozenset({
-    'eq', 'lt', 'gt', 'matches', 'contains', 'in-net', 'one-of'})
-
-
-def by_name(op: str, args: typing.Any) -> Operation:
-    """Return the arguments of an action by name.
-
-    The data that stock Ironic puts among them are left out.
-    """
-    named = stock_form.by_name(args, stock_form.ACTIONS[op])
-    named.pop('plugin_data', None)
-    return named
 
 
 def convert(op: str, args: Operation, there: set[str],
@@ -226,10 +211,7 @@ def _write(text: Text, there: set[str], notes: rule.Notes) -> str:
 def conditions(items: Sequence[typing.Any],
                turn: Callable[[typing.Any], Operation | bool],
                every: bool) -> Operation | bool:
-    """Convert a condition with a loop.
-
-    :param turn: makes the condition for an item.
-    """
+    """Convert a condition with a loop, given what makes one for an item."""
     turns = [turn(item) for item in items]
     if (not every) in turns:
         return not every
@@ -255,19 +237,6 @@ def actions(items: Sequence[typing.Any],
     return [each for each in turns if each is not None]
 
 
-def needed(condition: Operation) -> Iterator[str]:
-    """Return the fields without which a condition does not hold."""
-    name = condition['op'].removeprefix('!')
-    if 'loop' in condition or (
-            name not in _FALSE_WHERE_MISSING and condition['op'] != 'exists'):
-        return
-    is_not_empty = condition['op'] == '!one-of' and (
-        'None' in condition['args']['values'])
-    for each in interpolation.fields(list(condition['args'].values())):
-        if not each.filters or is_not_empty:
-            yield re.split('[!:|]', each.text)[0].strip()
-
-
 def _again(items: Sequence[typing.Any], turns: Sequence[typing.Any],
            turn: Callable[[typing.Any], typing.Any]) -> Operation | None:
     """Return the operation over ``{item}`` that is that of each turn."""
@@ -284,19 +253,20 @@ def _again(items: Sequence[typing.Any], turns: Sequence[typing.Any],
     if not isinstance(marked, dict) or 'conditions' in marked and (
             'args' in marked):
         return None
-    for item, made in zip(items, turns, strict=True):
-        values = [rule.escape(str(value)) for value in (
-            item.values() if names else [item])]
-        if _replace(marked, values.__getitem__) != made:
+    values = [list(item.values()) if names else [item] for item in items]
+    for each, made in zip(values, turns, strict=True):
+        texts = [rule.escape(str(value)) for value in each]
+        if _replace(marked, texts.__getitem__) != made:
             return None
-    fields = [f'{{item.{name}}}' for name in names] or ['{item}']
-    is_text = [all(isinstance(item[name], str) for item in items)
-               for name in names] or [
-                   all(isinstance(item, str) for item in items)]
-
+    fields = [f'item.{name}' for name in names] or ['item']
+    # Alone, a field would keep the type of what is no text.
+    alone = [field if all(isinstance(each, str) for each in its)
+             else f'{field}!s'
+             for field, its in zip(fields, zip(*values, strict=True),
+                                   strict=True)]
     return typing.cast(Operation, _replace(
-        marked, fields.__getitem__, lambda mark: fields[mark] if is_text[mark]
-        else f'{fields[mark][:-1]}!s}}'))
+        marked, lambda mark: f'{{{fields[mark]}}}',
+        lambda mark: f'{{{alone[mark]}}}'))
 
 
 def _names(item: typing.Any) -> list[str] | None:

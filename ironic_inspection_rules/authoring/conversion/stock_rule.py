@@ -131,7 +131,8 @@ class _Converter(rule.Notes):
 
     def _action(self, written: Operation, there: set[str]) -> list[Operation]:
         op, loop = written['op'], written.get('loop')
-        given = stock_operation.by_name(op, written['args'])
+        given = stock_form.by_name(written['args'], stock_form.ACTIONS[op])
+        given.pop('plugin_data', None)
 
         def checked(args: Operation) -> Operation | None:
             converted = stock_operation.convert(op, args, there, self)
@@ -174,7 +175,7 @@ def convert(fields: Fields, ops: registry.Registry,
     try:
         conditions = list(converter.conditions(written['conditions']))
         existing = {each for condition in conditions
-                    for each in stock_operation.needed(condition)}
+                    for each in stock_condition.needed(condition)}
         lost, runs = len(converter.lost), converter.runs
         actions = list(converter.actions(written['actions'], existing))
         if not runs:

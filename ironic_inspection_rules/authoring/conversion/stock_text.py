@@ -66,7 +66,6 @@ class Text:
     :param fields: its fields in this language, without braces.
     :param source: the single field as it is written, if ``filled`` is
         ``literal`` but for that field.
-    :param formatted: whether one of its fields has a format.
     :param twice: whether stock Ironic fills it in, and then once more.
     :param missing_key: whether it has no fields, since stock Ironic finds
         the key of one on no machine.
@@ -305,16 +304,13 @@ def _fill(text: str, item: typing.Any, again: bool) -> str:
             filled += f'{{{name}{ending}}}'
             continue
         value = item
-        for dotted, step in steps:
-            if dotted:
-                _refuse_attribute(step, name)
-            try:
-                value = value[int(step) if step.isdecimal() else step]
-            except (LookupError, TypeError) as exc:
-                raise StaysText(isinstance(exc, KeyError)) from exc
         try:
+            for dotted, step in steps:
+                if dotted:
+                    _refuse_attribute(step, name)
+                value = value[int(step) if step.isdecimal() else step]
             shown = f'{{0{ending}}}'.format(value)
-        except (TypeError, ValueError) as exc:
-            raise StaysText from exc
+        except (LookupError, TypeError, ValueError) as exc:
+            raise StaysText(isinstance(exc, KeyError)) from exc
         filled += shown if again else rule.escape(shown)
     return filled
