@@ -49,10 +49,7 @@ BY_PHASE: typing.Mapping[str, Limits] = {
 
 
 class Budget:
-    """The rest of what a phase may take.
-
-    :param limits: what there is at the start, which is now.
-    """
+    """The rest of what a phase may take."""
 
     __slots__ = ('_deadline', '_left', '_look_below', '_room', 'limits')
 
@@ -131,8 +128,6 @@ class Budget:
               before: typing.Any = None) -> None:
         """Pay for a value that is written, and for the path.
 
-        :param path: where in the data it is written.
-        :param before: what it takes the place of.
         :raises: :class:`.exceptions.BudgetExceeded` where it is too much, or
             nested too deep.
         """
@@ -190,8 +185,6 @@ UNLIMITED = Budget(Limits(math.inf, math.inf, math.inf, math.inf, math.inf))
 
 class View(dict[str, typing.Any]):
     """The data of a machine by root name, and the budget of who looks at them.
-
-    :param budget: what is paid out of for whatever is made of them.
     """
 
     __slots__ = ('budget',)

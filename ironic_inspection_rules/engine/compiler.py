@@ -50,7 +50,6 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
                  explained: bool | None = None) -> CompiledRule:
     """Compile a rule that passed validation.
 
-    :param ops: the conditions and actions there are.
     :param mask_secrets: ``always``, ``never``, or ``sensitive`` to let only
         sensitive rules see secrets (spec 003 "Other deployer impact").
     :param explained: whether to tell why a rule matches; if not given, it is

@@ -23,8 +23,6 @@ def between(one: working_copy.Facts, other: working_copy.Facts,
     A list counts as one value. What rules note of themselves in plugin data
     is left out.
 
-    :param one: the state to begin with, which is in ``before`` of a change.
-    :param other: the state to get to.
     :param ports: the ports by the addresses that they are known by.
     :param hidden: places whose values must not show. Secrets never do.
     """

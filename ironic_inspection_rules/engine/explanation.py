@@ -37,7 +37,6 @@ def explain(plan: compiler.CompiledRule, view: Roots,
             known: typing.Iterable[trace.ConditionTrace] = ()) -> Traces:
     """Return a trace of every condition of a rule, also after a false one.
 
-    :param view: the data by root name, as the rule may see it.
     :param known: what is known of the first conditions.
     """
     told = list(known)

@@ -145,10 +145,7 @@ class Hidden:
         return bool(self._roots) and (self._find(root, path) is not _NOTHING)
 
     def shows_any(self, reads: typing.Iterable[Place]) -> bool:
-        """Return whether some of the places must not show.
-
-        :param reads: of an operation; see :func:`reads`.
-        """
+        """Return whether some of the places must not show."""
         return bool(self._roots) and any(
             root == EVERYTHING or self.covers(root, path)
             for root, path in reads)

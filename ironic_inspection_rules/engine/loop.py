@@ -103,8 +103,6 @@ def iterate(items: list[typing.Any], roots: template.Roots,
     """Go through the items, each of them known as the item meanwhile.
 
     Afterwards the item is what it was before, however the loop ends.
-
-    :param first: the number of the first item.
     """
     outer = {name: roots[name] for name in (interpolation.ITEM, INDEX)
              if name in roots}

@@ -147,8 +147,6 @@ def split_op(op: str) -> tuple[str, bool]:
 
     ``eq`` is not, ``!eq`` and ``! eq`` are (spec 003 "Consistent arguments
     for conditions and actions").
-
-    :returns: the bare name, and True when inverted.
     """
     op = op.strip()
     if op.startswith('!'):

@@ -34,10 +34,7 @@ def check_all(
         check: typing.Callable[[dict[str, typing.Any]],
                                typing.Iterable[Problem]]
 ) -> typing.Iterator[Problem]:
-    """Return the problems of a list of conditions or actions.
-
-    :param check: returns the problems of one.
-    """
+    """Return the problems of a list of conditions or actions."""
     operations = rule.get(name)
     if not isinstance(operations, list | tuple):
         return

@@ -283,10 +283,7 @@ def formatter(field: interpolation.Field) -> Make:
 
 def find_port(ports: list[dict[str, typing.Any]], name: str,
               allowance: budget.Budget) -> int | None:
-    """Find a port by its index, its MAC address in any case, or its UUID.
-
-    :returns: the index, or None.
-    """
+    """Find a port by its index, its MAC address in any case, or its UUID."""
     position = data_path.index(name)
     if position is not None and position < len(ports):
         return position

@@ -89,7 +89,6 @@ def run(plans: typing.Iterable[compiler.CompiledRule],
         has a budget of its own, so that it does not change the outcome.
     :param keep: tell of what is kept of a run: reasons for the conditions of
         the rules that match, and how long each rule took.
-    :param limits: what the phase may take.
     """
     plans = [plan for plan in plans
              if not plan.rule.scope or plan.rule.scope == scope]

@@ -178,7 +178,6 @@ GROUP = {**_operation(conditions=_at_least_one(
 class Shape:
     """A schema that values are checked with.
 
-    :param schema: one of this module's.
     :param kind: what a property is called in messages.
     """
 

@@ -59,7 +59,6 @@ def matches(plan: compiler.CompiledRule,
             view: budget.View) -> bool:
     """Return whether all conditions of a rule hold.
 
-    :param view: the data by root name, as the rule may see it.
     :raises: :class:`.exceptions.RuleError` where one cannot be decided.
     """
     if plan.vars:
@@ -98,7 +97,6 @@ def pay(plan: compiler.CompiledRule, count: int,
         allowance: budget.Budget) -> None:
     """Pay for some rules, of which this is the first.
 
-    :param count: how many rules there are, at most.
     :raises: :class:`.exceptions.RuleError` where too little is left.
     """
     try:

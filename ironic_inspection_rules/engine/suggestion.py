@@ -130,7 +130,6 @@ def all_unknown(kind: str, names: typing.Iterable[str],
                 known: typing.Collection[str]) -> str:
     """Name those that are unknown, with the near ones of the first of them.
 
-    :param kind: as for :func:`unknown`.
     :returns: an empty text where all are known.
     """
     return exceptions.listed(

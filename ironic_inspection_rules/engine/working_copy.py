@@ -62,7 +62,6 @@ class WorkingCopy:
     ``journal`` tells what became of them.
 
     :param facts: the data as the phase finds it; it is never changed.
-    :param effects: carries out what reaches beyond the data.
     :param hidden: places that sensitive rules of earlier phases have
         written to.
     """

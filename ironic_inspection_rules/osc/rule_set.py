@@ -32,7 +32,6 @@ EXIT_CHANGES = 2
 def confirm(question: str, yes: bool) -> bool:
     """Ask whether to go on.
 
-    :param yes: whether that was said on the command line.
     :raises: CommandError where nobody can answer.
     """
     if yes:
@@ -95,10 +94,7 @@ def _plan(command_: Any, baremetal: Any, parsed_args: Any) -> _Planned:
 
 def as_json(plan: rule_set.Plan,
             found: Sequence[dict[str, Any]] | None = None) -> str:
-    """Return a plan for programs.
-
-    :param found: the capacity of flavors, where that was asked for.
-    """
+    """Return a plan for programs."""
     return json.dumps({'revision': plan.revision, 'rules': [
         {**step, **{side: replacement.shown(step, side)
                     for side in ('before', 'after')}}

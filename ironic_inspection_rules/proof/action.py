@@ -27,11 +27,7 @@ LASTING = ('log', 'api-call')  # Nothing takes them back.
 
 
 class Actions:
-    """The actions of a rule where it matches.
-
-    :param messages: the numbers of messages that inspections fail with.
-    :param traits: the traits that rules name.
-    """
+    """The actions of a rule where it matches."""
 
     def __init__(self, passed: states.Passed, state: states.State,
                  scope: expression.Scope, messages: pair.Messages,

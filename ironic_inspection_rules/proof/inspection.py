@@ -70,7 +70,6 @@ class Inspection:
         """Run rules that are in order, phase by phase.
 
         :param state: the machines as the first of these rules finds them.
-        :param notes: takes how each rule went.
         """
         state = state or self.start()
         for phase in model.PHASES:

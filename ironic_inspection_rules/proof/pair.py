@@ -74,9 +74,6 @@ def message(known: Messages, given: typing.Mapping[str, typing.Any],
 
     It is where its text is, and what that reads; nothing changes an
     inventory.
-
-    :param known: the messages so far.
-    :param given: the arguments of what fails.
     """
     written: list[typing.Any] = [given]
     if any(root == model.VARS for root, _steps in hiding.reads(written)):

@@ -20,10 +20,7 @@ Unclear = deadlines.Unclear
 
 
 class Search:
-    """Searches machines, those first that are like the sample.
-
-    :param machine: all that is asked of a machine.
-    """
+    """Searches machines, those first that are like the sample."""
 
     def __init__(self, machine: machines.Machine,
                  deadline: deadlines.Deadline) -> None:

@@ -30,10 +30,7 @@ _SHOWN = {rule_diff.ADDED: ('+', _('added')),
 
 def lines(changes: Sequence[rule_diff.RuleChange], groups: Groups,
           count: int) -> Iterator[str]:
-    """Return all that changes, as lines for a terminal.
-
-    :param count: of machines that were tried.
-    """
+    """Return all that changes, as lines for a terminal."""
     for change in changes:
         sign, word = _SHOWN[change.change]
         yield f'{sign} {change.title}' + (

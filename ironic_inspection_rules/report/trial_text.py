@@ -82,10 +82,7 @@ class Listing:
         self._output.write(told)
 
     def end(self, results: collections.Counter[str]) -> None:
-        """Print what is left.
-
-        :param results: how many machines there were of each.
-        """
+        """Print what is left."""
 
 
 class Json(Listing):

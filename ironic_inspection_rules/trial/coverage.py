@@ -71,10 +71,7 @@ class Coverage:
         self.problems: list[str] = []
 
     def note(self, machine: machine_test.MachineTest, watch: 'Watch') -> None:
-        """Count one machine, whose test was explained.
-
-        :param watch: of the plans that it was tried with.
-        """
+        """Count one machine, whose test was explained."""
         if machine.problem is not None:
             self.problems.append(machine.problem)
         self.counts.update(watch.seen)
@@ -210,10 +207,7 @@ class Watch:
 
 def measure(rules: typing.Sequence[model.Rule], nodes: machine_test.Nodes,
             paths: typing.Sequence[str], advance: walk.Advance) -> Coverage:
-    """Try rules on machines from files, on all processors.
-
-    :param nodes: what each machine is taken for.
-    """
+    """Try rules on machines from files, on all processors."""
     covered = Coverage(rules)
     for part in walk.in_chunks(
             paths, functools.partial(_prepare, rules, nodes), advance):

@@ -101,7 +101,6 @@ def differences(path: str, expected: dict[str, Expectation],
                 ) -> typing.Iterator[tuple[str, str]]:
     """Compare what happened with what is expected.
 
-    :param path: the file of the expectations.
     :param actual: as for :func:`dump`.
     :returns: each inventory with a diff or a sentence, empty where all is as
         expected.

@@ -68,10 +68,7 @@ def _prepare(old: Sequence[model.Rule], new: Sequence[model.Rule],
 
 def treat(path: str, both: Sequence[machine_test.Plans],
           nodes: machine_test.Nodes) -> Treatment:
-    """Try two sets of rules on one machine.
-
-    :param both: the old and the new plans.
-    """
+    """Try two sets of rules on one machine."""
     try:
         facts = machine_test.load_facts(path, nodes.of(path))
     except exceptions.InvalidDocument as exc:

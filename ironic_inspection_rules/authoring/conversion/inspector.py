@@ -110,7 +110,6 @@ def convert_operator(op: str, where: str, value: typing.Any
     """Find the op that tests the same, and its arguments by name.
 
     :param op: the old name, without the prefix; ``net`` in blueprint 000.
-    :param where: the field that it is about.
     :param value: what the old op had beside the field.
     """
     if op in ('in-net', 'net'):

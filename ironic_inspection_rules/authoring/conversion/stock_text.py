@@ -263,7 +263,6 @@ def read_turn(value: typing.Any, item: typing.Any,
               again: bool = True) -> typing.Any:
     """Read all texts in a value that a loop fills in.
 
-    :param item: of this turn.
     :param again: whether the result is formatted once more; it is but for
         what stands in a list.
     """

@@ -30,10 +30,7 @@ class _Line:
 
 def render(covered: coverage.Coverage, machines: int,
            files: Sequence[str]) -> str:
-    """Return the page.
-
-    :param files: those of the rules.
-    """
+    """Return the page."""
     rules = []
     for rule in covered.rules:
         reached = covered.reached(rule)

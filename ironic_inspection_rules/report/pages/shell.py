@@ -83,9 +83,6 @@ def dumps(value: typing.Any, **options: typing.Any) -> str:
 
     Numbers that JSON does not know, as Python reads them from a ramdisk, are
     text there: ``"NaN"``, ``"Infinity"``, ``"-Infinity"``.
-
-    :param value: plain JSON data, as Python knows them.
-    :param options: of :func:`json.dumps`.
     """
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False,

@@ -28,10 +28,7 @@ Column = tuple[str, str, str | None, tuple[str, ...], list[str]]
 
 
 class Matrix:
-    """A page that is filled machine by machine.
-
-    :param files: those of the rules.
-    """
+    """A page that is filled machine by machine."""
 
     def __init__(self, rules: typing.Iterable[model.Rule],
                  files: typing.Sequence[str]) -> None:

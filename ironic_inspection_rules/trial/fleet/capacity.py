@@ -50,8 +50,6 @@ class Capacity:
     A node whose inspection would fail can take none afterwards, nor one that
     rules put into maintenance. What a sensitive rule sets is hidden: after
     it, a resource class counts as none, and traits as they are.
-
-    :param flavors: those to count for.
     """
 
     def __init__(self, flavors: Iterable[flavor.Flavor]) -> None:
