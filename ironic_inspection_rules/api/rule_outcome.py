@@ -151,7 +151,7 @@ def _decide_again(context: Any, node: Any, run: Any, rule: model.Rule,
                 plan for each in plans.values() for plan in each), known))
     for seen in outcome.traces:
         if seen.rule.uuid == rule.uuid:
-            told = {'conditions': [each.as_dict() for each
+            told = {'conditions': [each._asdict() for each
                                    in seen.conditions],
                     'decided_again': True}
             if seen.matched:

@@ -53,9 +53,6 @@ class Finding:
         """Return whether something should be mended."""
         return self.level != NOTE
 
-    def as_dict(self) -> dict[str, typing.Any]:
-        return dataclasses.asdict(self)
-
 
 FILE, INVALID, DUPLICATE = 'file', 'invalid', 'duplicate-uuid'
 BUILT_IN_ONLY, UNREACHABLE = 'built-in-only', 'unreachable-rule'

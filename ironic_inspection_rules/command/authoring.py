@@ -4,6 +4,7 @@
 
 import argparse
 import collections
+import dataclasses
 import json
 import re
 import typing
@@ -110,7 +111,7 @@ def _as_table(findings: typing.Sequence[lint.Finding]) -> str:
 _PRINTERS: dict[str, typing.Callable[
     [typing.Sequence[lint.Finding]], str]] = {
     'json': lambda findings: json.dumps(
-        [each.as_dict() for each in findings], indent=2),
+        list(map(dataclasses.asdict, findings)), indent=2),
     'sarif': lambda findings: json.dumps(sarif.report(findings), indent=2),
     'table': _as_table,
 }

@@ -39,13 +39,6 @@ COMMAND = 'ironic-inspection-pxe-filter'
 _DEFAULT_BUS = 'rabbit://'
 """Default of [DEFAULT]transport_url."""
 
-_CLI_OPTS = [
-    cfg.BoolOpt('dry-run',
-                default=False,
-                help=_('Print the nftables script of a leader at this '
-                       'moment, and change nothing.')),
-]
-
 
 def main() -> int:
     """Run the command.
@@ -55,7 +48,10 @@ def main() -> int:
         an interface to guard.
     """
     conf.register_opts(CONF)
-    CONF.register_cli_opts(_CLI_OPTS)
+    CONF.register_cli_opt(cfg.BoolOpt(
+        'dry-run', default=False,
+        help=_('Print the nftables script of a leader at this moment, and '
+               'change nothing.')))
     try:
         service.prepare_command(sys.argv)
         # Trying again is the filter's part, which blocks meanwhile.

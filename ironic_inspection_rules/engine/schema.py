@@ -208,9 +208,6 @@ class Shape:
                 yield exceptions.Problem(pointer, _message(error))
 
 
-_QUOTE = _('put it in quotes if it is meant as text')
-
-
 def _message(error: jsonschema.ValidationError) -> str:
     """Return the message for a value that does not fit."""
     schema, value = error.schema, error.instance
@@ -234,5 +231,5 @@ def _message(error: jsonschema.ValidationError) -> str:
     if schema.get('type') == ['string', 'null'] and not isinstance(
             value, str | list | dict):
         # YAML reads no, off and 12:30 without quotes as something else.
-        return f'{text}; {_QUOTE}'
+        return f'{text}; ' + _('put it in quotes if it is meant as text')
     return text

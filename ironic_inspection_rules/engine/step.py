@@ -195,7 +195,10 @@ def _carry_out(plan: compiler.CompiledRule, action: engine_action.Action,
         ran = step(target, target.view(plan.masked))
     except Exception as exc:
         error = _error(plan, action.name, exc)
-        if journal.copies and not isinstance(exc, _WITHOUT_VALUES):
+        # These hold no value, or one that was made to be shown.
+        if journal.copies and not isinstance(exc, (
+                exceptions.BudgetExceeded, exceptions.FailRequested,
+                exceptions.MissingField)):
             raise without_values(error) from None
         raise error from _cause(plan, exc)
     finally:
@@ -205,11 +208,6 @@ def _carry_out(plan: compiler.CompiledRule, action: engine_action.Action,
             tuple(journal.confirmed[confirmed:]),
             asked.traces(journal.copies) if asked else (),
             ran is not False))
-
-
-_WITHOUT_VALUES = (exceptions.BudgetExceeded, exceptions.FailRequested,
-                   exceptions.MissingField)
-"""Errors that hold no value, or one that was made to be shown."""
 
 
 def without_values(error: exceptions.RuleError) -> exceptions.RuleError:

@@ -59,9 +59,6 @@ class ConditionTrace(typing.NamedTuple):
     result: bool | None
     reason: str | None = None
 
-    def as_dict(self) -> dict[str, typing.Any]:
-        return {'op': self.op, 'result': self.result, 'reason': self.reason}
-
 
 class AskedTrace(typing.NamedTuple):
     """The trace of a condition of an action, over the items of its loop.
@@ -124,7 +121,7 @@ class RuleTrace(typing.NamedTuple):
             'phase': self.rule.phase,
             'mode': self.rule.mode,
             'matched': self.matched,
-            'conditions': [each.as_dict() for each in self.conditions],
+            'conditions': [each._asdict() for each in self.conditions],
             'actions': [each.as_dict() for each in self.actions],
             **({'error': self.error} if self.rule.mode == model.AUDIT else {}),
         }

@@ -19,10 +19,6 @@ from ironic_inspection_rules.terminal import table
 from ironic_inspection_rules.trial.fleet import capacity
 from ironic_inspection_rules.trial.fleet import flavor
 
-_NOVA = 'nova'
-_WITH_EXTRA_SPECS = '2.61'
-"""The microversion of Nova since which a list has them."""
-
 _NAMES = 5
 _SIZES = ('vcpus', 'ram', 'disk')
 
@@ -57,13 +53,14 @@ def load(command: Any, source: str) -> list[flavor.Flavor]:
         holds something else; what openstacksdk raises.
     """
     found = []
-    if source == _NOVA:
+    if source == 'nova':
         compute = command.app.client_manager.sdk_connection.compute
         found = [flavor.parse(
             each.name, each.extra_specs, each.vcpus, each.ram,
             each.disk + each.ephemeral + -(-int(each.swap or 0) // 1024))
+            # The first microversion that lists extra specs.
             for each in compute_flavor.Flavor.list(
-                compute, microversion=_WITH_EXTRA_SPECS)
+                compute, microversion='2.61')
             if flavor.asks_for_bare_metal(each.extra_specs)]
     else:
         for number, entry in enumerate(document.load(source).entries, 1):

@@ -15,10 +15,6 @@ from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.terminal import escapes
 
-_SWITCHED_OFF = _("Ironic's API runs without this plugin: name it in "
-                  'ironic.conf ([api]middleware = inspection-rules) and '
-                  'restart the API')
-
 
 class _Application:
     """The application of a command, with guarded streams."""
@@ -81,7 +77,10 @@ class Guarded:
             said = getattr(exc, 'details', None)
             text = escapes.shown(said or str(exc))
             if self._asks_in_vain(exc):
-                raise osc_exceptions.CommandError(_SWITCHED_OFF) from exc
+                raise osc_exceptions.CommandError(
+                    _("Ironic's API runs without this plugin: name it in "
+                      'ironic.conf ([api]middleware = inspection-rules) and '
+                      'restart the API')) from exc
             if text == str(exc):
                 raise
             raise osc_exceptions.CommandError(text) from exc

@@ -22,12 +22,9 @@ from ironic_inspection_rules.osc import command
 from ironic_inspection_rules.osc import node_selection
 from ironic_inspection_rules.osc import parallel
 
-_SUFFIX = '.json'
 _UNSAFE = re.compile(r'[^A-Za-z0-9._-]')
 _LONGEST_NAME = 200
 _SHORTEST_KEY = 16
-_OF_RULES = 'inspection_rules'
-"""The part of plugin data in which a run of rules leaves its trace."""
 
 
 class ExportInspectionData(command.Command):
@@ -146,9 +143,10 @@ def _read(baremetal: Any, replace: machine.Anonymizer | None,
             data = node.inventory(baremetal, each['uuid'])
         except sdk_exceptions.NotFoundException:
             return None
+    # A run of rules leaves its trace there.
     data = {'inventory': data['inventory'], 'plugin_data': {
         name: value for name, value in (data['plugin_data'] or {}).items()
-        if name != _OF_RULES}}
+        if name != 'inspection_rules'}}
     if replace is None:
         return data
     return replace.machine(data, filter(None, [each['name']]))
@@ -164,4 +162,4 @@ def _file_name(each: dict[str, Any], replace: machine.Anonymizer | None,
     if safe != name or not name or safe.lower() in taken:
         safe = f'{safe}-{uuid}' if safe else uuid
     taken.add(safe.lower())
-    return safe + _SUFFIX
+    return f'{safe}.json'

@@ -25,9 +25,6 @@ _ALL_COUNTS = ('uuid', 'description', 'phase', 'mode', 'runs', 'matched',
                'failed', 'audited', 'seconds', 'last_matched_at',
                'last_matched_node', 'since')
 
-_MASK = '******'
-"""The API shows this in place of a secret."""
-
 _VERBS = {'add': _('added'), 'remove': _('removed')}
 
 
@@ -282,7 +279,8 @@ def change_line(change: dict[str, Any]) -> str:
             'where': where, 'before': command.cut(before)}
     if change['op'] == 'add':
         return f'{where}: {command.cut(after)}'
-    if change['before'] == change['after'] and _MASK not in after:
+    # The API shows secrets so, whether they are the same or not.
+    if change['before'] == change['after'] and '******' not in after:
         return _('%(where)s: %(after)s, as it was already') % {
             'where': where, 'after': command.cut(after)}
     return f'{where}: {command.cut(before)} → {command.cut(after)}'

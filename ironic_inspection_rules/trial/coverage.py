@@ -190,10 +190,6 @@ class Watch:
                     self._watch(each, (plan.rule.uuid, 'actions', index,
                                        'when', number))
 
-    def begin(self) -> None:
-        """Begin with another machine."""
-        self.seen.clear()
-
     def _watch(self, watched: condition.Condition, place: Place) -> None:
         if isinstance(watched, condition.Looped):
             watched = watched.condition
@@ -224,7 +220,7 @@ def _prepare(rules: typing.Sequence[model.Rule],
     def cover(paths: typing.Sequence[str]) -> Coverage:
         part = Coverage(rules)
         for path in paths:
-            watch.begin()
+            watch.seen.clear()
             part.note(machine_test.attempt(path, plans, nodes), watch)
         return part
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from concurrent import futures
+import itertools
 import os
 import signal
 import typing
@@ -42,17 +43,17 @@ def in_chunks(paths: Sequence[str], prepare: Callable[[], Work[Result]],
             yield work(chunk)
             advance(len(chunk))
         return
+    left = iter(chunks)
+    waiting: deque[tuple[int, futures.Future[Result]]] = deque()
     with futures.ProcessPoolExecutor(jobs, initializer=_prepare,
                                      initargs=(prepare,)) as pool:
-        waiting: deque[tuple[int, futures.Future[Result]]] = deque()
         try:
-            for chunk in chunks:
-                waiting.append((len(chunk), pool.submit(_do, chunk)))
-                if len(waiting) > jobs * _WAITING:
-                    count, future = waiting.popleft()
-                    yield future.result()
-                    advance(count)
-            while waiting:
+            while True:
+                for chunk in itertools.islice(
+                        left, jobs * _WAITING + 1 - len(waiting)):
+                    waiting.append((len(chunk), pool.submit(_do, chunk)))
+                if not waiting:
+                    return
                 count, future = waiting.popleft()
                 yield future.result()
                 advance(count)

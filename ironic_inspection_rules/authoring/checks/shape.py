@@ -128,7 +128,6 @@ def check_arguments(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 
 
 _SWITCH = re.compile('yes|no|on|off|y|n', re.IGNORECASE)
-_TYPED = (bool, int, float)
 
 
 def check_scalars(rule: checked_rule.CheckedRule) -> checked_rule.Found:
@@ -162,7 +161,7 @@ def _surprises(rule: checked_rule.CheckedRule
 def _is_meant(operation: file_rule.Operation, pointer: str, raw: str) -> bool:
     """Return whether a number, or true and false, is what is wanted there."""
     declared = operation.op.signature.by_name
-    if any(declared[name].type in _TYPED
+    if any(declared[name].type in (bool, int, float)
            for name in operation.arguments_given
            if pointer.startswith(operation.pointer_to(name))):
         return True

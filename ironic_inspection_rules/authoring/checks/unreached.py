@@ -65,9 +65,6 @@ def _conditions(rule: checked_rule.CheckedRule) -> set[typing.Any]:
     return {each.identity for each in exclusion.claims(rule.conditions)}
 
 
-_NODES = (False, True)
-"""True for a machine that was just discovered; the node may be either."""
-
 Broken = tuple[str, tuple[int, int], str]
 
 
@@ -113,7 +110,7 @@ def _prepare(rules: Sequence[model.Rule]
              for rule in rules}
     plain = machine_test.load_node(None)
     nodes = [{**plain.fields, 'auto_discovered': discovered}
-             for discovered in _NODES]
+             for discovered in (False, True)]
 
     found: set[str] = set()
 

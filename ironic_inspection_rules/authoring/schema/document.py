@@ -14,9 +14,6 @@ from ironic_inspection_rules.i18n import _
 
 Schema = form.Schema
 
-DRAFT = 'http://json-schema.org/draft-07/schema#'
-"""The draft that language servers for YAML know best."""
-
 DESCRIPTIONS = {name: field.metadata['help']
                 for name, field in model.SETTABLE.items()}
 """Texts that editors show of the fields of a rule."""
@@ -32,7 +29,8 @@ def schema(ops: registry.Registry, built_in: bool = False) -> Schema:
         names for UUIDs and any priority.
     """
     return {
-        '$schema': DRAFT,
+        # The draft that language servers for YAML know best.
+        '$schema': 'http://json-schema.org/draft-07/schema#',
         'title': _('Inspection rules'),
         'if': {'type': 'array'},
         'then': {'items': _RULE},

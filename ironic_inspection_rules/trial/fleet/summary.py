@@ -12,7 +12,6 @@ from typing import Any
 OK = 'ok'
 FAILED = 'failed'
 NOT_TRIED = 'error'  # Results of a machine; of the last one nothing is known.
-_BY_RULE = 'fail'
 
 TRAIT = 'traits'
 RESOURCE_CLASS = 'resource_classes'
@@ -20,8 +19,6 @@ CAPABILITY = 'capabilities'
 KINDS = (TRAIT, RESOURCE_CLASS, CAPABILITY)
 """Names that a machine has, and rules give and take."""
 
-_REMOVED = 'remove'
-_NODE = 'node'
 _PATHS = {RESOURCE_CLASS: '/resource_class',
           CAPABILITY: '/properties/capabilities'}
 
@@ -72,7 +69,7 @@ class Summary:
         failed = entry.get('failed_by')
         if failed:
             self._of(failed['rule'])[
-                'failed' if failed['kind'] == _BY_RULE else 'errors'] += 1
+                'failed' if failed['kind'] == 'fail' else 'errors'] += 1
         elif entry['result'] == FAILED:
             self._of(None)['errors'] += 1
         changes = entry.get('changes') or ()
@@ -185,13 +182,13 @@ def differences(changes: Iterable[Plain], node: Mapping[str, Any],
             before[kind] = _names(kind, node, path)
     after = {kind: set(names) for kind, names in before.items()}
     for change in changes:
-        removed = change['op'] == _REMOVED
+        removed = change['op'] == 'remove'
         if change['object'] == TRAIT:
             name = change['path'][1:]
             (after[TRAIT].discard if removed else after[TRAIT].add)(name)
             if removed and compared:
                 before[TRAIT].add(name)
-        elif change['object'] == _NODE:
+        elif change['object'] == 'node':
             for kind, path in _PATHS.items():
                 if not f'{path}/'.startswith(f'{change["path"]}/'):
                     continue
