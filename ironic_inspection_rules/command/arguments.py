@@ -18,10 +18,7 @@ _END = '--'
 
 @dataclasses.dataclass(frozen=True)
 class _Option:
-    """An option as it is written, with the words behind it.
-
-    ``place`` is the number of files before it.
-    """
+    """An option as written, the words behind it, and files before it."""
 
     words: list[str]
     action: argparse.Action | None
@@ -43,11 +40,6 @@ class _Option:
         except (argparse.ArgumentTypeError, TypeError, ValueError):
             return False
         return self.action.nargs == '+'
-
-    @property
-    def spare(self) -> int:
-        """How many of its words it can do without."""
-        return max(0, len(self.words) - 2)
 
 
 def arranged(actions: Iterable[argparse.Action],
@@ -78,7 +70,8 @@ def arranged(actions: Iterable[argparse.Action],
     missing = sum(not action.option_strings and action.nargs in (None, '+')
                   for action in known) - len(files)
     for option in reversed(options):
-        given = min(max(0, missing), option.spare)
+        # An option keeps the first of its words.
+        given = max(0, min(missing, len(option.words) - 2))
         kept = len(option.words) - given
         files[option.place:option.place] = option.words[kept:]
         del option.words[kept:]

@@ -170,7 +170,6 @@ def problem(text: typing.Any, loop: engine_loop.Loop | None) -> str | None:
 
 def _split(text: str, roots: tuple[str, ...] = (interpolation.ITEM,)
            ) -> list[Piece]:
-    """Split an expression into text and fields over some roots."""
     pieces: list[Piece] = ['']
     position = 0
     last = text.rfind('}')

@@ -142,7 +142,6 @@ def _with_problem(text: str, position: int, path: re.Match[str],
 
 
 def _argument(text: str, position: int) -> tuple[Field, int] | None:
-    """Read the path that is an argument of a filter."""
     path = _PATH_IN_ARGUMENT.match(text, position)
     if path is None or path['root'] not in (*ROOTS, ITEM):
         return None

@@ -209,7 +209,6 @@ class Shape:
 
 
 def _message(error: jsonschema.ValidationError) -> str:
-    """Return the message for a value that does not fit."""
     schema, value = error.schema, error.instance
     expected = schema.get('errorMessage', error.message)
     if error.validator == 'enum':

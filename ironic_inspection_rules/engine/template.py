@@ -276,7 +276,6 @@ def _check(op: registry.Op, made: typing.Any,
 
 def _arguments(op: registry.Op, varying: dict[str, Template],
                roots: Roots) -> dict[str, typing.Any] | Missing:
-    """Return the arguments that depend on the data, by name."""
     given = {}
     for name, template in varying.items():
         argument = template.render(roots)

@@ -36,7 +36,6 @@ EXIT_DIFFERENT = 2
 
 _BEFORE = ('traits', 'resource_class')
 _SHOWN = ('uuid', 'description', 'phase', 'priority', 'mode')
-_DEFAULTS = {'phase': model.MAIN, 'priority': 0, 'mode': model.ENFORCE}
 
 Plain = dict[str, Any]
 
@@ -159,11 +158,11 @@ def _evaluate(baremetal: Any, selection: node_selection.NodeSelection,
         title = ', '.join(map(os.path.basename, parsed_args.rules))
         if compared:
             title = _('%s compared with the rules in force') % title
-    shown = [{name: _DEFAULTS.get(name) if rule.get(name) is None
+    shown = [{name: model.DEFAULTS.get(name) if rule.get(name) is None
               else rule[name] for name in _SHOWN}
              for rule in (in_force if rules is None else rules)
              if isinstance(rule, Mapping) and parsed_args.phase in (
-                 None, rule.get('phase') or _DEFAULTS['phase'])]
+                 None, rule.get('phase') or model.MAIN)]
     made = summary.Summary(shown, compared)
     counted = capacity.Capacity(flavors)
     nodes = list(selection.nodes(baremetal, *_BEFORE, 'properties', *(

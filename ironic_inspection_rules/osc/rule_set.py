@@ -52,11 +52,7 @@ def _add_arguments(parser: Any) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class _Planned:
-    """A plan, of what, and what it does to the flavors that were asked for.
-
-    ``capacity`` is as of :meth:`.capacity.Capacity.as_list`, with the
-    descriptions of rules in place of their UUIDs.
-    """
+    """A plan, of what, and the capacity, where rules have descriptions."""
 
     rules: Sequence[Any]
     plan: rule_set.Plan

@@ -77,17 +77,13 @@ def check(rules: Sequence[Rule]) -> Iterator[tuple[Rule, str, str]]:
 
 
 class _Writer:
-    """A rule with what it writes."""
-
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
         self.writes = [write for action in rule.actions
                        for write in _writes(action)]
-        self.kinds = {'trait' if write.kind == 'traits'
+        self.kinds = {'trait' if write.kind in ('trait', 'traits')
                       else (write.kind, write.place[0])
                       for write in self.writes}
-        self.kinds |= {'trait' for write in self.writes
-                       if write.kind == 'trait'}
         self.claims = exclusion.claims(rule.conditions)
         # In a loop they are about an item, of which there may be several.
         self._asked = {action.pointer: exclusion.claims(action.inner)

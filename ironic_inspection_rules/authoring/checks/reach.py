@@ -144,7 +144,6 @@ def of_field(pointer: str, field: interpolation.Field,
 
 
 def _attribute(call: filter_syntax.Call) -> Steps:
-    """Return the steps of the attribute that a filter names, if one does."""
     if call.name not in _BY_ATTRIBUTE | _BY_NAME:
         return ()
     wanted = 'name' if call.name in _BY_NAME else 'attribute'

@@ -131,7 +131,6 @@ def _from_roots(field: str, item: reach.Item | None) -> tuple[str, ...]:
 
 
 def _place(operation: file_rule.Operation, value: typing.Any) -> str:
-    """Return where a value is in the arguments of an operation."""
     found = [('args', *path) for path, each
              in data_path.walk(operation.written.get('args'))
              if data_path.same(each, value)]

@@ -212,7 +212,6 @@ def convert(fields: Fields, ops: registry.Registry,
 
 
 def _outside(fields: Fields, converter: _Converter) -> Operation:
-    """Convert what is beside conditions and actions."""
     ours = {name: fields.get(name) for name in
             ('uuid', 'description', 'priority', 'phase')}
     ours['sensitive'] = strutils.bool_from_string(fields.get('sensitive'))

@@ -218,7 +218,6 @@ def _arguments(pointer: str, args: typing.Any,
 
 
 def _filters(pointer: str, value: typing.Any) -> Iterator[Change]:
-    """Yield what mends the names of roots and filters."""
     known = registry.filters()
     for field in interpolation.fields(value):
         slips = [(call.name, suggestion.slip(call.name, known))
@@ -232,7 +231,6 @@ def _filters(pointer: str, value: typing.Any) -> Iterator[Change]:
 
 
 def _paths(rule: checked_rule.CheckedRule) -> Iterator[Change]:
-    """Yield what mends the names of attributes that are written."""
     for action in rule.actions:
         for each, (name, *_others) in writes.placed(action):
             meant = suggestion.slip(name, {

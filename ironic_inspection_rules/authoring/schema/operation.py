@@ -129,7 +129,6 @@ def _op(ops: typing.Mapping[str, registry.Op], sign: str) -> Schema:
 
 
 def _described(shape: Schema, **fields: Schema) -> Schema:
-    """Return the shape of an operation with what is known of its fields."""
     fields['loop'] = {**shape['properties']['loop'], 'allOf': [_WRITTEN]}
     return {**shape, 'properties': {
         name: {'description': DESCRIPTIONS[name], **fields.get(name, each)}

@@ -17,11 +17,7 @@ _ASSETS = ('coverage.css', 'coverage.js')
 
 @dataclasses.dataclass(frozen=True)
 class _Line:
-    """A line of a rule.
-
-    ``state`` is ``covered``, ``half``, ``missed``, or empty where there is
-    nothing to reach. ``counts`` stand on the first line of a part.
-    """
+    """A line of a rule, with counts if a part of the rule begins there."""
 
     text: str
     state: str = ''

@@ -29,11 +29,7 @@ Plain = Mapping[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class _Offer:
-    """The resource that a node offers to Placement.
-
-    :ivar use: ``free``, ``in_use``, or None where the node is out of service
-        and its resource reserved.
-    """
+    """What a node offers to Placement; ``use`` is None out of service."""
 
     resource_class: str | None
     traits: frozenset[str]
@@ -117,11 +113,7 @@ def _offer(node: Plain) -> _Offer:
 
 
 def _afterwards(entry: Plain, node: Plain) -> tuple[_Offer, dict[str, str]]:
-    """Return what a node offers after rules have run.
-
-    :returns: with the rules that set a field or a trait last, by its name,
-        and under ``failed`` the one that has the inspection fail.
-    """
+    """Return what a node offers then, and which rules set what of it last."""
     after = {name: node.get(name) for name in FIELDS}
     traits = set(node.get(_TRAIT) or ())
     by: dict[str, str] = {}
