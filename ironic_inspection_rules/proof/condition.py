@@ -77,27 +77,29 @@ def _group(op: registry.Op, parts: typing.Iterable[typing.Any], inverted: bool,
 def _looped(written: typing.Mapping[str, typing.Any], scope: Scope) -> Truth:
     once = {name: each for name, each in written.items() if name != 'loop'}
     multiple = written.get('multiple') or 'any'
-    found = looped_over(written['loop'], scope)
-    holds: list[logic.Formula] = []
-    fails: list[logic.Formula] = []
-    for guard, alternative in found:
+    parts = []
+    for guard, alternative in looped_over(written['loop'], scope):
         if isinstance(alternative, values.Const) and not isinstance(
                 alternative.value, list | dict):
-            if alternative.value not in (None, data_path.ABSENT):
-                fails.append(guard)
-            continue
-        if isinstance(alternative, values.Term | values.Failed):
-            fails.append(guard)
-            continue
-        if isinstance(alternative, values.Unknown | values.Names):
-            holds.append(logic.conj(guard, scope.machine.guess(
+            truth = Truth(logic.FALSE, logic.known(
+                alternative.value not in (None, data_path.ABSENT)))
+        elif isinstance(alternative, values.Term | values.Failed):
+            truth = Truth(logic.FALSE, logic.TRUE)
+        elif isinstance(alternative, values.Unknown | values.Names):
+            truth = Truth(scope.machine.guess(
                 f'a loop over {getattr(alternative, "reason", "traits")}',
-                (json.dumps(written), id(alternative)), alternative)))
-            continue
-        truth = _over(once, multiple, alternative, scope)
-        holds.append(logic.conj(guard, truth.holds))
-        fails.append(logic.conj(guard, truth.fails))
-    return Truth(logic.disj(*holds), logic.disj(*fails))
+                (json.dumps(written), id(alternative)), alternative))
+        else:
+            truth = _over(once, multiple, alternative, scope)
+        parts.append((guard, truth))
+    return _joined(parts)
+
+
+def _joined(parts: typing.Sequence[tuple[logic.Formula, Truth]]) -> Truth:
+    """Return the truth of the part whose guard holds."""
+    return Truth(*(logic.disj(*(
+        logic.conj(guard, truth[side]) for guard, truth in parts))
+        for side in (0, 1)))
 
 
 def looped_over(loop: typing.Any, scope: Scope) -> values.Value:
@@ -179,8 +181,7 @@ def _single(op: registry.Op, args: typing.Any, inverted: bool,
         else:
             named.append((name, expression.evaluate(value, scope)))
     names = [name for name, _value in named]
-    holds: list[logic.Formula] = []
-    fails: list[logic.Formula] = []
+    parts = []
     for guard, chosen in values.product([value for _name, value in named]):
         try:
             truth = _decide(op, names, chosen, inverted, scope.machine)
@@ -189,9 +190,8 @@ def _single(op: registry.Op, args: typing.Any, inverted: bool,
                 f'{op.name}: {exc}',
                 (op.name, json.dumps(bound, sort_keys=True, default=str),
                  tuple(map(values.identity, chosen))), chosen))
-        holds.append(logic.conj(guard, truth.holds))
-        fails.append(logic.conj(guard, truth.fails))
-    return Truth(logic.disj(*holds), logic.disj(*fails))
+        parts.append((guard, truth))
+    return _joined(parts)
 
 
 def _decide(op: registry.Op, names: list[str], chosen: Alternatives,

@@ -3,7 +3,6 @@
 """The search for a machine."""
 
 import math
-import typing
 
 import z3
 
@@ -26,10 +25,8 @@ class Search:
                  deadline: deadlines.Deadline) -> None:
         self._machine = machine
         self._deadline = deadline
-        self._solver = z3.Solver()
         domain, limits = machine.settle()
         self._limits: dict[str, machines.Limit] = {}
-        self._usual: list[typing.Any] = []
         self._about: dict[str, list[int]] = {}
         self._facts: list[tuple[logic.Formula, set[str], str]] = []
         for each in domain:
@@ -60,8 +57,7 @@ class Search:
                                             'the search takes too long')
         self._solver = z3.Solver()
         self._solver.add(wanted)
-        self._usual = []
-        limits: list[typing.Any] = []
+        labels: list[str] = []
         ahead, seen, added = list(names(wanted)), set[str](), set[int]()
         while ahead:
             name = ahead.pop()
@@ -75,15 +71,15 @@ class Search:
                 fact, about, label = self._facts[number]
                 ahead += about - seen
                 if label:
-                    (self._usual if label.startswith('usual')
-                     else limits).append(z3.Bool(label))
+                    labels.append(label)
                     fact = z3.Implies(z3.Bool(label), fact)
                 self._solver.add(fact)
-        return self._find(wanted, limits)
+        return self._find(wanted, labels)
 
     def _find(self, wanted: logic.Formula,
-              limits: list[typing.Any]) -> witnesses.Witness | None:
-        usual = list(self._usual)
+              labels: list[str]) -> witnesses.Witness | None:
+        limits = [each for each in labels if each in self._limits]
+        usual = [each for each in labels if each not in self._limits]
         reasons: list[str] = []
         for _round in range(_MOST_ROUNDS):
             core = self._check([*usual, *limits])
@@ -97,26 +93,24 @@ class Search:
                 # Another value is less unusual than none.
                 unusual = {each for each in unusual
                            if each.startswith('usual 1')} or unusual
-                usual = [each for each in usual if str(each) not in unusual]
+                usual = [each for each in usual if each not in unusual]
                 continue
             # Where a limit is in the way, there may be others beyond it.
-            beyond = [each for each in limits if str(each) in core
-                      and not self._is_complete(self._limits[str(each)],
-                                                wanted)]
+            beyond = [each for each in limits if each in core and not (
+                self._is_complete(self._limits[each], wanted))]
             if not beyond:
                 return None
-            reasons += [f'depends on {self._limits[str(each)].reason}'
+            reasons += [f'depends on {self._limits[each].reason}'
                         for each in beyond]
-            limits = [each for each in limits if str(each) not in map(
-                str, beyond)]
+            limits = [each for each in limits if each not in beyond]
             usual = []
         raise Unclear('; '.join(reasons) or 'the search takes too long')
 
-    def _check(self, assumed: list[typing.Any]) -> set[str] | None:
+    def _check(self, assumed: list[str]) -> set[str] | None:
         """Return what is in the way of what is assumed, None if nothing."""
         left = min(_LONGEST, self._deadline.left(), self._patience.left())
         self._solver.set('timeout', math.ceil(1000 * left))
-        result = self._solver.check(*assumed)
+        result = self._solver.check(*map(z3.Bool, assumed))
         if result == z3.sat:
             return None
         if result == z3.unknown:
