@@ -51,11 +51,8 @@ class Collect(arguments.Command):
                 'Collected without root: serial numbers, the BMC and what '
                 'firmware tells may be missing.\n'))
         text = json.dumps(_collect(), indent=2, sort_keys=True) + '\n'
-        if parsed_args.file == _STANDARD_OUTPUT:
-            self.app.stdout.write(text)
-        else:
-            with open(parsed_args.file, 'w', encoding='utf-8') as stream:
-                stream.write(text)
+        arguments.write(None if parsed_args.file == _STANDARD_OUTPUT
+                        else parsed_args.file, text, self.app.stdout)
         return 0
 
 

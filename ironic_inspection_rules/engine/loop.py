@@ -9,6 +9,7 @@ import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.i18n import _
 
@@ -33,15 +34,8 @@ def compile_items(loop: typing.Any) -> Items:
     if not isinstance(compiled, template.Template):
         items = _as_list(compiled)
         return lambda roots: items
-
-    def evaluate(roots: template.Roots) -> (
-            list[typing.Any] | template.Missing):
-        value = compiled.render(roots)
-        if isinstance(value, template.Missing):
-            return value
-        return _as_list(value)
-
-    return evaluate
+    return rendering.Made(
+        compiled, lambda value, _allowance: _as_list(value)).render
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
