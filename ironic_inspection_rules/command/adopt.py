@@ -21,6 +21,7 @@ from ironic_inspection_rules.db import rule as db_rule
 from ironic_inspection_rules.db import rule_set
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import schema
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
@@ -162,7 +163,7 @@ def _converted(rows: list[adoption.Row]) -> list[Candidate]:
 def _in_range(priorities: list[int]) -> list[int]:
     """Return priorities in the same order, none above the highest."""
     near: dict[int, int] = {}
-    highest = validation.PRIORITIES[-1]
+    highest = schema.PRIORITIES[-1]
     for each in sorted(set(priorities), reverse=True):
         near[each] = min(each, highest)
         highest = near[each] - 1

@@ -55,26 +55,6 @@ def explain(plan: compiler.CompiledRule, view: Roots,
         for condition, each in zip(plan.conditions, told, strict=True)])
 
 
-def hide(condition: engine_condition.Condition, told: trace.ConditionTrace,
-         hidden: hiding.Hidden, view: Roots | None = None,
-         shown: Roots | None = None) -> trace.ConditionTrace:
-    """Mask the values in a reason that sensitive rules wrote.
-
-    :param told: how the condition was decided, with these values.
-    :param view: the data by root name, as the rule sees it; None where they
-        have changed since.
-    :param shown: the same without secrets.
-    """
-    if told.reason is None or not hidden.shows_any(condition.reads):
-        return told
-    if not (view is None or shown is None or told.result is None
-            or condition.needs_view):
-        with contextlib.suppress(Exception):
-            return told._replace(reason=condition.reason(
-                view, hiding.shown(shown, condition.reads, hidden)))
-    return told._replace(reason=masking.MASK)
-
-
 def explain_match(plan: compiler.CompiledRule, view: Roots,
                   shown: Roots) -> Traces:
     """Return the reasons of a rule whose conditions all hold.
@@ -114,10 +94,19 @@ def hide_reasons(plan: compiler.CompiledRule, why: Traces,
         they have changed since.
     :param shown: the same without secrets.
     """
+    masked = []
     with hidden.with_vars(plan.rule.vars if view is None else {}):
-        return tuple([
-            hide(condition, told, hidden, view, shown)
-            for condition, told in zip(plan.conditions, why, strict=True)])
+        for condition, told in zip(plan.conditions, why, strict=True):
+            if told.reason is not None and hidden.shows_any(condition.reads):
+                text = masking.MASK
+                if not (view is None or shown is None or told.result is None
+                        or condition.needs_view):
+                    with contextlib.suppress(Exception):
+                        text = condition.reason(view, hiding.shown(
+                            shown, condition.reads, hidden))
+                told = told._replace(reason=text)
+            masked.append(told)
+    return tuple(masked)
 
 
 def hide_found(

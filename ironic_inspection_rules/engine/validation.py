@@ -26,7 +26,6 @@ from ironic_inspection_rules.i18n import _
 
 Problem = exceptions.Problem
 
-PRIORITIES = schema.PRIORITIES
 READ_ONLY = _('read only; leave it out')
 
 # A file may hold less than it says: aliases of YAML stand for whole values.
