@@ -29,15 +29,20 @@ class Condition(abc.ABC):
     """A condition of a rule.
 
     ``operation`` is what the author of the rule wrote, ``written_op`` its
-    name in there.
+    name in there. ``needs_view`` tells whether it may look at anything,
+    ``decides_first`` whether it is decided before the first action of any
+    rule.
     """
 
-    __slots__ = ('_reads', 'op', 'operation', 'written_op')
+    __slots__ = ('_reads', 'decides_first', 'needs_view', 'op', 'operation',
+                 'written_op')
 
     def __init__(self, op: registry.Op, operation: Operation) -> None:
         self.op = op
         self.operation = operation
         self.written_op: str = operation['op']
+        self.needs_view = bool(op.plugin.NEEDS_VIEW)
+        self.decides_first = bool(op.plugin.DECIDES_FIRST)
         self._reads: tuple[hiding.Place, ...] | None = None
 
     @property
@@ -47,16 +52,6 @@ class Condition(abc.ABC):
             self._reads = ((hiding.EVERYTHING, ()),) if self.needs_view else (
                 hiding.reads(self.operation))
         return self._reads
-
-    @property
-    def needs_view(self) -> bool:
-        """Return whether it may look at anything."""
-        return bool(self.op.plugin.NEEDS_VIEW)
-
-    @property
-    def decides_first(self) -> bool:
-        """Return whether it is decided before the first action of any rule."""
-        return bool(self.op.plugin.DECIDES_FIRST)
 
     @abc.abstractmethod
     def check(self, roots: Roots) -> bool:
@@ -88,14 +83,8 @@ class Group(Condition):
         super().__init__(op, operation)
         self._inverted = inverted
         self.parts = parts
-
-    @property
-    def decides_first(self) -> bool:
-        return any(part.decides_first for part in self.parts)
-
-    @property
-    def needs_view(self) -> bool:
-        return any(part.needs_view for part in self.parts)
+        self.needs_view = any(part.needs_view for part in parts)
+        self.decides_first = any(part.decides_first for part in parts)
 
     def check(self, roots: Roots) -> bool:
         if self.op.plugin(check_part(part, roots) for part in self.parts):
@@ -160,14 +149,8 @@ class Looped(Condition):
         self.condition = condition
         self.items = engine_loop.compile_items(condition.operation['loop'])
         self._multiple = condition.operation.get('multiple') or 'any'
-
-    @property
-    def decides_first(self) -> bool:
-        return self.condition.decides_first
-
-    @property
-    def needs_view(self) -> bool:
-        return self.condition.needs_view
+        self.needs_view = condition.needs_view
+        self.decides_first = condition.decides_first
 
     def check(self, roots: Roots) -> bool:
         return self.find(roots).result
