@@ -2,6 +2,7 @@
 
 """``openstack baremetal inspection data``: stored inventories as files."""
 
+import contextlib
 import functools
 import json
 import os
@@ -133,11 +134,9 @@ def _read(baremetal: Any, replace: machine.Anonymizer | None,
           each: dict[str, Any]) -> dict[str, Any] | None:
     """Return the newest data of a machine, None if there are none."""
     data = None
-    try:
+    # An Ironic without the plugin has no such runs.
+    with contextlib.suppress(sdk_exceptions.NotFoundException):
         data = inspection_run.failed_data(baremetal, each['uuid'])
-    except sdk_exceptions.NotFoundException:
-        # This Ironic runs without the plugin.
-        pass
     if data is None:
         try:
             data = node.inventory(baremetal, each['uuid'])

@@ -167,7 +167,6 @@ class _Filter:
     def __init__(self, op: registry.Op, given: dict[str, typing.Any],
                  machine: machines.Machine) -> None:
         self._name = op.name
-        self._op = op
         self._given = given
         self._machine = machine
         self._key = json.dumps([op.name, given], sort_keys=True, default=str)
