@@ -35,9 +35,6 @@ from ironic_inspection_rules.rule_file import stock_form
 from ironic_inspection_rules.terminal import table
 from ironic_inspection_rules.trial import machine_test
 
-_TOGETHER = 100
-"""How many nodes are read at a time."""
-
 _TAKEN = _('a rule with the UUID %s is here already')
 
 
@@ -267,8 +264,7 @@ def _machines(directory: str | None) -> Iterator[stock_trial.Machine]:
     objects.register_all()
     context = ironic_context.get_admin_context()
     marker = None
-    while nodes := objects.Node.list(context, limit=_TOGETHER,
-                                     marker=marker):
+    while nodes := objects.Node.list(context, limit=100, marker=marker):
         by_id = {node.id: node for node in nodes}
         for row in machine_object.InspectedMachine.list_inventories(
                 context, list(by_id)):

@@ -184,8 +184,7 @@ UNLIMITED = Budget(Limits(math.inf, math.inf, math.inf, math.inf, math.inf))
 
 
 class View(dict[str, typing.Any]):
-    """The data of a machine by root name, and the budget of who looks at them.
-    """
+    """The data of a machine by root name, and the budget of their reader."""
 
     __slots__ = ('budget',)
 

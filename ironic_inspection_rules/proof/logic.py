@@ -19,13 +19,11 @@ _constants: typing.Any = getattr(re, '_constants')  # noqa: B009
 FIRST, LAST = ' ', '~'
 _BEGIN, _END = '\x02', '\x03'
 
-_WORDS = ''.join(chr(code) for code in range(32, 127)
-                 if chr(code).isalnum() or chr(code) == '_')
-_CATEGORIES = {'DIGIT': '0123456789', 'SPACE': ' ', 'WORD': _WORDS}
 _ALL = frozenset(map(chr, range(32, 127)))
+_CATEGORIES = {'DIGIT': '0123456789', 'SPACE': ' ', 'WORD': ''.join(
+    each for each in _ALL if each.isalnum() or each == '_')}
 
 _MOST_CANDIDATES = 80
-
 
 Formula = typing.Any  # A formula of z3.
 
@@ -286,7 +284,7 @@ class Text:
 
     def candidates(self, texts: 'Texts') -> list[str]:
         """Return texts that differ in what is asked of them."""
-        found = set(self.near)
+        found = {'', '-', 'other', *self.near}
         for facet in self.facets.values():
             found |= facet.near
             for term in facet.terms:
@@ -298,6 +296,5 @@ class Text:
             solver.set('timeout', 500)
             if solver.check(holds) == z3.sat:
                 found.add(text_of(solver.model()[self.term]))
-        found |= {'', '-', 'other'}
         return sorted(text for text in found if text.isascii()
                       and text.isprintable())[:_MOST_CANDIDATES]

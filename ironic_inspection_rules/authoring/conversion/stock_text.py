@@ -248,11 +248,7 @@ def _steps(name: str) -> tuple[str | int, ...]:
 
 
 def _refuse_attribute(step: str, name: str) -> typing.NoReturn:
-    """Tell what becomes of a field with one, which no data has.
-
-    :raises: :class:`.rule.Inconvertible` where objects of Python have it.
-    :raises: :class:`StaysText`.
-    """
+    """Tell what becomes of a field with one, which no data has."""
     if step in _ATTRIBUTES or step.startswith('_'):
         raise rule.Inconvertible(
             _('{%s} is the text of an object of Python') % name)
