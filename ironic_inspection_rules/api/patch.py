@@ -82,7 +82,7 @@ def _pay(operation: dict[str, Any], document: Any,
     value = operation['value'] if needed == 'value' else (
         jsonpointer.resolve_pointer(document, operation['from'], None))
     try:
-        room.write(value, operation['path'].count('/'),
+        room.write(value, jsonpointer.JsonPointer(operation['path']).parts,
                    value if op == 'move' else None)
     except exceptions.BudgetExceeded as exc:
         raise exceptions.Invalid(
