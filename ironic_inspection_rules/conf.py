@@ -6,8 +6,7 @@ The ranges and defaults of the queue and of the PXE filter are those of spec
 001 ("Deployer impact").
 """
 
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 import re
 
 from oslo_config import cfg

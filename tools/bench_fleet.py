@@ -18,8 +18,7 @@ is a SQLAlchemy URL without a database. Exits with 1 when a goal is missed:
 """
 
 import argparse
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import contextlib
 import json
 import pathlib

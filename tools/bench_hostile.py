@@ -9,8 +9,7 @@ the plugin and, where stock Ironic has the call, to one without it. What counts
 is processor time of the thread that answers; the least of a few is shown.
 """
 
-from collections.abc import Callable
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 import json
 from typing import Any
 

@@ -9,8 +9,7 @@ sorted, which is until the new rows are drawn.
 """
 
 import argparse
-from collections.abc import Callable
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 import pathlib
 import statistics
 import tempfile

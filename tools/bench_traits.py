@@ -11,9 +11,7 @@ faster than choosing them in the client.
 """
 
 import argparse
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 import random
 import statistics
 import sys

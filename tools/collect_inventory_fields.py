@@ -16,9 +16,7 @@ field of which these have values of two types has none.
 """
 
 import ast
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 import json
 import pathlib
 import subprocess

@@ -2,8 +2,7 @@
 
 """Newest data of a machine: stored ones, or those of a failed inspection."""
 
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent import futures
 import dataclasses
 from typing import Any

@@ -2,8 +2,7 @@
 
 """Rules of a request that are tried, not stored."""
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import functools
 import hashlib
 import json

@@ -3,9 +3,7 @@
 """Reading what a client has sent, without trusting it."""
 
 import codecs
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import client as http_client
 import io
 import itertools

@@ -7,9 +7,7 @@ find with 404, 405 or 500, as it happens. In its place one object for each
 place in Ironic's map of controllers looks into the table of :mod:`.routes`.
 """
 
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 import dataclasses
 import functools
 from http import client as http_client

@@ -2,9 +2,7 @@
 
 """Putting a rule set in the place of the stored one."""
 
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 import contextlib
 from typing import Any
 

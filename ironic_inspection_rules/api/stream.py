@@ -7,9 +7,7 @@ memory. What a controller hands over here takes the place of the body outside
 of all of them.
 """
 
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 import itertools
 import json
 from typing import Any

@@ -2,10 +2,7 @@
 
 """How rules, links and pages look to clients."""
 
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 import datetime
 from typing import Any
 from urllib import parse

@@ -2,10 +2,7 @@
 
 """Trying rules on many machines at once, without changing anything."""
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 import uuid
 

@@ -5,8 +5,7 @@
 Functions are named as methods of the SDK are (spec 003 "openstacksdk").
 """
 
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from openstack import exceptions as sdk_exceptions

@@ -2,9 +2,7 @@
 
 """The history of inventories, which openstacksdk lacks."""
 
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ironic_inspection_rules.client import http

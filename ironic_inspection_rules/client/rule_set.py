@@ -2,9 +2,7 @@
 
 """The rule set as one thing: planning, applying, history."""
 
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import itertools
 from typing import Any

@@ -2,8 +2,7 @@
 
 """Calls for traits that openstacksdk lacks."""
 
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib import parse as urlparse
 

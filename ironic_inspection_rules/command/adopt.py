@@ -2,8 +2,7 @@
 
 """Takes over the rules of Ironic's own table, or of ironic-inspector."""
 
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 import dataclasses
 from typing import Any
 import uuid

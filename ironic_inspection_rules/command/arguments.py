@@ -3,8 +3,7 @@
 """Words of a command line, in whatever order they are written."""
 
 import argparse
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 import dataclasses
 import os
 import typing

@@ -2,9 +2,7 @@
 
 """Rules that other tables hold: Ironic's own, and ironic-inspector's."""
 
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 import json
 from typing import Any
 

@@ -14,9 +14,7 @@ so that one of them sees what the other one did.
 """
 
 import base64
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 import hashlib
 import json
 from typing import Any

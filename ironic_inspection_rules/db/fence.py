@@ -11,8 +11,7 @@ the commit is done. It is an event of the engine, for what is to be refused are
 above all the transactions of Ironic's own objects.
 """
 
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import contextlib
 import contextvars
 from typing import Any

@@ -2,9 +2,7 @@
 
 """Reading and writing what inspections of nodes found, one after another."""
 
-from collections.abc import Collection
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 import datetime
 from typing import Any
 

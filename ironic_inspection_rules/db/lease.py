@@ -11,9 +11,7 @@ stalls in the middle of a transaction holds up its own request only. A row is
 locked by its primary key, else MySQL locks the gaps beside it as well.
 """
 
-from collections.abc import Collection
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 import math
 import time
 import typing

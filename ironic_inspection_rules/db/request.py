@@ -6,9 +6,7 @@ Whoever changes an open request names the token of a delivery; the change
 happens only if that is still the last one.
 """
 
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 import datetime
 from typing import Any
 

@@ -2,8 +2,7 @@
 
 """Reading and writing the stored rules, and what they were."""
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa

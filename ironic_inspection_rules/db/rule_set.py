@@ -2,10 +2,7 @@
 
 """Changing the stored rules: the one way, which makes one revision."""
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import contextlib
 import dataclasses
 from typing import Any

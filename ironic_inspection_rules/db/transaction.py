@@ -2,11 +2,7 @@
 
 """Transactions on the database that Ironic is configured with."""
 
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import contextlib
 import threading
 from typing import Any

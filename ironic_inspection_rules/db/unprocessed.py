@@ -7,9 +7,7 @@ request. When a request has ended, what the ramdisk posted is stored by
 content, which inspections of the same machine share.
 """
 
-from collections.abc import Collection
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa

@@ -10,8 +10,7 @@ Patterns mean the same to Python and to ECMAScript, which editors use: no
 ``$``, since it is also before the end of a last line to Python.
 """
 
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 import re
 import typing
 

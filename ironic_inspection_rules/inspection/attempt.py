@@ -7,8 +7,7 @@ is to happen once. So further attempts repeat the outcome of a phase instead
 of running its rules again.
 """
 
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 import contextlib
 from typing import Any
 

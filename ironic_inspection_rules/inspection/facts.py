@@ -2,8 +2,7 @@
 
 """Facts of a machine, from Ironic's objects, and which must not show."""
 
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 import datetime
 
 from ironic import objects

@@ -2,8 +2,7 @@
 
 """Changes of rules that Ironic would not save, found without saving them."""
 
-from collections.abc import Collection
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 import contextlib
 import functools
 import importlib.metadata

@@ -2,9 +2,7 @@
 
 """Saving what the rules of a phase changed, each object once."""
 
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 import contextlib
 import copy
 from typing import Any

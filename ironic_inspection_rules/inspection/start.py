@@ -2,8 +2,7 @@
 
 """The rules in force of a process, made when its service starts."""
 
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 import contextlib
 import functools
 import os

@@ -2,9 +2,7 @@
 
 """Rules of stock Ironic tried beside what has become of them here."""
 
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import copy
 import dataclasses
 import functools

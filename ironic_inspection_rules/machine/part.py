@@ -7,8 +7,7 @@ a kernel gives. Profiles, histories and differences ask this description.
 """
 
 import collections
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 import dataclasses
 import re
 import typing

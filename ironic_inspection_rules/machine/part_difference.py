@@ -2,10 +2,7 @@
 
 """Which parts of a machine are others than before."""
 
-from collections.abc import Callable
-from collections.abc import Hashable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 import dataclasses
 import typing
 

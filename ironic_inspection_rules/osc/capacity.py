@@ -4,9 +4,7 @@
 
 import argparse
 import collections
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
 from openstack.compute.v2 import flavor as compute_flavor

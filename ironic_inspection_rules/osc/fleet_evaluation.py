@@ -2,10 +2,7 @@
 
 """Rules tried on many machines, for ``evaluate --nodes``."""
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import itertools
 import json
 import os.path

@@ -2,8 +2,7 @@
 
 """Tables of what rules would do to many machines, to fit a terminal."""
 
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 import json
 from typing import Any, TextIO
 

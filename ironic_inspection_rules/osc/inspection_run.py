@@ -2,8 +2,7 @@
 
 """``openstack baremetal node rule``: what rules did to a node, and why."""
 
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 import json
 from typing import Any
 

@@ -2,8 +2,7 @@
 
 """The nodes that a command is for, as words of its command line."""
 
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 import dataclasses
 from typing import Any
 

@@ -4,9 +4,7 @@
 
 import argparse
 from collections import deque
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent import futures
 import contextlib
 import itertools

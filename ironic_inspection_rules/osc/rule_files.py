@@ -2,9 +2,7 @@
 
 """Files of rules that are given to a command, and what is wrong there."""
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 import contextlib
 import json
 from typing import Any

@@ -2,9 +2,7 @@
 
 """Ironic's controllers: their map, what lies beneath, their node queries."""
 
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 import contextlib
 import contextvars
 import inspect

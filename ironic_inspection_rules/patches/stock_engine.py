@@ -2,8 +2,7 @@
 
 """Ironic's own engine of rules, on a machine that nobody saves."""
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import copy
 import dataclasses
 import logging

@@ -2,8 +2,7 @@
 
 """Rules carried out on all machines at once."""
 
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 import dataclasses
 import json
 import typing

@@ -2,8 +2,7 @@
 
 """Operators of conditions as formulas of the solver."""
 
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import ipaddress
 import itertools
 import operator

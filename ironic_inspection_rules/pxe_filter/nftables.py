@@ -24,8 +24,7 @@ afterwards; and a clock that is set back cannot stretch the timeout.
 Source: spec 001 "HA Firewall decomposition".
 """
 
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 import re
 
 from ironic_inspection_rules.pxe_filter import admission

@@ -13,8 +13,7 @@ Source: spec 001 "Pub-sub Channels": whitelist and blacklist, add and remove,
 port ID and MAC address. The channels keep those names.
 """
 
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ironic.common import states

@@ -8,9 +8,7 @@ columns, not objects: there may be tens of thousands of ports. Port groups
 count as ports, for a bond may have an address of its own.
 """
 
-from collections.abc import Collection
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 import dataclasses
 import math
 import queue

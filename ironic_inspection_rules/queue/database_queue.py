@@ -7,8 +7,7 @@ request, and when, is decided by single statements that the database carries
 out, by its own clock.
 """
 
-from collections.abc import Callable
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 import dataclasses
 import datetime
 import json

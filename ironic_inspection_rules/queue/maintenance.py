@@ -2,9 +2,7 @@
 
 """Periodic tasks that one worker process does for the whole cluster."""
 
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 import dataclasses
 import threading
 from typing import Any

@@ -6,8 +6,7 @@ Ironic's own tasks lock nodes in the name of their host. Deliveries in one
 process must not take the locks of one another for their own.
 """
 
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import contextlib
 import datetime
 from typing import Any

@@ -7,8 +7,7 @@ machine that waits for its own holds no thread of a conductor, no lock, and
 its timeout stands still.
 """
 
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import contextlib
 import functools
 import threading

@@ -2,9 +2,7 @@
 
 """Differences between sets of rules, for people to read."""
 
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import re
 
 from ironic_inspection_rules.i18n import _

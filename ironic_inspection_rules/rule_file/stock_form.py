@@ -6,8 +6,7 @@ Both have the same ops. What gives a rule away is what Ironic adds when it
 stores one, and what is only useful where every field becomes text.
 """
 
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 import json
 import re
 import typing

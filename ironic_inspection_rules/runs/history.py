@@ -24,9 +24,7 @@ the data they ran on. A document has
     None where the inspection failed.
 """
 
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import datetime
 import json
 import time

@@ -35,8 +35,7 @@ found a value written, and what these read is not known any more.
 How much of it is kept is bounded: machines that nobody knows fill it.
 """
 
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 import json
 import typing
 

@@ -6,9 +6,7 @@ A run begins with an inspection, is told what the rules of each phase did,
 and is stored once, when the inspection has ended, well or not.
 """
 
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 import datetime
 import typing
 

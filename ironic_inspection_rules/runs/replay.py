@@ -7,9 +7,7 @@ leave otherwise in one phase, the next one finds so; what hooks would have made
 of it is not known, nor how an inspection goes on that ended then.
 """
 
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 import dataclasses
 import json
 import typing

@@ -2,8 +2,7 @@
 
 """Progress of a command, for who looks at a terminal."""
 
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import contextlib
 import functools
 import sys

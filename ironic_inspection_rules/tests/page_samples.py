@@ -2,8 +2,7 @@
 
 """Data of pages as large and as hostile as one likes."""
 
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 import json
 import random
 import typing

@@ -6,8 +6,7 @@ They are conditions on Ironic's tables, so that they can become part of any
 query of nodes (spec 004 "REST API impact").
 """
 
-from collections.abc import Collection
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 import typing
 
 from ironic.db.sqlalchemy import models

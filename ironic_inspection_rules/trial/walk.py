@@ -3,9 +3,7 @@
 """Work on many files of machines, on all processors."""
 
 from collections import deque
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent import futures
 import itertools
 import os

@@ -2,9 +2,7 @@
 
 """/v1/inspection_rules, in the place of Ironic's own."""
 
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 import contextlib
 from typing import Any
 

@@ -5,8 +5,7 @@
 /v1/nodes/<ident>/inventory/history and /v1/inspection_parts.
 """
 
-from collections.abc import Collection
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 import datetime
 from typing import Any
 

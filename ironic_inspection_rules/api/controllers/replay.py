@@ -2,9 +2,7 @@
 
 """/v1/inspection_rules/replay: kept inspections decided again."""
 
-from collections.abc import Collection
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 import dataclasses
 import functools
 from typing import Any

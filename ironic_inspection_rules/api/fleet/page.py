@@ -2,8 +2,7 @@
 
 """Which nodes a page of a fleet has, and who may see them."""
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
 import inspect
 from typing import Any

@@ -3,10 +3,7 @@
 """Rules tried on the machines of a fleet, read with few queries."""
 
 import collections
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
 from typing import Any
 

@@ -3,8 +3,7 @@
 """Rules of one phase and priority that write one place differently."""
 
 import collections
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 import itertools
 import json
 import typing

@@ -7,8 +7,7 @@ have a text in common.
 """
 
 import collections
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 import functools
 import itertools
 import json

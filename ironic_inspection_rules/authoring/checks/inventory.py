@@ -2,9 +2,7 @@
 
 """Fields of inspection data that are not there, or not yet."""
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 import string
 
 from ironic_inspection_rules import exceptions

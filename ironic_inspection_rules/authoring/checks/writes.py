@@ -2,8 +2,7 @@
 
 """Places that actions write, those that cannot be, and secrets there."""
 
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 import contextlib
 import functools
 import itertools

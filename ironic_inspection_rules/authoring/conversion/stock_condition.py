@@ -6,8 +6,7 @@ There, all fields become text, and text with a missing field stays as it is
 written: such a condition is decided too, and here it would be false.
 """
 
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import ipaddress
 import itertools
 import operator

@@ -6,8 +6,7 @@ The items of a loop are always written out in the rule. Each turn is converted
 for itself; where all come out alike but for the item, they are a loop again.
 """
 
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import contextlib
 import re
 import typing

@@ -2,8 +2,7 @@
 
 """Rules of stock Ironic as rules that do the same here."""
 
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 import json
 import typing
 import uuid

@@ -6,8 +6,7 @@ A name is mended where it can be nothing but a slip: no rule, op, filter or
 machine has it, and one letter away is one name that is known.
 """
 
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 import contextlib
 import os
 import re

@@ -2,9 +2,7 @@
 
 """Data of machines without what identifies them."""
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 import enum
 import functools
 import re

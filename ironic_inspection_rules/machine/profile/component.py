@@ -5,10 +5,7 @@
 Serial numbers, addresses and the names that a kernel gives are not here.
 """
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import math
 import re

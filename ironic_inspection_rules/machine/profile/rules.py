@@ -8,8 +8,7 @@ hide one another, so that each fails by itself.
 """
 
 import collections
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 import dataclasses
 import re
 import typing

@@ -2,9 +2,7 @@
 
 """Which disks, interfaces or devices are of one sort, as rules tell it."""
 
-from collections.abc import Hashable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 import dataclasses
 import typing
 

@@ -2,8 +2,7 @@
 
 """Rules as text, coloured by what machines reached of them."""
 
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 import dataclasses
 
 from ironic_inspection_rules.engine import model

@@ -2,9 +2,7 @@
 
 """Many nodes that are inspected at once."""
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent import futures
 import contextlib
 import dataclasses

@@ -2,8 +2,7 @@
 
 """What conductors and operators of a simulated cluster do to its nodes."""
 
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent import futures
 import types
 from typing import Any

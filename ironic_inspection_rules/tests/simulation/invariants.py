@@ -3,8 +3,7 @@
 """What must hold after every step, and what in the end."""
 
 import collections
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import contextlib
 import json
 import math

@@ -2,8 +2,7 @@
 
 """One schedule after another, each made by its seed."""
 
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import contextlib
 from unittest import mock
 

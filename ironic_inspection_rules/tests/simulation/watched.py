@@ -2,8 +2,7 @@
 
 """The queue and its processor, which tell the invariants what they do."""
 
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import contextlib
 from typing import Any
 

@@ -2,8 +2,7 @@
 
 """Ironic's own tests that fail with the plugin, by design."""
 
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import pathlib
 from typing import Any
 import unittest

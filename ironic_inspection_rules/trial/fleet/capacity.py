@@ -6,8 +6,7 @@ What a node offers is what ``update_provider_tree`` of ``nova.virt.ironic``
 reports of it to Placement: one unit of its resource class, and its traits.
 """
 
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 import dataclasses
 from typing import Any
 

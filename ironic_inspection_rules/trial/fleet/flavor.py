@@ -3,8 +3,7 @@
 """Flavors of bare metal, as Nova and Placement read them."""
 
 import collections
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 import dataclasses
 import re
 from typing import Any

@@ -3,8 +3,7 @@
 """A summary of trying rules on many machines."""
 
 import collections
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 import dataclasses
 import json
 from typing import Any
