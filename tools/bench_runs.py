@@ -17,9 +17,9 @@ from ironic.conf import CONF
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules.engine import compiler
+from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import working_copy
-from ironic_inspection_rules.runs import record
 from ironic_inspection_rules.runs import recorder
 from ironic_inspection_rules.runs import statistics
 from ironic_inspection_rules.tests import database
@@ -32,21 +32,21 @@ NODE = types.SimpleNamespace(uuid=uuidutils.generate_uuid(),
 
 
 def run_phase(plans: list[compiler.CompiledRule], keep: bool
-              ) -> runner.Outcome:
+              ) -> tuple[runner.Outcome, journal.Journal]:
     """Run the rules on a machine."""
     target = working_copy.WorkingCopy(working_copy.Facts(
         bench_engine.INVENTORY, {}, bench_engine.NODE))
-    return runner.run(plans, target, keep=keep)
+    return runner.run(plans, target, keep=keep), target.journal
 
 
 def keep_run(plans: list[compiler.CompiledRule],
              counter: statistics.RuleCounter) -> None:
     """Run the rules and keep what they did."""
-    outcome = run_phase(plans, keep=True)
+    outcome, written = run_phase(plans, keep=True)
     run = recorder.Run(recorder.INSPECTION)
     run.begin(bench_engine.INVENTORY, {})
     run.run_rules(1)
-    run.add('main', record.of_phase(outcome, 0.0))
+    run.add('main', outcome, 0.0, written)
     counter.count(outcome, NODE.uuid)
     prepared = recorder.prepare(run, NODE, None, KEPT, mask=True)
     assert prepared is not None
