@@ -21,6 +21,10 @@ _MARGIN = 0.5
 _TIMEOUT = 10.0
 """Seconds for any other; 50,000 addresses take a tenth of one."""
 
+_NOT_INSTALLED = 127
+_KILLED = (-9, 137)
+"""How timeout(1) ends where the program was killed, by its own reading."""
+
 
 class FirewallError(exceptions.InspectionRulesError):
     """The kernel, or what speaks to it, refused."""
@@ -31,25 +35,29 @@ def run_nft(*arguments: str, script: str | None = None,
     """Run the nft program.
 
     :param script: is carried out all or none.
-    :param timeout: seconds after which the program is killed.
+    :param timeout: seconds after which the program is killed, even while
+        this process is suspended.
     :raises: FirewallError with nft's own reason in one line.
     """
     if script is not None:
         arguments = ('-f', '-', *arguments)
     try:
-        return subprocess.run(
-            ['nft', *arguments], timeout=timeout, input=script or '',
-            capture_output=True, check=True, text=True).stdout
+        done = subprocess.run(
+            ['timeout', '-s', 'KILL', f'{timeout:g}', 'nft', *arguments],
+            input=script or '', capture_output=True, check=False, text=True)
     except FileNotFoundError as exc:
-        raise FirewallError(_('The nft program is not installed')) from exc
-    except subprocess.TimeoutExpired as exc:
         raise FirewallError(
-            _('nft did not answer within %g seconds') % timeout) from exc
-    except subprocess.CalledProcessError as exc:
-        lines = exc.stderr.strip().splitlines()
-        reason = lines[0] if lines else _('exit status %d') % exc.returncode
-        raise FirewallError(_('nft: %s') % reason.rpartition('Error: ')[2]
-                            ) from exc
+            _('The timeout program is not installed')) from exc
+    if done.returncode == _NOT_INSTALLED:
+        raise FirewallError(_('The nft program is not installed'))
+    if done.returncode in _KILLED:
+        raise FirewallError(
+            _('nft did not answer within %g seconds') % timeout)
+    if done.returncode:
+        lines = done.stderr.strip().splitlines()
+        reason = lines[0] if lines else _('exit status %d') % done.returncode
+        raise FirewallError(_('nft: %s') % reason.rpartition('Error: ')[2])
+    return done.stdout
 
 
 def seconds_to_pass(remaining: float) -> float:

@@ -19,7 +19,9 @@ kernel carry them out.
 the living leader adds it again and again, the kernel blocks. ``@lease`` holds
 the time span for which that was decided. A filter that is suspended between
 the decision and its execution, or an nft that is slow, thus lets nobody pass
-afterwards; and a clock that is set back cannot stretch the timeout.
+afterwards; and a clock that is set back cannot stretch the timeout. Only where
+a filter is suspended before it starts nft, and the clock is set back before it
+goes on, machines may pass for two seconds.
 
 Source: spec 001 "HA Firewall decomposition".
 """

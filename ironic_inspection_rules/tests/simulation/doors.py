@@ -130,7 +130,9 @@ class Doors:
              for _fault in range(self._random.randint(1, 10))),
             key=lambda fault: fault[0])
         while self.turns.now < PERIOD:
-            while faults and faults[0][0] <= self.turns.now:
+            # Between any two turns, also of those that follow at once.
+            while faults and faults[0][0] <= self.turns.now and (
+                    self._random.random() < 0.3):
                 faults.pop(0)[1]()
             self._step()
         self._calm_down()
@@ -213,7 +215,9 @@ class Doors:
 
     def _jump(self) -> None:
         host = self._any()
-        host.kernel.clock_offset += self._random.uniform(-5, 5)
+        # Nothing helps a filter that is suspended while it is set back.
+        back = 5 if self.turns.now >= host.stalled_until else 0
+        host.kernel.clock_offset += self._random.uniform(-back, 5)
         self.turns.note(f'the clock of {host.name} jumps')
 
     def _time(self) -> float:

@@ -15,7 +15,8 @@ _TIMEOUT = re.compile(r'element \S+ \S+ leader .* timeout (\d+)ms')
 class Kernel:
     """The kernel of a host, and nft, which is a process of its own.
 
-    Once begun, nft goes on when the filter stalls or is killed.
+    Once begun, nft goes on when the filter stalls or is killed, until its time
+    is over.
     """
 
     def __init__(self, turns: scheduler.Scheduler) -> None:
@@ -46,21 +47,20 @@ class Kernel:
         delay = 0.0
         if self._turns.now < self.slow_until:
             delay = self._turns.random.uniform(0, 4)
-        nft = _Nft(delay)
+        nft = _Nft()
         self._turns.spawn('nft', scheduler.Process('kernel'),
-                          lambda: self._carry_out(nft, script))
-        if not self._turns.pause(lambda: nft.done, timeout):
-            nft.killed = True
-            raise firewall.FirewallError('nft did not answer')
+                          lambda: self._carry_out(nft, script, delay, timeout))
+        self._turns.pause(lambda: nft.done)
         if nft.error is not None:
             raise nft.error
         return ''
 
-    def _carry_out(self, nft: '_Nft', script: str) -> None:
-        self._turns.pause(lambda: nft.delay == 0, nft.delay)
-        if nft.killed:
-            return
+    def _carry_out(self, nft: '_Nft', script: str, delay: float,
+                   timeout: float) -> None:
+        self._turns.pause(lambda: delay == 0, min(delay, timeout))
         try:
+            if delay > timeout:
+                raise firewall.FirewallError('nft did not answer')
             self._sets(script=script)
         except firewall.FirewallError as exc:
             nft.error = exc
@@ -72,9 +72,8 @@ class Kernel:
 
 
 class _Nft:
-    """One run of nft, which takes ``delay`` seconds."""
+    """One run of nft."""
 
-    def __init__(self, delay: float) -> None:
-        self.delay = delay
-        self.done = self.killed = False
+    def __init__(self) -> None:
+        self.done = False
         self.error: firewall.FirewallError | None = None

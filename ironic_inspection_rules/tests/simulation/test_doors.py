@@ -52,7 +52,7 @@ class DoorDefectTestCase(DoorTestCase):
             self.assertRaises(AssertionError, self.try_schedule, seed)
 
     def test_a_leader_that_does_not_wait_for_the_last_one(self):
-        self.assert_found(defects.leader_at_once, 10)
+        self.assert_found(defects.leader_at_once, 12)
 
     def test_a_door_that_a_late_nft_opens(self):
-        self.assert_found(defects.lease_without_end, 27)
+        self.assert_found(defects.lease_without_end, 29)

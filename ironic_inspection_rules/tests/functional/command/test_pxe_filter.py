@@ -3,7 +3,11 @@
 """ironic-inspection-pxe-filter, run as operators run it, without rights."""
 
 import contextlib
+import os
 import pathlib
+import select
+import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -16,7 +20,33 @@ from ironic_inspection_rules.tests.unit import base
 
 RUN = ('import sys; from ironic_inspection_rules.command import pxe_filter; '
        'sys.exit(pxe_filter.main())')
+RUN_NFT = ('from ironic_inspection_rules.pxe_filter import firewall; '
+           'firewall.run_nft(timeout=1)')
 TABLE = 'inet ironic_inspection_pxe_filter_eth1'
+WAIT = 20
+
+
+class NftTestCase(base.TestCase):
+
+    def test_its_time_ends_while_the_filter_is_suspended(self):
+        directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        fifo, nft = directory / 'fifo', directory / 'nft'
+        os.mkfifo(fifo)
+        nft.write_text(f'#!/bin/sh\nread line < {fifo}\n')
+        nft.chmod(0o755)
+        caller = subprocess.Popen(
+            [sys.executable, '-W', 'ignore', '-c', RUN_NFT],
+            stderr=subprocess.DEVNULL, env={
+                **os.environ, 'PATH': f'{directory}:{os.environ["PATH"]}'})
+        self.addCleanup(caller.wait)
+        self.addCleanup(caller.kill)
+        # Opens when nft does.
+        with open(fifo, 'wb', buffering=0) as writer:
+            caller.send_signal(signal.SIGSTOP)
+            end = select.poll()
+            end.register(writer, 0)
+            self.assertEqual([(writer.fileno(), select.POLLERR)],
+                             end.poll(WAIT * 1000))
 
 
 class PxeFilterTestCase(base.TestCase):
@@ -27,6 +57,7 @@ class PxeFilterTestCase(base.TestCase):
         self.file = self.directory / 'ironic.sqlite'
         models.Base.metadata.create_all(
             sa.create_engine(f'sqlite:///{self.file}'))
+        (self.directory / 'timeout').symlink_to(shutil.which('timeout'))
         self.configure('interface = eth1')
 
     def configure(self, *options, url=None):
