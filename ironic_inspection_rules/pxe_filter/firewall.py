@@ -3,6 +3,7 @@
 """The guard in the kernel: what the nftables table holds just now."""
 
 from collections.abc import Callable
+import shutil
 import socket
 import subprocess
 import time
@@ -21,7 +22,6 @@ _MARGIN = 0.5
 _TIMEOUT = 10.0
 """Seconds for any other; 50,000 addresses take a tenth of one."""
 
-_NOT_INSTALLED = 127
 _KILLED = (-9, 137)
 """How timeout(1) ends where the program was killed, by its own reading."""
 
@@ -41,15 +41,13 @@ def run_nft(*arguments: str, script: str | None = None,
     """
     if script is not None:
         arguments = ('-f', '-', *arguments)
-    try:
-        done = subprocess.run(
-            ['timeout', '-s', 'KILL', f'{timeout:g}', 'nft', *arguments],
-            input=script or '', capture_output=True, check=False, text=True)
-    except FileNotFoundError as exc:
-        raise FirewallError(
-            _('The timeout program is not installed')) from exc
-    if done.returncode == _NOT_INSTALLED:
-        raise FirewallError(_('The nft program is not installed'))
+    for program in ('nft', 'timeout'):
+        if not shutil.which(program):
+            raise FirewallError(
+                _('The %s program is not installed') % program)
+    done = subprocess.run(
+        ['timeout', '-s', 'KILL', f'{timeout:g}', 'nft', *arguments],
+        input=script or '', capture_output=True, check=False, text=True)
     if done.returncode in _KILLED:
         raise FirewallError(
             _('nft did not answer within %g seconds') % timeout)
