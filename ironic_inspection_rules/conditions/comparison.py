@@ -117,8 +117,8 @@ class Comparison(plugin.Condition):
                     relation not in ('eq', 'ne')))
 
     def bind_pair(self, arguments: dict[str, typing.Any]
-                  ) -> typing.Callable[..., bool]:
-        return self.bind(arguments) if arguments else self.holds
+                  ) -> typing.Callable[[typing.Any, typing.Any], bool] | None:
+        return None if arguments else self.holds
 
     def __call__(self, allowance: budget.Budget, *values: typing.Any,
                  force_strings: bool = False) -> bool:
@@ -129,12 +129,11 @@ class Comparison(plugin.Condition):
                 allowance.make_text(len(other))
             elif one.__class__ in _NESTED:
                 allowance.check_time()
-            if not self.holds(allowance, one, other):
+            if not self.holds(one, other):
                 return False
         return True
 
-    def holds(self, _allowance: budget.Budget, one: typing.Any,
-              other: typing.Any) -> bool:
+    def holds(self, one: typing.Any, other: typing.Any) -> bool:
         """Return whether it holds between two values."""
         if one.__class__ is not other.__class__:
             one, other = _comparable(one, other)

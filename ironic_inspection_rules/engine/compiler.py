@@ -126,8 +126,8 @@ def _compile_single(op: registry.Op, *written: typing.Any
     varying = call.varying[first.name]
     pair = (varying.pair() if first.variadic
             and isinstance(varying, template.List) else None)
-    if pair:
-        holds = op.plugin.bind_pair(call.literals)
+    holds = pair and op.plugin.bind_pair(call.literals)
+    if pair and holds:
         return single_condition.OfPair(pair[0], holds, pair[1], op, *written)
     return (single_condition.OfValues if first.variadic
             else single_condition.OfValue)(

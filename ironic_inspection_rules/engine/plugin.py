@@ -150,14 +150,13 @@ class Condition(Plugin, abc.ABC):
         return functools.partial(call, **arguments) if arguments else call
 
     def bind_pair(self, arguments: dict[str, typing.Any]
-                  ) -> typing.Callable[..., bool]:
+                  ) -> typing.Callable[[typing.Any, typing.Any], bool] | None:
         """Prepare a check of two values, of an op that takes any number.
 
         :param arguments: as of :meth:`bind`.
-        :returns: a callable that takes the two, after the budget where it
-            pays.
+        :returns: a callable that takes the two, None where they must be paid.
         """
-        return self.bind(arguments)
+        return None if self.PAYS else self.bind(arguments)
 
     def explain(self, view: budget.View, arguments: Arguments) -> str | None:
         """Return the reason of the condition.

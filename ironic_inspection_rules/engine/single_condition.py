@@ -122,15 +122,13 @@ class OfPair(OfValue):
     __slots__ = ()
 
     def _test(self, roots: condition.Roots, value: typing.Any) -> bool:
-        return bool(self._holds(roots.budget, value, self._other)
-                    if self._pays else self._holds(value, self._other))
+        return bool(self._holds(value, self._other))
 
     def check(self, roots: condition.Roots) -> bool:
         value = self._template.render(roots)
         if value.__class__ is Missing:
             return False
-        if (self._holds(roots.budget, value, self._other) if self._pays
-                else self._holds(value, self._other)):
+        if self._holds(value, self._other):
             return not self._inverted
         return self._inverted
 

@@ -150,10 +150,10 @@ def _test(name: str, wanted: typing.Any,
     holds = op.plugin
     paid = [allowance] if holds.PAYS else []
     if parameter and parameter.variadic:
-        pair = holds.bind_pair({})
+        pair = holds.bind_pair({}) or functools.partial(holds, *paid)
 
         def test(value: typing.Any) -> bool:
-            return bool(pair(*paid, value, wanted))
+            return bool(pair(value, wanted))
     else:
         test = functools.partial(holds.bind(
             _literals(parameter, wanted) if parameter and given else {}),

@@ -11,7 +11,6 @@ import typing
 import z3
 
 from ironic_inspection_rules.conditions import comparison
-from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.proof import expression
@@ -52,7 +51,7 @@ def _pair(machine: machines.Machine, compare: Callable[..., typing.Any],
         op = next(name for name, each in _COMPARISONS.items()
                   if each is compare)
         return logic.known(registry.installed().conditions[op].plugin.holds(
-            budget.UNLIMITED, one.value, other.value))
+            one.value, other.value))
     kinds = _kind(one), _kind(other)
     if kinds == ('text', 'text'):
         for term, text in ((one, other), (other, one)):

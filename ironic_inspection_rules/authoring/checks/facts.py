@@ -6,7 +6,6 @@ import operator
 import typing
 
 from ironic_inspection_rules.conditions import comparison
-from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
@@ -158,8 +157,7 @@ def _may_be(value: typing.Any, fact: Fact) -> bool:
         return bool(value != fact.value)
     order = _ORDERS[fact.relation]
     if _is_number(fact.value) and not (fact.unordered and here is None):
-        return order(budget.UNLIMITED, value if here is None else here,
-                     fact.value)
+        return order.holds(value if here is None else here, fact.value)
     if _is_plain_text(value) and _is_plain_text(fact.value):
-        return order(budget.UNLIMITED, value, fact.value)
+        return order.holds(value, fact.value)
     return fact.unordered or value is not None
