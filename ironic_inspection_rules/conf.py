@@ -7,6 +7,7 @@ The ranges and defaults of the queue and of the PXE filter are those of spec
 """
 
 from collections.abc import Iterator, Sequence
+import math
 import re
 
 from oslo_config import cfg
@@ -17,7 +18,7 @@ from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
 
 
-class Port(types.ConfigType):
+class Port(types.String):
     """A port of a transport protocol, such as ``67/udp``."""
 
     def __init__(self) -> None:
@@ -30,18 +31,9 @@ class Port(types.ConfigType):
             raise ValueError(_('"%s" is not a port such as "67/udp"') % value)
         return port
 
-    def __repr__(self) -> str:
-        return 'Port'
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Port)
-
-    def _formatter(self, value: str) -> str:
-        return value
-
 
 class RegularExpression(types.String):
-    """A string that is refused unless it compiles."""
+    """A string that compiles as a regular expression."""
 
     def __init__(self) -> None:
         super().__init__(type_name='regular expression value')
@@ -55,6 +47,10 @@ class RegularExpression(types.String):
                 % {'value': value, 'reason': exc}) from exc
         return super().__call__(value)
 
+
+# Threads, sessions of a database and dates overflow at some length of time.
+_DAY = 86400
+_CENTURY = 36500 * _DAY
 
 # The usual section of OpenStack services with tooz; Ironic has none.
 _COORDINATION = [
@@ -73,7 +69,7 @@ _COORDINATION = [
                       'as long as they run.')),
     cfg.FloatOpt('connection_retry_interval',
                  default='$inspection_queue.connection_retry_interval',
-                 min=0.0,
+                 min=0.01, max=_DAY,
                  help=_('Seconds between two such retries.')),
 ]
 
@@ -105,7 +101,8 @@ _QUEUE = [
                 help=_('Whether a posted inventory is stored before the '
                        'ramdisk is answered, and processed by inspection '
                        'workers. All services must agree on it.')),
-    cfg.IntOpt('workers', min=1, sample_default='<number of processors>',
+    cfg.IntOpt('workers', min=1, max=1000,
+               sample_default='<number of processors>',
                help=_('Number of threads of one inspection worker, which is '
                       'the number of inventories it processes at once. '
                       'Defaults to the number of processors.')),
@@ -114,11 +111,11 @@ _QUEUE = [
                 help=_('Whether the all-in-one ironic service runs an '
                        'inspection worker in its own process. Defaults to '
                        'True if rpc_transport is "none" or "local".')),
-    cfg.FloatOpt('get_timeout', default=3.0, min=0.01,
+    cfg.FloatOpt('get_timeout', default=3.0, min=0.01, max=_DAY,
                  help=_('Seconds that an idle worker waits for work before '
                         'it asks the queue again, and the longest time '
                         'before it notices that it shall stop.')),
-    cfg.IntOpt('lease', default=60, min=1,
+    cfg.IntOpt('lease', default=60, min=1, max=_DAY,
                help=_('Seconds without a sign of life after which a worker '
                       'counts as dead, and others take over what it was '
                       'processing. They are measured by the clock of the '
@@ -128,10 +125,10 @@ _QUEUE = [
                       'is begun before its node fails inspection.')),
     cfg.IntOpt('processing_time_limit', default=600, min=1,
                help=_('Seconds that one delivery of a request may take. '
-                      'After that its worker does not vouch for it any more, '
-                      'another one takes over, and what the first one still '
-                      'writes is refused. Loops of a worker that hang for '
-                      'that long are started anew.')),
+                      'After that its worker does not renew its lease any '
+                      'more, another one takes over, and what the first one '
+                      'still writes is refused. Loops of a worker that hang '
+                      'for that long are restarted.')),
     cfg.ListOpt('conductor_groups', default=[],
                 help=_('Conductor groups whose nodes this worker processes; '
                        'the group "" is that of nodes without one. All nodes '
@@ -144,16 +141,17 @@ _QUEUE = [
                         'conductor, [conductor]inspect_wait_timeout, '
                         'applies too. Neither counts once the data of the '
                         'node are accepted.')),
-    cfg.FloatOpt('clean_up_period', default=30.0, min=0.01,
+    cfg.FloatOpt('clean_up_period', default=30.0, min=0.01, max=_DAY,
                  help=_('Seconds between two rounds of the tasks that one '
                         'worker does for all: timeouts, returning what dead '
                         'workers held, removing old requests and those of '
                         'deleted nodes.')),
     cfg.FloatOpt('report_expiration', default=86400.0, min=1.0,
+                 max=_CENTURY,
                  help=_('Seconds that a request which is done stays visible.'
                         ' What the ramdisk sent last is kept as long as '
                         'the node.')),
-    cfg.FloatOpt('reboot_throttle', default=0.0, min=0.0,
+    cfg.FloatOpt('reboot_throttle', default=0.0, min=0.0, max=_DAY,
                  help=_('Seconds between two machines being powered on for '
                         'inspection in the whole cluster. 0 does not hold '
                         'any machine back.')),
@@ -166,7 +164,8 @@ _QUEUE = [
                       '[coordination]connection_retries takes its default '
                       'from here; the message broker has options of its '
                       'own, in [oslo_messaging_rabbit].')),
-    cfg.FloatOpt('connection_retry_interval', default=1.0, min=0.0,
+    cfg.FloatOpt('connection_retry_interval', default=1.0, min=0.01,
+                 max=_DAY,
                  help=_('Seconds between two such retries.')),
 ]
 
@@ -238,14 +237,17 @@ def list_opts() -> list[tuple[str, Sequence[cfg.Opt]]]:
 def check(config: cfg.ConfigOpts) -> None:
     """Read every option of this project once.
 
-    :raises: :class:`.exceptions.Invalid` naming each option with a bad
-        value, and what is wrong with it.
+    :raises: :class:`.exceptions.Invalid` with each option that has a bad
+        value, and the reason.
     """
     problems = []
     for group, opts in _GROUPS.items():
         for opt in opts:
             try:
-                getattr(config[group], opt.dest)
+                value = getattr(config[group], opt.dest)
+                # It passes any bound.
+                if isinstance(value, float) and math.isnan(value):
+                    raise ValueError(_('"nan" is not a number'))
             except (cfg.Error, ValueError) as exc:
                 # The cause is the reason without oslo.config's own words.
                 problems.append(f'[{group}]{opt.name}: '
@@ -256,10 +258,9 @@ def check(config: cfg.ConfigOpts) -> None:
 
 
 def unknown(config: cfg.ConfigOpts) -> Iterator[str]:
-    """Return warnings of options in this project's groups that nothing reads.
+    """Yield a warning for each unknown option in this project's groups.
 
-    :returns: one message for each, with the file and the name that was
-        perhaps meant.
+    :returns: messages with the file and the nearest known name.
     """
     # Ironic has options of its own in one of the groups.
     groups = {

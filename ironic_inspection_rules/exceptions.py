@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Every error this project raises on its own account.
+"""All errors of this project, in one hierarchy.
 
-One hierarchy: the borders (HTTP, the command line, Ironic's inspection)
-translate these once and keep the ``__cause__``. ``code`` is the HTTP status
-that the API border answers with.
+The borders (HTTP, the command line, Ironic's inspection) translate them once
+and keep the ``__cause__``. ``code`` is the HTTP status of the API's answer.
 """
 
 from http import client as http_client
@@ -19,39 +18,39 @@ CONTROL_CHARACTERS = {
     for code in (*range(0x20), *range(0x7f, 0xa0), 0x61c, 0x200e, 0x200f,
                  *range(0x2028, 0x202f), *range(0x2066, 0x206a),
                  *range(0xd800, 0xe000), 0xfffe, 0xffff)}
-"""Characters that are no text, end a line or change its order, as escapes."""
+"""Escapes of characters that are not text, end a line or reorder it."""
 
 CONTROL_CHARACTER = re.compile(
     f'[{re.escape("".join(map(chr, CONTROL_CHARACTERS)))}]')
 
 MOST_TOLD = 50
-"""How many problems one answer tells of."""
+"""Maximum number of problems in one answer."""
 
 _MOST_COUNTED = 1000
-"""How many more are looked for, to say how many there are."""
+"""Maximum number of further problems that are counted."""
 
 _LONGEST = 2000
-"""Characters of one problem that are told."""
+"""Maximum length of one problem in an answer."""
 
 
 def listed(problems: typing.Sequence[typing.Any],
            tell: typing.Callable[[typing.Any], str] = str) -> str:
-    """Join problems to one text, the first of them and how many more."""
-    told = [shortened(tell(each)) for each in problems[:MOST_TOLD]]
+    """Join the first problems to one text, with the number of the others."""
+    texts = [shortened(tell(each)) for each in problems[:MOST_TOLD]]
     if len(problems) > MOST_TOLD:
-        told.append(_('and %d more') % (len(problems) - MOST_TOLD))
-    return '; '.join(told)
+        texts.append(_('and %d more') % (len(problems) - MOST_TOLD))
+    return '; '.join(texts)
 
 
 def shortened(text: str) -> str:
-    """Cut a text of which nobody would read the rest."""
+    """Cut a text that is too long for an answer."""
     return text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'
 
 
 def one_line(text: str) -> str:
-    """Write a text so that it stays one line of a log, without its end.
+    """Escape control characters, so that a text is one line of a log.
 
-    Data of a machine may be in it, which must not look like lines of its own.
+    It may hold data of a machine, which must not look like lines of the log.
     """
     return text.rstrip('\n').translate(CONTROL_CHARACTERS)
 
@@ -59,7 +58,7 @@ def one_line(text: str) -> str:
 class InspectionRulesError(Exception):
     """Base of all errors; the message is ready to be shown to a user.
 
-    A class with a ``template`` takes what stands in it, others the message.
+    A class with a ``template`` takes the value to fill in, others the message.
     """
 
     code = http_client.INTERNAL_SERVER_ERROR
@@ -97,7 +96,7 @@ class UnsupportedIronic(InspectionRulesError):
 
 
 class Problem(typing.NamedTuple):
-    """One thing that is wrong with a rule.
+    """A problem of a rule.
 
     ``pointer`` is the RFC 6901 pointer to it inside the rule ('' is the rule
     itself), ``message`` one sentence without a full stop.
@@ -112,37 +111,37 @@ class Problem(typing.NamedTuple):
 
 
 def first_of(problems: typing.Iterable[Problem]) -> list[Problem]:
-    """Return as many problems as an answer tells of, and how many are left."""
+    """Return the first problems, and one with the number of the others."""
     left = iter(problems)
-    told = [Problem(shortened(each.pointer), shortened(each.message))
-            for each in itertools.islice(left, MOST_TOLD)]
+    first = [Problem(shortened(each.pointer), shortened(each.message))
+             for each in itertools.islice(left, MOST_TOLD)]
     more = sum(1 for _each in itertools.islice(left, _MOST_COUNTED))
     if more == _MOST_COUNTED:
-        told.append(Problem('', _('and %d or more others') % more))
+        first.append(Problem('', _('and %d or more others') % more))
     elif more:
-        told.append(Problem('', _('and %d more') % more))
-    return told
+        first.append(Problem('', _('and %d more') % more))
+    return first
 
 
 class InvalidRule(Invalid):
     """A rule has problems.
 
-    :param rule: what names it to its author, None where there is no other.
+    :param rule: its name for its author, None if there is only one rule.
     """
 
     def __init__(self, problems: typing.Sequence[Problem],
                  rule: str | None = None) -> None:
         self.problems = tuple(problems)
         self.rule = rule
-        told = '; '.join(map(str, self.problems))
+        text = '; '.join(map(str, self.problems))
         super().__init__(
-            _('Invalid inspection rule: %s') % told if rule is None else
+            _('Invalid inspection rule: %s') % text if rule is None else
             _('Invalid inspection rule %(rule)s: %(problems)s') % {
-                'rule': rule, 'problems': told})
+                'rule': rule, 'problems': text})
 
 
 class InvalidRules(Invalid):
-    """Rules of a list are refused; the first of all problems are told."""
+    """Rules of a list are refused, for the problems of all of them."""
 
     def __init__(self, refused: typing.Sequence[Invalid]) -> None:
         clauses: list[str] = []
@@ -156,9 +155,9 @@ class InvalidRules(Invalid):
 
 
 class InvalidDocument(Invalid):
-    """A file does not hold what it should.
+    """The content of a file is invalid.
 
-    :param place: line and column, counted from one, where they are known.
+    :param place: line and column, counted from one, if they are known.
     """
 
     def __init__(self, path: str, reason: str,
@@ -182,7 +181,7 @@ class MissingField(OperationError):
 
 
 class BudgetExceeded(OperationError):
-    """A phase takes more than it may: time, operations, or what it makes."""
+    """A phase exceeds a limit: time, operations, or the size of values."""
 
 
 class FailRequested(OperationError):
@@ -197,8 +196,8 @@ class RuleError(InspectionRulesError):
     """A rule could not be carried out; nothing of its phase is kept.
 
     :param rule: its UUID and description, only its UUID if it is sensitive.
-    :param op: name of the condition or action that went wrong.
-    :param reason: None where a sensitive rule must not say it.
+    :param op: name of the condition or action that failed.
+    :param reason: None for a sensitive rule.
     """
 
     code = http_client.BAD_REQUEST
@@ -261,9 +260,9 @@ class RequestPending(Conflict):
 
 
 class AnotherSender(RequestPending):
-    """Other inspection data of the node wait to be processed.
+    """Inspection data of the node from another sender wait to be processed.
 
-    :param sender: the address that those came from, None if not known.
+    :param sender: the address of that sender, None if it is not known.
     """
 
     def __init__(self, node: str, sender: str | None) -> None:
@@ -292,8 +291,8 @@ class NodeGone(NotFound):
 
 
 class TemporaryFailure(InspectionRulesError):
-    """Something outside failed; what was tried may work the next time."""
+    """Something outside failed; the same may work next time."""
 
 
 class Stopping(InspectionRulesError):
-    """The service stops; what was waited for does not happen any more."""
+    """The service stops, and waiting ends."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Translation of what users read; logs stay untranslated."""
+"""Translation of messages for users; logs are not translated."""
 
 import oslo_i18n
 

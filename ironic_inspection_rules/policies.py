@@ -23,7 +23,7 @@ _ADMIN_OR_SERVICE = ('(role:admin and system_scope:all) or '
                      '(role:service and system_scope:all) or '
                      'rule:service_role')
 _INVENTORY = 'rule:baremetal:node:inventory:get'
-"""Who may see the inventory may see what was made of it, and earlier ones."""
+"""Runs and history are shown to those who may see the inventory."""
 
 _RUNS = '/nodes/{node_ident}/inspection_runs'
 _HISTORY = '/nodes/{node_ident}/inventory/history'
@@ -73,7 +73,7 @@ _RULES = (
           'Show what inspections of a node found over time',
           f'GET {_HISTORY}', f'GET {_HISTORY}/{{uuid}}',
           f'GET {_HISTORY}/diff'),
-    # Which nodes are named depends on the policy above.
+    # HISTORY_GET decides which nodes are in the answer.
     _rule(PART_GET, 'rule:baremetal:node:list',
           'Find the nodes that a part has been in, among those whose history '
           'may be seen', 'GET /inspection_parts'),

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The releases of Ironic that this package is for.
+"""The supported releases of Ironic.
 
-This is the only list of them. ``tests/unit/test_releases.py`` holds all to it
-that cannot read it: tox.ini, documents, and data that are made by tools.
+This is the only list of them. ``tests/unit/test_releases.py`` compares it with
+all that cannot read it: tox.ini, documents, and data that tools generate.
 """
 
 TRIED = ('35.0.1', '35.1.0', '36.0.0', '37.0.0', '38.0.0', '39.0.0')
-"""Those that the tests run on, the newest last."""
+"""The releases that the tests run on, the newest last."""
 
 
 def major(release: str) -> int:

@@ -50,7 +50,7 @@ def keep_run(plans: list[compiler.CompiledRule],
     counter.count(outcome, NODE.uuid)
     prepared = recorder.prepare(run, NODE, None, KEPT, mask=True)
     assert prepared is not None
-    recorder.store(prepared, NODE)
+    prepared()
 
 
 def main() -> None:

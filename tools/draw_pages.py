@@ -7,7 +7,6 @@ import json
 import pathlib
 import tempfile
 
-from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.report.pages import fleet
 from ironic_inspection_rules.report.pages import test
 from ironic_inspection_rules.tests import browser
@@ -43,12 +42,11 @@ def machines(directory: pathlib.Path) -> list[str]:
 
 def matrix(directory: pathlib.Path) -> str:
     """Return the page of a test of the sample rules."""
-    ops = registry.installed()
-    rules = machine_test.load_rules([str(SAMPLES / 'rules.yaml')], ops)
-    plans = machine_test.compile_rules(rules, ops)
+    rules = machine_test.load_rules([str(SAMPLES / 'rules.yaml')])
+    plans = machine_test.compile_rules(rules)
     page = test.Matrix(rules, ['rules.yaml'])
     for path in machines(directory):
-        page.add(page.tell(machine_test.attempt(
+        page.add(page.extract(machine_test.attempt(
             path, plans, machine_test.Nodes())))
     return page.render().replace(str(directory), 'inventories')
 

@@ -2,8 +2,8 @@
 
 """Actions on attributes of the node and of its ports.
 
-Paths are those of a JSON patch in Ironic's API, or their older forms
-(spec 003 "Available actions").
+Paths are those of a JSON patch in Ironic's API, or older forms of them (spec
+003 "Available actions").
 """
 
 import typing
@@ -26,7 +26,7 @@ class AttributeAction(plugin.Action):
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         path = arguments.get('path')
         if path is None or '{' in path[0]:
-            # Real rules have such paths; what they mean a machine shows.
+            # Existing rules have such paths; they are checked when they run.
             return
         try:
             schema.check_path(path, self.TABLE)
@@ -41,18 +41,17 @@ class AttributeAction(plugin.Action):
 
     def check(self, name: str, value: typing.Any,
               path: data_path.Path) -> None:
-        """Check an argument when the rule is made.
+        """Check a literal argument together with the path.
 
-        :param path: where it is to have its effect.
-        :raises: :class:`.exceptions.OperationError` where it cannot.
+        :raises: :class:`.exceptions.OperationError` if it is invalid there.
         """
 
     def place(self, target: WorkingCopy, path: data_path.Path,
               port_id: str | None = None) -> tuple[str, data_path.Path]:
-        """Return the root and the path in it, which may be changed.
+        """Return the root and the path in it.
 
-        :raises: :class:`.exceptions.OperationError` where it may not, or the
-            node has no such port.
+        :raises: :class:`.exceptions.OperationError` if it may not be changed,
+            or the node has no such port.
         """
         base = () if port_id is None else target.port(port_id)
         schema.check_path(path, self.TABLE)
@@ -71,14 +70,6 @@ class AttributeAction(plugin.Action):
         kind = 'port' if self.TABLE is schema.PORT else 'node'
         yield plugin.Write(kind, arguments['path'],
                            owner=arguments.get('port_id'), **written)
-
-    def schemas(self, argument: str) -> typing.Sequence[plugin.Schema] | None:
-        return [schema.path_schema(self.TABLE, self.targets())] if (
-            argument == 'path') else None
-
-    def targets(self) -> typing.Iterable[str]:
-        """Return the attributes that a path may lead to, not only into."""
-        return self.TABLE
 
 
 class _Set(AttributeAction):
@@ -113,13 +104,15 @@ class _Set(AttributeAction):
 class SetAttribute(_Set):
     """``set-attribute``: set an attribute of the node, or a value in it."""
 
+    SCHEMAS = schema.path_schemas(schema.NODE, schema.NODE)
+
     def __call__(self, target: WorkingCopy, path: data_path.Path,
                  value: typing.Any, cleanup: typing.Any = None) -> None:
         self._set(target, path, value)
 
     def revert(self, target: WorkingCopy, path: data_path.Path,
                cleanup: typing.Any = None) -> None:
-        """Set the cleanup value, or remove what is there."""
+        """Set the cleanup value, or remove the value."""
         self._undo(target, path, cleanup)
 
 
@@ -127,6 +120,7 @@ class SetPortAttribute(_Set):
     """``set-port-attribute``: set an attribute of a port."""
 
     TABLE = schema.PORT
+    SCHEMAS = schema.path_schemas(schema.PORT, schema.PORT)
 
     def __call__(self, target: WorkingCopy, port_id: str, path: data_path.Path,
                  value: typing.Any, cleanup: typing.Any = None) -> None:
@@ -134,15 +128,12 @@ class SetPortAttribute(_Set):
 
     def revert(self, target: WorkingCopy, port_id: str, path: data_path.Path,
                cleanup: typing.Any = None) -> None:
-        """Set the cleanup value, or remove what is there."""
+        """Set the cleanup value, or remove the value."""
         if target.has_port(port_id):
             self._undo(target, path, cleanup, port_id)
 
 
 class _Extend(AttributeAction):
-
-    def targets(self) -> typing.Iterable[str]:
-        return ()
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield from self._write(arguments, value=arguments['value'],
@@ -165,6 +156,8 @@ class _Extend(AttributeAction):
 class ExtendAttribute(_Extend):
     """``extend-attribute``: append to a list in an attribute of the node."""
 
+    SCHEMAS = schema.path_schemas(schema.NODE, ())
+
     def __call__(self, target: WorkingCopy, path: data_path.Path,
                  value: typing.Any, unique: bool = False) -> None:
         self._extend(target, path, value, unique)
@@ -179,6 +172,7 @@ class ExtendPortAttribute(_Extend):
     """``extend-port-attribute``: append to a list of a port."""
 
     TABLE = schema.PORT
+    SCHEMAS = schema.path_schemas(schema.PORT, ())
 
     def __call__(self, target: WorkingCopy, port_id: str, path: data_path.Path,
                  value: typing.Any, unique: bool = False) -> None:
@@ -193,10 +187,6 @@ class ExtendPortAttribute(_Extend):
 
 class _Delete(AttributeAction):
 
-    def targets(self) -> typing.Iterable[str]:
-        return [name for name, each in self.TABLE.items()
-                if each.default is not ...]
-
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield from self._write(arguments)
 
@@ -207,7 +197,9 @@ class _Delete(AttributeAction):
 
 
 class DeleteAttribute(_Delete):
-    """``del-attribute``: remove an attribute of the node, or what is in it."""
+    """``del-attribute``: remove an attribute of the node, or a value in it."""
+
+    SCHEMAS = schema.path_schemas(schema.NODE, schema.removable(schema.NODE))
 
     def __call__(self, target: WorkingCopy, path: data_path.Path) -> None:
         self._remove(target, path)
@@ -217,6 +209,7 @@ class DeletePortAttribute(_Delete):
     """``del-port-attribute``: remove an attribute of a port."""
 
     TABLE = schema.PORT
+    SCHEMAS = schema.path_schemas(schema.PORT, schema.removable(schema.PORT))
 
     def __call__(self, target: WorkingCopy, port_id: str,
                  path: data_path.Path) -> None:

@@ -34,7 +34,7 @@ def _write(target: WorkingCopy, capabilities: dict[str, str],
            name: str) -> None:
     """Write the text of all capabilities.
 
-    :param name: the one that is new.
+    :param name: the one that was changed.
     """
     if capabilities:
         target.set(working_copy.NODE, PATH, _as_text(capabilities), (name,))
@@ -43,7 +43,7 @@ def _write(target: WorkingCopy, capabilities: dict[str, str],
 
 
 class SetCapability(plugin.Action):
-    """``set-capability``: give the node a capability, or replace its value."""
+    """``set-capability``: set a capability of the node."""
 
     SCHEMAS = {'name': [{'type': 'string', 'pattern': '^[^,:]+$'},
                         {'type': ['number', 'boolean']}],
@@ -65,7 +65,7 @@ class SetCapability(plugin.Action):
             raise exceptions.OperationError(problem)
         capabilities = {**read(target), name: value}
         if target.get(working_copy.NODE, PATH) == _as_text(capabilities):
-            # Of all of the text it says something of this one only.
+            # The rule only sets this part of the text.
             target.journal.confirm(working_copy.NODE, (*PATH, name), value)
         else:
             _write(target, capabilities, name)
@@ -76,7 +76,7 @@ class SetCapability(plugin.Action):
 
 
 class UnsetCapability(plugin.Action):
-    """``unset-capability``: take a capability from the node."""
+    """``unset-capability``: remove a capability of the node."""
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield plugin.Write('capability', arguments['name'], argument='name')

@@ -2,7 +2,7 @@
 
 """Actions that change no data (spec 003 "Available actions").
 
-They end the inspection, write to a log, or call another service.
+They fail the inspection, write to a log, or call another service.
 """
 
 import dataclasses
@@ -55,7 +55,8 @@ class Log(plugin.Action):
             raise exceptions.OperationError(
                 _('level must be one of %s') % ', '.join(LEVELS))
         text = str(msg)
-        # A field alone is no text yet, and a loop may tell it often.
+        # The value of a single field is converted here; a loop may do so
+        # often.
         target.roots.budget.make_text(len(text))
         target.log(level.lower(), text)
 
@@ -124,4 +125,4 @@ _CHECKS: dict[str, tuple[typing.Callable[[typing.Any], bool], str]] = {
     'backoff_factor': (lambda seconds: 0 <= seconds < math.inf,
                        _('must not be negative')),
 }
-"""Checks of the arguments of ``api-call``, each with its message."""
+"""Checks of the arguments of ``api-call``, with their messages."""

@@ -28,7 +28,7 @@ class SetPluginData(PluginDataAction):
 
     def revert(self, target: working_copy.WorkingCopy,
                path: data_path.Path) -> None:
-        """Remove what is there."""
+        """Remove the value."""
         target.unset(working_copy.PLUGIN_DATA, path)
 
 
@@ -50,7 +50,7 @@ class ExtendPluginData(PluginDataAction):
 
 
 class UnsetPluginData(PluginDataAction):
-    """``unset-plugin-data``: remove what is at the path."""
+    """``unset-plugin-data``: remove the value at the path."""
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield plugin.Write('plugin_data', arguments['path'])

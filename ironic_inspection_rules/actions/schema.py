@@ -23,19 +23,21 @@ NAME_KIND = 'letters, digits, "-", ".", "_" and "~", and no UUID'
 """The kind of the name of a node."""
 
 NODE_NAME = '[A-Za-z0-9._~-]+'
+"""A pattern of text of those characters."""
+
 UUID_LIKE = '-*(?:[0-9A-Fa-f]-*){32}'
-"""Patterns of text of those characters, and of what is a UUID among it."""
+"""A pattern of such text that counts as a UUID."""
 
 TEXT_KINDS = ('a string', NAME_KIND)
-"""The kinds that take numbers too, and have a longest."""
+"""The kinds that also take numbers, and have a maximum length."""
 
 
 class Attribute(typing.NamedTuple):
     """One attribute.
 
-    ``kind`` says what the value is, ``longest`` is a number of characters.
-    ``default`` is what the attribute is when it is removed or null, ``...``
-    where it cannot be.
+    ``kind`` is a key of :data:`KINDS`, ``longest`` the maximum length of
+    text. ``default`` is the value after it was removed or set to null; ``...``
+    if it cannot be.
     """
 
     kind: str
@@ -43,16 +45,16 @@ class Attribute(typing.NamedTuple):
     longest: int = 255
 
     def read(self, value: typing.Any) -> typing.Any:
-        """Return the value as the attribute holds it; text takes numbers.
+        """Convert a value to the attribute's kind.
 
-        :raises: :class:`.exceptions.OperationError` where it cannot.
+        :raises: :class:`.exceptions.OperationError` if that is not possible.
         """
         if value is None:
             if self.default is ...:
                 raise exceptions.OperationError(_('cannot be removed'))
             return self.default
         try:
-            value = _READERS[self.kind](value)
+            value = KINDS[self.kind].read(value)
         except (TypeError, ValueError) as exc:
             raise exceptions.OperationError(
                 _('must be %s') % self.kind) from exc
@@ -79,26 +81,43 @@ def _text(value: typing.Any) -> str:
     return str(_of_type(value, str | int | float, bool))
 
 
-def _is_name(text: str) -> bool:
-    """Return whether Ironic takes a text as the name of a node.
+class Kind(typing.NamedTuple):
+    """A kind of values.
 
-    Its names have the characters that RFC 3986 section 2.3 leaves unreserved,
-    and are not mistaken for UUIDs.
+    ``read`` returns a value of it, or raises TypeError or ValueError.
+    ``schemas`` are the JSON Schemas of what it reads, of which a value meets
+    one.
     """
-    return bool(re.fullmatch(NODE_NAME, text)
-                and not uuidutils.is_uuid_like(text))
+
+    read: typing.Callable[[typing.Any], typing.Any]
+    schemas: list[dict[str, typing.Any]]
 
 
-_READERS: dict[str, typing.Callable[[typing.Any], typing.Any]] = {
-    'a string': _text,
-    NAME_KIND: lambda value: _valid(_text(value), _is_name),
-    'true or false': lambda value: bool(strutils.bool_from_string(
-        _of_type(value, bool | str), strict=True)),
-    'a mapping': lambda value: _of_type(value, dict),
-    'a UUID': lambda value: _valid(value, uuidutils.is_uuid_like),
-    'a MAC address': lambda value: _valid(
-        value, netutils.is_valid_mac).lower(),
+KINDS = {
+    'a string': Kind(_text, [{'type': ['string', 'number']}]),
+    # The characters that RFC 3986 section 2.3 leaves unreserved.
+    NAME_KIND: Kind(
+        lambda value: _valid(_text(value), lambda text: bool(
+            re.fullmatch(NODE_NAME, text)
+            and not uuidutils.is_uuid_like(text))),
+        [{'type': 'number'},
+         {**engine_schema.whole(NODE_NAME),
+          'not': {'pattern': f'^{UUID_LIKE}{engine_schema.END}'}}]),
+    'true or false': Kind(
+        lambda value: bool(strutils.bool_from_string(
+            _of_type(value, bool | str), strict=True)),
+        [{'type': 'boolean'}, engine_schema.whole(
+            rf'\s*(?:{engine_schema.TRUTHS}|{engine_schema.FALSEHOODS})\s*')]),
+    'a mapping': Kind(lambda value: _of_type(value, dict),
+                      [{'type': 'object'}]),
+    'a UUID': Kind(lambda value: _valid(value, uuidutils.is_uuid_like),
+                   [{'type': 'string', 'pattern': engine_schema.UUID}]),
+    'a MAC address': Kind(
+        lambda value: _valid(value, netutils.is_valid_mac).lower(),
+        [{'type': 'string',
+          'pattern': '^[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}'}]),
 }
+"""The kinds of values, by what messages call them."""
 
 _TEXT = Attribute('a string')
 _UUID = Attribute('a UUID')
@@ -161,39 +180,32 @@ PORT = {
 }
 
 
-def path_schema(table: typing.Mapping[str, Attribute],
-                targets: typing.Iterable[str]) -> dict[str, typing.Any]:
-    """Return the JSON Schema of paths as text.
+def path_schemas(table: typing.Mapping[str, Attribute],
+                 targets: typing.Iterable[str]
+                 ) -> dict[str, list[dict[str, typing.Any]]]:
+    """Return the JSON Schema of the argument ``path``.
 
-    :param targets: the attributes that a path may lead to, not only into.
+    :param targets: the attributes that may be the whole path.
     """
     mappings = engine_schema.names(name for name, each in table.items()
                                if each.kind == 'a mapping')
     ends = [engine_schema.names(targets)] if targets else []
     patterns = [rf'/?{mappings}/', rf'{mappings}\.[^/]*{engine_schema.END}',
                 *(rf'/?{each}{engine_schema.END}' for each in ends),
-                # A lone brace may be anything.
+                # What an unpaired brace stands for is not known.
                 r'/?[^/]*\{']
-    return {'type': 'string', 'pattern': f'^(?:{"|".join(patterns)})'}
+    return {'path': [{'type': 'string',
+                      'pattern': f'^(?:{"|".join(patterns)})'}]}
 
 
-_KINDS: dict[str, list[dict[str, typing.Any]]] = {
-    'a string': [{'type': ['string', 'number']}],
-    NAME_KIND: [{'type': 'number'},
-                {**engine_schema.whole(NODE_NAME),
-                 'not': {'pattern': f'^{UUID_LIKE}{engine_schema.END}'}}],
-    'true or false': [{'type': 'boolean'}, engine_schema.whole(
-        rf'\s*(?:{engine_schema.TRUTHS}|{engine_schema.FALSEHOODS})\s*')],
-    'a mapping': [{'type': 'object'}],
-    'a UUID': [{'type': 'string', 'pattern': engine_schema.UUID}],
-    'a MAC address': [{'type': 'string', 'pattern':
-                       '^[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}'}],
-}
+def removable(table: typing.Mapping[str, Attribute]) -> list[str]:
+    """Return the names of attributes that can be removed."""
+    return [name for name, each in table.items() if each.default is not ...]
 
 
 def cases(table: typing.Mapping[str, Attribute]) -> typing.Iterator[
         tuple[str, dict[str, typing.Any], dict[str, typing.Any]]]:
-    """Yield what attributes of each kind may be set to.
+    """Yield the schemas of the values of attributes, kind by kind.
 
     :returns: a pattern of the path, then JSON Schemas of the value and of
         the cleanup value.
@@ -206,7 +218,7 @@ def cases(table: typing.Mapping[str, Attribute]) -> typing.Iterator[
     for kind, names in kinds.items():
         found = [{**each, 'maxLength': kind.longest}
                  if kind.kind in TEXT_KINDS else each
-                 for each in _KINDS[kind.kind]]
+                 for each in KINDS[kind.kind].schemas]
         value = [*found, engine_schema.VARIES]
         cleanup = engine_schema.either(*value, engine_schema.NULL)
         if kind.default is not ...:
@@ -219,7 +231,7 @@ def check_path(path: data_path.Path,
                schema: typing.Mapping[str, Attribute]) -> None:
     """Check that a path leads to or into one of the attributes.
 
-    :raises: :class:`.exceptions.OperationError` where it does not.
+    :raises: :class:`.exceptions.OperationError` if it does not.
     """
     attribute = schema.get(path[0])
     if attribute is None:
@@ -235,10 +247,9 @@ def check_path(path: data_path.Path,
 
 def read_value(path: data_path.Path, value: typing.Any,
                schema: typing.Mapping[str, Attribute]) -> typing.Any:
-    """Return the value as it is kept at the path.
+    """Convert a value to the kind that the attribute at the path has.
 
-    :raises: :class:`.exceptions.OperationError` where the attribute cannot
-        hold it.
+    :raises: :class:`.exceptions.OperationError` if it cannot hold the value.
     """
     if len(path) > 1:
         return value

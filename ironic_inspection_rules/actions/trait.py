@@ -31,7 +31,7 @@ def _check(names: typing.Iterable[typing.Any]) -> None:
 
 
 class AddTrait(plugin.Action):
-    """``add-trait``: give the node a trait."""
+    """``add-trait``: add a trait to the node."""
 
     SCHEMAS = {'name': [_NAME]}
 
@@ -55,7 +55,7 @@ class AddTrait(plugin.Action):
 
 
 class RemoveTrait(plugin.Action):
-    """``remove-trait``: take a trait from the node, if it has it."""
+    """``remove-trait``: remove a trait from the node, if it has it."""
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
         yield plugin.Write('trait', arguments['name'], argument='name')
@@ -65,7 +65,7 @@ class RemoveTrait(plugin.Action):
 
 
 class SetTraits(plugin.Action):
-    """``set-traits``: make these the node's traits.
+    """``set-traits``: replace the node's traits.
 
     With a prefix only the traits that begin with it are replaced, so that
     a rule can own a group of traits and leave the others alone.

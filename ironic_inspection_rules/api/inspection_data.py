@@ -57,10 +57,10 @@ def find(context: Any, node: Any) -> InspectionData:
 
 
 def find_all(context: Any, nodes: Sequence[Any]) -> dict[str, Found]:
-    """Find the newest data of machines, with one look at what holds them.
+    """Find the newest data of machines with few queries.
 
     :returns: by UUID of the node. A NotFound is for a machine of which
-        nothing is known; other exceptions are of what holds the data.
+        nothing is known; other exceptions are those of the storage.
     """
     failed = {row['node_uuid']: row for row
               in machine_object.InspectedMachine.list_failed(
@@ -71,8 +71,18 @@ def find_all(context: Any, nodes: Sequence[Any]) -> dict[str, Found]:
                   machine_object.InspectedMachine.list_inventories(
                       context, list(uuids))}
     else:
-        stored = _elsewhere(context, [node for node in nodes
-                                      if node.uuid not in failed])
+        def read(node: Any) -> Any:
+            try:
+                return inspect_utils.get_inspection_data(node, context)
+            except ironic_exception.NodeInventoryNotFound:
+                return None
+            except Exception as exc:
+                return exc
+
+        missing = [node for node in nodes if node.uuid not in failed]
+        with futures.ThreadPoolExecutor(_AT_A_TIME) as pool:
+            stored = {node.uuid: data for node, data in zip(
+                missing, pool.map(read, missing), strict=True)}
     return {node.uuid: _newest(node, stored.get(node.uuid),
                                failed.get(node.uuid)) for node in nodes}
 
@@ -81,8 +91,8 @@ def portions(context: Any, nodes: Sequence[Any], most: int
              ) -> Iterator[list[Any]]:
     """Divide nodes into groups whose data are not too large together.
 
-    :param most: characters of the data of a group, as JSON. More has only a
-        node that is alone in its group.
+    :param most: characters of the data of a group, as JSON; only the data
+        of a single node may be larger.
     :returns: lists of nodes, in the order of the nodes.
     """
     uuids = {node.id: node.uuid for node in nodes}
@@ -112,21 +122,6 @@ def _is_in_database() -> bool:
     return bool(CONF.inventory.data_backend == 'database')
 
 
-def _elsewhere(context: Any, nodes: Sequence[Any]) -> dict[str, Any]:
-    """Read data that have to be fetched one by one."""
-    def read(node: Any) -> Any:
-        try:
-            return inspect_utils.get_inspection_data(node, context)
-        except ironic_exception.NodeInventoryNotFound:
-            return None
-        except Exception as exc:
-            return exc
-
-    with futures.ThreadPoolExecutor(_AT_A_TIME) as pool:
-        return {node.uuid: data for node, data
-                in zip(nodes, pool.map(read, nodes), strict=True)}
-
-
 def _newest(node: Any, stored: Any, failed: dict[str, Any] | None) -> Found:
     if failed and (stored is None or stored['stored_at'] is None
                    or timeutils.parse_isotime(
@@ -141,7 +136,7 @@ def _newest(node: Any, stored: Any, failed: dict[str, Any] | None) -> Found:
             _('Node %s has no stored inventory, as no inspection of it has '
               'passed, and none that failed is kept')
             % (node.name or node.uuid))
-    # What rules did the last time is no fact of the machine.
+    # The trace of the last rules is no fact of the machine.
     plugin_data = {name: value for name, value
                    in (stored['plugin_data'] or {}).items()
                    if name != trace.KEY}

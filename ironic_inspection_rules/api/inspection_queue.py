@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Durable inspection in Ironic's API; what is switched off is not loaded."""
+"""Durable inspection in Ironic's API; where it is off, nothing is loaded."""
 
 import functools
 from typing import Any
@@ -19,16 +19,16 @@ from ironic_inspection_rules.patches import controllers
 
 @functools.cache
 def submitter() -> Any:
-    """Return where requests are put; made at the start of the API.
+    """Return what puts requests into the queue; made when the API starts.
 
-    Starts a worker too, in an all-in-one Ironic that is to have one.
+    Starts a worker too, where an all-in-one Ironic is to have one.
 
     :returns: a :class:`.submission.RequestSubmitter`.
     """
     from ironic_inspection_rules.queue import service
     from ironic_inspection_rules.queue import submission
     from ironic_inspection_rules.queue import wakeup
-    # Without either it is left to the workers to look for work.
+    # Without either, workers find requests when they next look for work.
     wake = (service.start_embedded().wake if service.is_embedded_wanted()
             else wakeup.WakeupSender().wake if wakeup.is_available()
             else lambda: None)
@@ -54,9 +54,9 @@ def install() -> None:
 
 
 def take_over(posted: dict[str, Any], token: Any) -> None:
-    """Put what this request posts into the queue, not to a conductor.
+    """Have the data of this request put into the queue, not to a conductor.
 
-    :param posted: all but the inventory, as it came.
+    :param posted: plugin data as they came.
     :param token: by which the ramdisk proves which machine it is.
     """
     from ironic_inspection_rules.queue import submission

@@ -9,6 +9,7 @@ also of the ones from the top of the API, and for errors as
 
 from collections.abc import Callable
 import json
+import re
 from typing import Any
 
 from ironic import api
@@ -26,17 +27,17 @@ MAX_VERSION = 'X-OpenStack-Ironic-Inspector-API-Maximum-Version'
 OLDEST, NEWEST = (1, 0), (1, 18)
 """The versions of the API of ironic-inspector 12.5.0."""
 
-_TOP = ('', '/v1')
-_RESOURCES = ('/v1/introspection', '/v1/rules')
+RESOURCES = ('introspection', 'rules')
+"""What is ironic-inspector's beneath ``/v1/``."""
 
 
 @dec.wsgify.middleware
 def layer(request: webob.Request, app: Callable) -> Any:
     """Give some answers the form of ironic-inspector's."""
     path = request.environ.get('PATH_INFO', '').rstrip('/')
-    is_resource = any(path == each or path.startswith(f'{each}/')
-                      for each in _RESOURCES)
-    if not is_resource and path not in _TOP:
+    is_resource = f'{path}/'.startswith(
+        tuple(f'/v1/{name}/' for name in RESOURCES))
+    if not is_resource and path not in ('', '/v1'):
         return app
     response = request.get_response(app)
     response.headers.update({MIN_VERSION: _format(OLDEST),
@@ -56,12 +57,12 @@ def requested_version() -> tuple[int, int]:
     text = api.request.headers.get(VERSION)
     if not text or text.lower() == 'latest':
         return NEWEST
-    major, _dot, minor = text.strip().partition('.')
-    if not (major.isdecimal() and minor.isdecimal()):
+    number = re.fullmatch(r'([0-9]{1,9})\.([0-9]{1,9})', text.strip())
+    if number is None:
         raise exceptions.Invalid(
             _('"%s" is not a version of the API such as 1.18 or latest')
             % text)
-    version = int(major), int(minor)
+    version = int(number[1]), int(number[2])
     if not OLDEST <= version <= NEWEST:
         raise ironic_exception.ClientSideError(
             _('Version %(version)s of the API does not exist, only '

@@ -37,8 +37,7 @@ def apply(fields: dict[str, Any], patch: Any) -> dict[str, Any]:
     :param patch: as it came from the client; it is applied whole or not at
         all. What it removes is absent from the result.
     :raises: Invalid if it is no patch, cannot be applied, writes a field
-        that is read only, or would tell about the secrets of a sensitive
-        rule.
+        that is read only, or would reveal secrets of a sensitive rule.
     """
     if not isinstance(patch, list):
         raise exceptions.Invalid(_('A JSON patch must be a list'))
@@ -46,11 +45,19 @@ def apply(fields: dict[str, Any], patch: Any) -> dict[str, Any]:
         raise exceptions.Invalid(
             _('A JSON patch may have at most %(most)d operations, not '
               '%(count)d') % {'most': MOST_OPERATIONS, 'count': len(patch)})
+    checked = []
+    refusals = []
+    for position, operation in enumerate(copy.deepcopy(patch)):
+        try:
+            checked.append(_checked(operation, fields['sensitive']))
+        except exceptions.Invalid as exc:
+            refusals.append(_refusal(position, exc))
+    if refusals:
+        raise exceptions.Invalid(exceptions.listed(refusals))
     room = budget.Budget(_LIMITS)
     # Plain lists: those of stored objects would convert what goes in.
     result: Any = json.loads(json.dumps(fields))
-    for position, operation in enumerate(_all_checked(
-            copy.deepcopy(patch), fields['sensitive'])):
+    for position, operation in enumerate(checked):
         try:
             _pay(operation, result, room)
             result = jsonpatch.apply_patch(result, [operation], in_place=True)
@@ -71,9 +78,9 @@ def apply(fields: dict[str, Any], patch: Any) -> dict[str, Any]:
 
 def _pay(operation: dict[str, Any], document: Any,
          room: budget.Budget) -> None:
-    """Check how large and deep an operation makes the rule, before it does.
+    """Check how large and deep the rule gets, before it does.
 
-    :param room: what the operations before it have left.
+    :param room: what the operations so far have left.
     """
     op = operation['op']
     needed = _NEEDS[op]
@@ -89,20 +96,6 @@ def _pay(operation: dict[str, Any], document: Any,
             _('it would make the rule larger than %(size)d characters, or '
               'deeper than %(depth)d levels')
             % {'size': _LIMITS.size, 'depth': _LIMITS.depth}) from exc
-
-
-def _all_checked(patch: list[Any], sensitive: bool) -> list[dict[str, Any]]:
-    """Check all operations, and tell of all that cannot be meant."""
-    checked = []
-    refusals = []
-    for position, operation in enumerate(patch):
-        try:
-            checked.append(_checked(operation, sensitive))
-        except exceptions.Invalid as exc:
-            refusals.append(_refusal(position, exc))
-    if refusals:
-        raise exceptions.Invalid(exceptions.listed(refusals))
-    return checked
 
 
 def _refusal(position: int, reason: exceptions.Invalid) -> str:
@@ -136,7 +129,7 @@ def _checked(operation: Any, sensitive: bool) -> dict[str, Any]:
 
 
 def _reason(operation: dict[str, Any], fields: dict[str, Any]) -> str:
-    """Return why an operation failed, without a value of the rule."""
+    """Return why an operation failed, without showing values."""
     names = ['path']
     if _NEEDS[operation['op']] == 'from':
         names.append('from')
@@ -166,9 +159,10 @@ def _refuse_read_only(parts: list[str]) -> None:
 
 
 def _refuse_secret(op: str, parts: list[str]) -> None:
-    """Refuse what reads a secret, or leaves a part of it beside new parts.
+    """Refuse what reads a secret, or replaces only a part of it.
 
-    A new path of an action would write its old value where it can be read.
+    With another path, an action would write its old value to where it can be
+    read.
     """
     writes = op in ('add', 'remove', 'replace')
     if not parts and writes or parts and parts[0] not in view.SECRET:

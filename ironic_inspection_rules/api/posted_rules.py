@@ -9,6 +9,7 @@ import json
 from typing import Any
 import uuid
 
+from ironic import api
 from ironic.api.controllers.v1 import utils as api_utils
 from oslo_utils import strutils
 
@@ -31,18 +32,35 @@ _LARGEST = 1 << 20
 """Characters of a rule set that is kept: more is slow to read anyway."""
 
 _POLICY = 'baremetal:inspection_rule:update'
-"""Who may not write rules could read off other rules what these do."""
+"""Others could find out what sensitive rules do by trying them."""
 
 
-def filled(context: Any, posted: Sequence[Any]
-           ) -> tuple[list[Any], frozenset[int]]:
-    """Give sensitive rules without operations those of the stored ones.
+def plans(posted: Sequence[Any]) -> Plans:
+    """Compile rules, by phase, in the order they run in.
 
-    So they are in files that were exported, and so they are replaced. Stored
-    rules are found as for a replacement.
+    The last few sets are kept: a client that tries rules on a fleet posts
+    them with every page. A rule without a UUID gets one by its content and
+    its place. One with ``built_in`` stands for the built-in rule of its UUID,
+    and all others have the default scope where they set none, as if they were
+    stored. A sensitive rule without operations, as in exported files, has
+    those of the stored rule that it would replace.
 
     :param posted: rules of a request, as they were posted.
-    :returns: the rules, and the places of those that were given some.
+    :raises: :class:`.exceptions.InvalidRules` with the place of a bad one as
+        ``/rules/<number>``.
+    """
+    rules, hidden = _filled(posted)
+    # Not sorted: vars are computed in their order.
+    text = json.dumps(rules)
+    compile_ = _compile if len(text) > _LARGEST else _compile_kept
+    return compile_(start.rules(), text, hidden)
+
+
+def _filled(posted: Sequence[Any]) -> tuple[list[Any], frozenset[int]]:
+    """Give sensitive rules without operations those of the stored ones.
+
+    :returns: the rules, and the places of those that were given some: no
+        error may say what is in them.
     :raises: InvalidRule where there is no such sensitive rule; what Ironic
         raises where the caller may not change rules.
     """
@@ -56,7 +74,8 @@ def filled(context: Any, posted: Sequence[Any]
     api_utils.check_policy(_POLICY)
     rules = [rule_set.with_canonical_uuid(index, rule)
              for index, rule in enumerate(rules)]
-    _revision, present = rule_object.Rule.read_rule_set(context)
+    _revision, present = rule_object.Rule.read_rule_set(
+        api.request.context)
     matched = replacement.match(rules, present)
     for index in hidden:
         pair = matched[index]
@@ -69,27 +88,6 @@ def filled(context: Any, posted: Sequence[Any]
         rules[index] = {**rules[index], **{
             name: pair[0][name] for name in ('uuid', *model.HIDDEN)}}
     return rules, frozenset(hidden)
-
-
-def plans(posted: Sequence[Any], hidden: frozenset[int] = frozenset()
-          ) -> Plans:
-    """Compile rules, by phase, in the order they run in.
-
-    The last few sets are kept: a client that tries rules on a fleet posts
-    them with every page. A rule without a UUID gets one by its content and
-    its place. One with ``built_in`` stands for the built-in rule of its UUID,
-    and all others have the default scope where they set none, as if they were
-    stored.
-
-    :param hidden: the places of rules whose operations the client does not
-        know: no error tells of them.
-    :raises: :class:`.exceptions.InvalidRules` with the place of a bad one as
-        ``/rules/<number>``.
-    """
-    # Not sorted: vars are computed in their order.
-    text = json.dumps(posted)
-    compile_ = (_compile if len(text) > _LARGEST else _compile_kept)
-    return compile_(start.rules(), text, hidden)
 
 
 def _compile(rules: repository.Repository, text: str,

@@ -13,14 +13,17 @@ from typing import Any
 import uuid
 
 from ironic import api
+from ironic.common import args
 from ironic.common import exception as ironic_exception
 import jsonschema
 from oslo_utils import uuidutils
 import webob
 from webob import dec
+from webob import exc as webob_exc
 from webob import request as webob_request
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import arguments
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import path
 from ironic_inspection_rules.engine import suggestion
@@ -28,57 +31,31 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.patches import body_limit
 
 
-class Refused(Exception):
-    """A body that is not let through."""
-
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
-        self.status = status
-
-
 @dec.wsgify.middleware
 def guard(request: webob.Request, app: Callable) -> Any:
-    """Refuse bodies which harm those who parse them.
+    """Refuse bodies that are too large, too deep, or not UTF-8.
 
-    Ironic looks at the size and the depth of what claims to be JSON, and
-    parses other bodies as JSON too. Its oldest releases do not look at all.
-    Of what is not UTF-8 its framework says nothing but 400.
-    """
-    content_type = request.environ.get('CONTENT_TYPE') or ''
-    try:
-        _check_type(content_type)
-        _check_body(request,
-                    'json' in content_type and body_limit.is_of_ironic())
-    except Refused as exc:
-        return webob.Response(status=exc.status, json_body={
-            'faultcode': 'Client', 'faultstring': str(exc),
-            'debuginfo': None})
-    return app
-
-
-def _check_type(content_type: str) -> None:
-    """Refuse what is not UTF-8, as RFC 8259 wants, and forms with parts."""
-    charset = webob_request.detect_charset(content_type)
-    try:
-        known = codecs.lookup(charset or 'utf-8').name
-    except LookupError:
-        known = None
-    if known not in ('utf-8', 'ascii'):
-        raise Refused(http_client.UNSUPPORTED_MEDIA_TYPE,
-                      _('The request must be encoded in UTF-8'))
-    if content_type.strip().lower().startswith('multipart/'):
-        raise Refused(http_client.UNSUPPORTED_MEDIA_TYPE,
-                      _('The request must be JSON'))
-
-
-def _check_body(request: webob.Request, is_limited: bool) -> None:
-    """Refuse a body that is too large, too deep, or not UTF-8.
-
-    :param is_limited: whether Ironic looks at the size and the depth.
+    Ironic limits the size and the depth only of what claims to be JSON, but
+    parses other bodies as JSON too; its oldest releases limit neither. For
+    what is not UTF-8 its framework answers a bare 400.
     """
     environ = request.environ
+    content_type = environ.get('CONTENT_TYPE') or ''
+    charset = webob_request.detect_charset(content_type) or 'utf-8'
+    try:
+        # RFC 8259 wants UTF-8.
+        is_utf_8 = codecs.lookup(charset).name in ('utf-8', 'ascii')
+    except LookupError:
+        is_utf_8 = False
+    if not is_utf_8:
+        raise _refusal(webob_exc.HTTPUnsupportedMediaType,
+                       _('The request must be encoded in UTF-8'))
+    if content_type.strip().lower().startswith('multipart/'):
+        raise _refusal(webob_exc.HTTPUnsupportedMediaType,
+                       _('The request must be JSON'))
     if not request.is_body_readable:
-        return
+        return app
+    is_limited = 'json' in content_type and body_limit.is_of_ironic()
     limit = body_limit.size(environ.get('PATH_INFO', ''))
     length = request.content_length
     sent = b''
@@ -88,19 +65,26 @@ def _check_body(request: webob.Request, is_limited: bool) -> None:
         environ['wsgi.input'] = io.BytesIO(sent)
     if max(len(sent), length or 0) > limit:
         if is_limited:
-            return
-        raise Refused(http_client.REQUEST_ENTITY_TOO_LARGE,
-                      _('The request must not have more than %d bytes')
-                      % limit)
+            return app
+        raise _refusal(webob_exc.HTTPRequestEntityTooLarge,
+                       _('The request must not have more than %d bytes')
+                       % limit)
     try:
         sent.decode()
     except UnicodeDecodeError as exc:
-        raise Refused(http_client.BAD_REQUEST,
-                      _('The request must be encoded in UTF-8')) from exc
+        raise _refusal(webob_exc.HTTPBadRequest,
+                       _('The request must be encoded in UTF-8')) from exc
     if not is_limited and budget.is_deeper(sent, body_limit.depth()):
-        raise Refused(http_client.BAD_REQUEST,
-                      _('The request is nested too deeply'))
+        raise _refusal(webob_exc.HTTPBadRequest,
+                       _('The request is nested too deeply'))
     environ['CONTENT_LENGTH'] = str(len(sent))
+    return app
+
+
+def _refusal(kind: type[webob_exc.HTTPError], reason: str
+             ) -> webob_exc.HTTPError:
+    return kind(json_body={'faultcode': 'Client', 'faultstring': reason,
+                           'debuginfo': None})
 
 
 def body(*, any_type: bool = False) -> Any:
@@ -137,9 +121,13 @@ def body(*, any_type: bool = False) -> Any:
         raise exceptions.Invalid(
             _('The request is not valid JSON: %s') % exc) from exc
     if unusual:
+        # There is none where a member of the same name has taken its place.
+        place = next((path.pointer(parts) for parts, value
+                      in path.walk(document) if isinstance(value, float)
+                      and not math.isfinite(value)), '')
         raise exceptions.Invalid(
             _('The request is not valid JSON: %(place)s: %(text)s is no JSON '
-              'number') % {'place': _place_of_unusual(document) or '/',
+              'number') % {'place': exceptions.shortened(place) or '/',
                            'text': exceptions.shortened(unusual[0])})
     return document
 
@@ -192,15 +180,6 @@ def _problem(error: jsonschema.ValidationError) -> str:
         'name': name, 'what': error.schema['description']}
 
 
-def _place_of_unusual(document: Any) -> str:
-    """Return the pointer to the first number that is not finite."""
-    for place, value in path.walk(document):
-        if isinstance(value, float) and not math.isfinite(value):
-            return exceptions.shortened(path.pointer(place))
-    # A member of the same name has taken its place.
-    return ''
-
-
 def ramdisk_data() -> dict[str, Any]:
     """Parse the body of the request as a ramdisk posts it, of any type.
 
@@ -233,17 +212,45 @@ def query(parameters: Mapping[str, Callable[[str, str], Any]]
             for name, convert in parameters.items()}
 
 
-def one_of(message: str, known: Sequence[str]) -> Callable[[str, str], str]:
-    """Return what reads a parameter that is one of some words.
+def integer(name: str, value: str) -> int:
+    """Convert a parameter to a whole number.
 
-    :param message: of what is none, with a place for the reason.
+    Ironic's own converter takes all that Python does, such as ``1_0``.
     """
-    def convert(_name: str, value: str) -> str:
+    try:
+        return int(arguments.read_number(value, int))
+    except ValueError as exc:
+        raise exceptions.Invalid(
+            _('Expected an integer for %(name)s: %(value)s')
+            % {'name': name, 'value': value}) from exc
+
+
+def one_of(known: Sequence[str]) -> Callable[[str, str], str]:
+    """Return the converter of a parameter that is one of some words."""
+    def convert(name: str, value: str) -> str:
         if value not in known:
             raise exceptions.Invalid(
-                message % suggestion.not_one_of(value, known))
+                f'"{name}" {suggestion.not_one_of(value, known)}')
         return value
     return convert
+
+
+def fields(known: Sequence[str]) -> Callable[[str, str], list[str]]:
+    """Return the converter of a list of fields.
+
+    ``links`` are in an answer that can have them, asked for or not.
+    """
+    def convert(name: str, value: str) -> list[str]:
+        asked = args.string_list(name, value)
+        unknown = suggestion.all_unknown(_('field'), asked, known)
+        if unknown:
+            raise exceptions.Invalid(unknown)
+        return [field for field in asked if field != 'links']
+    return convert
+
+
+SORT_DIR = one_of(('asc', 'desc'))
+"""Converter of the order of a list."""
 
 
 def rule_uuid(text: str) -> str:

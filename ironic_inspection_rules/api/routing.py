@@ -2,9 +2,9 @@
 
 """How a request finds what answers it: by one table.
 
-pecan finds methods of controllers by their names, and answers what it does not
-find with 404, 405 or 500, as it happens. In its place one object for each
-place in Ironic's map of controllers looks into the table of :mod:`.routes`.
+pecan finds methods of controllers by their names; where it finds none, it
+answers 404, 405 or 500. Instead, one object for each place in Ironic's map of
+controllers looks into the table of :mod:`.routes`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -48,9 +48,8 @@ class Route:
     there are none; None leaves them to the handler. ``schema`` is the JSON
     Schema of the body, which is the last argument; None leaves the body to
     the handler. ``status`` is that of a good answer, None where the handler
-    sets it. ``since`` is the first minor version that has the call.
-    ``is_queue`` calls need durable inspection, ``is_inspector`` ones are
-    ironic-inspector's and have versions of its own.
+    sets it. ``since`` is the first minor version that has the call, None
+    where all have it. ``is_queue`` calls need durable inspection.
     """
 
     method: str
@@ -62,11 +61,15 @@ class Route:
     schema: Mapping[str, Any] | None = None
     status: int | None = http_client.OK
     is_queue: bool = False
-    is_inspector: bool = False
 
     @functools.cached_property
     def parts(self) -> tuple[str, ...]:
         return tuple(self.path.split('/'))
+
+    @property
+    def is_inspector(self) -> bool:
+        """Whether the call is ironic-inspector's, in versions of its own."""
+        return self.parts[0] in inspector_forms.RESOURCES
 
     def match(self, path: list[str]) -> list[str] | None:
         """Return the parts of a path that are any text, None if it is none.
@@ -110,7 +113,7 @@ class Route:
     def exposed(self) -> Callable[..., Any]:
         """Return what pecan calls; see :func:`ironic.api.method.expose`."""
         checked = validation.api_version(
-            self.since,
+            None if self.is_inspector else self.since,
             message=_('This call needs API version 1.%d or newer; ask for it '
                       'in the header X-OpenStack-Ironic-API-Version')
             % (self.since or 0),
@@ -118,8 +121,8 @@ class Route:
                              else webob_exc.HTTPMethodNotAllowed)
         )(self.answer)
 
-        # What pecan finds in the query and in the body is left out: it would
-        # be mistaken for parts of the path.
+        # What pecan finds in the query and in the body would be mistaken for
+        # parts of the path.
         def answer(_self: Any, *path: str, **_found: Any) -> Any:
             return checked(*path)
 
@@ -142,12 +145,12 @@ class Place:
         try:
             request.params  # noqa: B018
         except ValueError:
-            # A form that is none; pecan would not expect it.
+            # A malformed form, on which pecan would fail.
             pecan.abort(http_client.UNSUPPORTED_MEDIA_TYPE)
         path = [*self._parts, *filter(None, args)]
         found = [(route, values) for route in self._routes
                  if (values := route.match(path)) is not None]
-        # What is written out in the table is not any text.
+        # A part that is written out in the table comes before any text.
         least = min((len(values) for _route, values in found), default=0)
         found = [each for each in found if len(each[1]) == least]
         for route, values in found:

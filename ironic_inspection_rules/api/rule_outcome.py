@@ -112,8 +112,8 @@ def _recorded(phases: Mapping[str, record.Record], uuid: str) -> Answer | None:
 def _rules_of(context: Any, revision: int | None, rules: repository.Repository
               ) -> tuple[list[model.Rule], int | None]:
     """Return the rules of a revision, or those in force if it is gone."""
-    rules.refresh(context)
-    if revision is not None and revision != rules.revision:
+    current = rules.refresh(context).revision
+    if revision is not None and revision != current:
         try:
             found = rule_object.Rule.get_rules_of_revision(context, revision)
             # As in the answer that shows the revision.
@@ -122,7 +122,7 @@ def _rules_of(context: Any, revision: int | None, rules: repository.Repository
                 for rule in found['rules']), revision
         except ironic_exception.NotFound:
             pass
-    return rules.in_force(context), rules.revision
+    return rules.in_force(context), current
 
 
 def _decide_again(context: Any, node: Any, run: Any, rule: model.Rule,

@@ -17,7 +17,6 @@ from ironic_inspection_rules.api import notification
 from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api import view
 from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import path
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import start
@@ -35,74 +34,57 @@ Fields = Mapping[str, Any]
 
 
 def decided_anew(change: Callable[[], Any]) -> Any:
-    """Make a change, and again on what somebody made who was faster.
+    """Make a change, and again where another change came first.
 
-    :raises: ironic.common.exception.Conflict if others are faster every time.
+    :raises: ironic.common.exception.Conflict if others come first each time.
     """
     return tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(ironic_exception.Conflict),
         stop=tenacity.stop_after_attempt(_MOST_ATTEMPTS), reraise=True)(change)
 
 
-def replace(rules: Sequence[Any], revision: int | None,
-            message: str | None, dry_run: bool, prune: bool = True
-            ) -> dict[str, Any]:
+def replace(rules: Sequence[Any], revision: int | None = None,
+            message: str | None = None, dry_run: bool = False,
+            prune: bool = True, restored: bool = False) -> dict[str, Any]:
     """Make the stored rules exactly these.
+
+    A restored rule that has become sensitive since its revision stays so,
+    also if it is gone by now.
 
     :param rules: as they were posted, or as GET shows them.
     :param revision: the revision that this was decided on; None for
         whatever is there.
-    :param dry_run: whether only to tell what would be done.
+    :param dry_run: whether only to answer what would be done.
     :param prune: whether stored rules that are not among these go.
+    :param restored: whether the rules are those of a revision, with their
+        operations; ``secret`` marks those that are not for readers.
     :raises: Conflict if the rule set is at another revision.
     """
-    return _replace(lambda present: _decide(rules, present, prune=prune),
-                    revision, message, dry_run)
-
-
-def restore(rules: Sequence[Fields], message: str) -> dict[str, Any]:
-    """Put the rule set of a revision in force again.
-
-    A rule that has become sensitive since then stays so, also if it is gone
-    by now.
-
-    :param rules: of that revision, with their operations; ``secret`` tells
-        that these are not for readers.
-    """
-    def decide(present: Sequence[Fields]) -> list[replacement.Step]:
-        closed = {rule['uuid'] for rule in present if rule['sensitive']}
-        return _decide(
-            [{**{name: rule[name] for name in model.WRITABLE},
-              'sensitive': (rule['sensitive'] or rule['secret']
-                            or rule['uuid'] in closed)}
-             for rule in rules], present, restored=True)
-
-    created_at = {rule['uuid']: rule['created_at'] for rule in rules}
-    return _replace(decide, None, message, False, created_at)
-
-
-def _replace(decide: Callable[[Sequence[Fields]], list[replacement.Step]],
-             revision: int | None, message: str | None, dry_run: bool,
-             created_at: Fields | None = None) -> dict[str, Any]:
     def change() -> dict[str, Any]:
         before, present = rule_object.Rule.read_rule_set(api.request.context)
         if revision not in (None, before):
             raise exceptions.RuleSetChanged(revision, before)
-        steps = decide(present)
+        wanted, created_at = rules, {}
+        if restored:
+            closed = {rule['uuid'] for rule in present if rule['sensitive']}
+            created_at = {rule['uuid']: rule['created_at'] for rule in rules}
+            wanted = [{**{name: rule[name] for name in model.WRITABLE},
+                       'sensitive': (rule['sensitive'] or rule['secret']
+                                     or rule['uuid'] in closed)}
+                      for rule in rules]
+        steps = _decide(wanted, present, restored, prune)
         for outcome in {step.outcome for step in steps}:
             if outcome in _POLICIES:
                 api_utils.check_policy(_POLICIES[outcome])
-        if dry_run:
-            return _represent(before, steps)
-        return _represent(
-            _carry_out(steps, before, message, created_at or {}), steps)
+        return {'revision': before if dry_run else _carry_out(
+                    steps, before, message, created_at),
+                'rules': [_represent(step) for step in steps]}
 
     return change() if revision is not None else decided_anew(change)
 
 
 def _decide(rules: Sequence[Any], present: Sequence[Fields],
-            restored: bool = False, prune: bool = True
-            ) -> list[replacement.Step]:
+            restored: bool, prune: bool) -> list[replacement.Step]:
     rules = [with_canonical_uuid(index, rule)
              for index, rule in enumerate(rules)]
     matched = replacement.match(rules, present)
@@ -145,12 +127,12 @@ def _parse(index: int, rule: Any, before: Fields | None, secret: bool
                 _('/rules/%(index)d: rule %(uuid)s is built-in')
                 % {'index': index, 'uuid': rule['uuid']})
         if before and hidden:
-            # What GET shows of a sensitive rule leaves it as it is.
+            # GET shows a sensitive rule without these.
             rule.update({name: before[name] for name in view.SECRET})
         if before and rule.keys() <= set(model.WRITABLE) and all(
-                path.same(rule.get(name, model.DEFAULTS.get(name)),
-                          before[name]) for name in model.WRITABLE):
-            # It is what is stored.
+                model.same(name, rule.get(name, model.DEFAULTS.get(name)),
+                           before[name]) for name in model.WRITABLE):
+            # What is stored stays as it is, whatever is valid today.
             return {name: before[name] for name in model.WRITABLE}
     try:
         parsed = validation.parse(rule, start.rules().ops)
@@ -196,34 +178,29 @@ def _carry_out(steps: Sequence[replacement.Step], revision: int,
                 **{name: step.after[name] for name in step.fields},
                 'mode': step.after['mode'], **position}
     with contextlib.ExitStack() as stack:
-        present = {rule.uuid: rule for rule in rule_object.Rule.list(
-            context)} if notification.enabled() else {}
-        for step in steps if notification.enabled() else ():
-            action = _ACTIONS.get(step.outcome)
-            fields = step.after or step.before
-            if action is None or fields is None:
-                continue
-            rule = present.get(fields['uuid']) or rule_object.Rule(context)
-            rule.update(dict(fields))
-            stack.enter_context(notification.emitted(context, rule, action))
+        if notification.enabled():
+            present = {rule.uuid: rule
+                       for rule in rule_object.Rule.list(context)}
+            for step in steps:
+                fields = step.after or step.before
+                if fields and step.outcome in _ACTIONS:
+                    rule = present.get(fields['uuid']) or (
+                        rule_object.Rule(context))
+                    rule.update(dict(fields))
+                    stack.enter_context(notification.emitted(
+                        context, rule, _ACTIONS[step.outcome]))
         return rule_object.Rule.change(context, revision, created, updated,
                                        deleted, message)
 
 
-def _represent(revision: int, steps: Sequence[replacement.Step]
-               ) -> dict[str, Any]:
-    """Return what was done, or would be, as clients see it."""
-    shown = []
-    for step in steps:
-        fields = step.after or step.before or {}
-        differ = set(step.fields if step.outcome == replacement.UPDATED
-                     else ())
-        if step.before and step.before['sensitive'] and (
-                differ & set(view.SECRET)):
-            # Which half is another one would help to guess it.
-            differ.update(view.SECRET)
-        shown.append({
-            'uuid': fields['uuid'], 'description': fields['description'],
+def _represent(step: replacement.Step) -> dict[str, Any]:
+    """Return what becomes of a rule, as clients see it."""
+    fields = step.after or step.before or {}
+    differ = set(step.fields if step.outcome == replacement.UPDATED else ())
+    if step.before and step.before['sensitive'] and (
+            differ & set(view.SECRET)):
+        # Which of the secrets differ would help to guess them.
+        differ.update(view.SECRET)
+    return {'uuid': fields['uuid'], 'description': fields['description'],
             'outcome': step.outcome, 'matched_by': step.matched_by,
-            'fields': [name for name in model.WRITABLE if name in differ]})
-    return {'revision': revision, 'rules': shown}
+            'fields': [name for name in model.WRITABLE if name in differ]}

@@ -2,9 +2,8 @@
 
 """Answers that are sent while they are made.
 
-Ironic's hooks look at the body of every answer, and so would have it whole in
-memory. What a controller hands over here takes the place of the body outside
-of all of them.
+Ironic's hooks read the body of every answer, and so have it whole in memory. A
+controller hands the parts of a long one over to the layer outside of them all.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -64,23 +63,23 @@ def page(entries: Iterable[Any], name: str, following: str | None
          ) -> Iterator[bytes]:
     """Make the JSON of a page, part by part.
 
-    The first entries are made at once, so that a database that does not
-    answer is an error and no broken answer.
+    The first part is made at once, so that a database that is away is
+    answered with an error and not with half a page.
 
     :param following: the marker of the next page.
     """
     def parts() -> Iterator[bytes]:
-        told, length, comma = [f'{{"{name}": ['], 0, ''
+        texts, length, comma = [f'{{"{name}": ['], 0, ''
         for entry in entries:
             text = json.dumps(entry)
-            told += [comma, text]
+            texts += [comma, text]
             comma = ', '
             length += len(text)
             if length >= _PART:
-                yield ''.join(told).encode()
-                told, length = [], 0
-        told.append(f'], "next": {json.dumps(following)}}}')
-        yield ''.join(told).encode()
+                yield ''.join(texts).encode()
+                texts, length = [], 0
+        texts.append(f'], "next": {json.dumps(following)}}}')
+        yield ''.join(texts).encode()
 
     made = parts()
     return itertools.chain([next(made)], made)

@@ -11,7 +11,6 @@ from ironic import api
 from ironic.api.controllers import link
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import evaluation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.i18n import _
 
@@ -48,8 +47,12 @@ def page(resource: str, found: Sequence[Any], limit: int,
         shown(each) for each in found[:limit]]}
     if len(found) > limit:
         last = found[limit - 1]
-        answer['next'] = next_link(resource, limit, last[marker] if isinstance(
-            last, dict) else getattr(last, marker))
+        following = last[marker] if isinstance(last, dict) else (
+            getattr(last, marker))
+        given = [(name, value) for name, value in api.request.GET.items()
+                 if name not in ('limit', 'marker')]
+        answer['next'] = str(link.build_url(resource, '?' + parse.urlencode(
+            [*given, ('limit', limit), ('marker', following)])))
     return answer
 
 
@@ -66,16 +69,8 @@ def chosen_fields(query: Mapping[str, Any], brief: Sequence[str],
     return all_of_them if query['detail'] else brief
 
 
-def next_link(resource: str, limit: int, marker: Any) -> str:
-    """Return the URL of the page that begins after a marker."""
-    given = [(name, value) for name, value in api.request.GET.items()
-             if name not in ('limit', 'marker')]
-    return str(link.build_url(resource, '?' + parse.urlencode(
-        [*given, ('limit', limit), ('marker', marker)])))
-
-
 def time(value: datetime.datetime | None) -> str | None:
-    """Return a time as ISO 8601 text; as the database has it, it is UTC."""
+    """Return a time as ISO 8601 text; one without a zone is in UTC."""
     if value is None:
         return None
     return (value if value.tzinfo
@@ -89,7 +84,17 @@ def represent(rule: Any, fields: Iterable[str] = FIELDS) -> dict[str, Any]:
         (engine.model.Rule).
     :param fields: names of the fields it wants besides ``links``.
     """
-    shown = {name: _value(rule, name) for name in fields}
+    shown = {}
+    for name in fields:
+        # Built-in rules have no times, stored ones no ``built_in``.
+        value: Any = getattr(
+            rule, name, False if name == 'built_in' else None)
+        if name in SECRET:
+            value = None if rule.sensitive else (
+                dict(value) if name == model.VARS else list(value))
+        elif name.endswith('_at') and value:
+            value = value.isoformat()
+        shown[name] = value
     return {**shown, 'links': links(RESOURCE, rule.uuid)}
 
 
@@ -100,7 +105,7 @@ def without_secrets(problems: Iterable[exceptions.Problem]
     for problem in problems:
         parts = problem.pointer.split('/')
         if len(parts) > 2 and parts[1] in SECRET:
-            # Operations are told by their numbers, vars by their names.
+            # Operations have numbers, but vars have names, which are secret.
             place = parts[:2 if parts[1] == model.VARS else 3]
             problem = exceptions.Problem(
                 '/'.join(place), _('is not valid in this rule'))
@@ -108,28 +113,3 @@ def without_secrets(problems: Iterable[exceptions.Problem]
     return list(dict.fromkeys(redacted))
 
 
-def represent_evaluation(outcome: evaluation.Evaluation) -> dict[str, Any]:
-    """Return what rules would do, as clients see it.
-
-    Of a sensitive rule it learns whether it matches and what it changes,
-    without the values.
-    """
-    answer = outcome.as_dict()
-    for shown, each in zip(answer['rules'], outcome.traces, strict=True):
-        if each.rule.sensitive:
-            shown.update(dict.fromkeys(model.OPERATIONS))
-    return answer
-
-
-def _value(rule: Any, name: str) -> Any:
-    if name in SECRET:
-        if rule.sensitive:
-            return None
-        value = getattr(rule, name)
-        return dict(value) if name == model.VARS else list(value)
-    # Built-in rules have no times, stored ones do not say they are not
-    # built-in.
-    value = getattr(rule, name, None)
-    if name == 'built_in':
-        return bool(value)
-    return value.isoformat() if name.endswith('_at') and value else value

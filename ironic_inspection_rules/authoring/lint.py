@@ -19,17 +19,15 @@ from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.machine import inventory_fields
-from ironic_inspection_rules.rule_file import builtin
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
-from ironic_inspection_rules.rule_file import stock_form
 
 ERROR = 'error'
 WARNING = 'warning'
 NOTE = 'note'
 
 
-@dataclasses.dataclass(frozen=True, order=True)
+@dataclasses.dataclass(frozen=True)
 class Finding:
     """One thing that an author should look at.
 
@@ -58,7 +56,7 @@ FILE, INVALID, DUPLICATE = 'file', 'invalid', 'duplicate-uuid'
 BUILT_IN_ONLY, UNREACHABLE = 'built-in-only', 'unreachable-rule'
 UNREPORTED, NEEDS = 'unreported-field', 'needs'
 CONFLICT, UNMATCHED = 'conflict', 'unmatched-rule'
-TOO_EARLY, STOCK = 'too-early', 'stock-rule'
+TOO_EARLY, STOCK, OLD = 'too-early', 'stock-rule', 'inspector-rule'
 PLAIN_SCALAR = 'plain-scalar'
 
 _CHECKS: dict[str, tuple[str, typing.Callable[
@@ -107,6 +105,7 @@ _CHECKS: dict[str, tuple[str, typing.Callable[
                None),
     UNMATCHED: (_('The rule matches none of the inventories.'), None),
     STOCK: (_("The rule was written for stock Ironic's own engine."), None),
+    OLD: (_('The rule is in the language of ironic-inspector.'), None),
 }
 """By the name that findings give: the mistake that a check finds, and what
 finds it in a single valid rule."""
@@ -169,27 +168,18 @@ def of_documents(documents: typing.Iterable[document.Document],
         if not written:
             yield Finding(read.path, 1, 1, WARNING, FILE, None,
                           _('the file holds no rules'))
+        # Once is enough for all of a file.
+        for rule in [each for each in written if each.is_old][:1]:
+            yield _found(rule, '', file_rule.OLD, OLD, NOTE)
         for rule in written:
             subject = checked_rule.of(rule, ops)
+            for problem in subject.problems:
+                yield _found(rule, problem.pointer, problem.message,
+                             INVALID, ERROR)
             if not subject.problems:
                 subjects.append(subject)
-                continue
-            yield from (_found(rule, problem.pointer, problem.message,
-                               INVALID, ERROR)
-                        for problem in subject.problems)
-            if isinstance(rule.entry, dict):
+            elif isinstance(rule.entry, dict):
                 broken.append(subject)
-    first: dict[str, file_rule.WrittenRule] = {}
-    for subject in subjects:
-        rule = subject.written
-        other = first.setdefault(subject.rule.uuid, rule)
-        if other is not rule:
-            yield _found(
-                rule, '/uuid',
-                _('rule %(label)s at %(path)s:%(line)d has this UUID too, or '
-                  'neither has one and they are the same') % {
-                      'label': other.label, 'path': other.source.path,
-                      'line': other.place()[0]}, DUPLICATE, ERROR)
     own = frozenset(writes.made([*subjects, *broken]))
     for subject in [*subjects, *broken]:
         # Of an argument for which it is refused nothing else is said.
@@ -204,12 +194,22 @@ def of_documents(documents: typing.Iterable[document.Document],
 
 def _check_together(subjects: list[checked_rule.CheckedRule],
                     site: Site) -> typing.Iterator[Finding]:
-    for subject, message in unreached.check_rules(subjects):
-        yield _found(subject.written, '', message, UNREACHABLE)
-    for subject, pointer, message in conflicts.check(subjects):
-        yield _found(subject.written, pointer, message, CONFLICT)
-    for subject, pointer, message in inventory.check_order(subjects):
-        yield _found(subject.written, pointer, message, TOO_EARLY)
+    first: dict[str, file_rule.WrittenRule] = {}
+    for subject in subjects:
+        rule = subject.written
+        other = first.setdefault(subject.rule.uuid, rule)
+        if other is not rule:
+            yield _found(
+                rule, '/uuid',
+                _('rule %(label)s at %(path)s:%(line)d has this UUID too, or '
+                  'neither has one and they are the same') % {
+                      'label': other.label, 'path': other.source.path,
+                      'line': other.place()[0]}, DUPLICATE, ERROR)
+    for name, find in ((UNREACHABLE, unreached.check_rules),
+                       (CONFLICT, conflicts.check),
+                       (TOO_EARLY, inventory.check_order)):
+        for subject, pointer, message in find(subjects):
+            yield _found(subject.written, pointer, message, name)
     if site.inventories:
         tried = unreached.check_machines(subjects, site.inventories,
                                          site.advance)
@@ -224,26 +224,25 @@ def _check(rule: checked_rule.CheckedRule, own: frozenset[str],
     for name, (_text, find) in _CHECKS.items():
         for pointer, message in find(rule) if find else ():
             yield _found(rule.written, pointer, message, name)
-    told = stock_form.find(rule.written.entry)
-    if told is not None:
-        yield _found(rule.written, told.pointer, told.message, STOCK)
-    # What a built-in rule may have and a stored one may not.
-    for problem in [] if rule.written.is_old or rule.problems else (
-            validation.validate(rule.written.entry,
-                                registry.Registry({}, {}))):
-        if problem.pointer in ('/uuid', '/priority'):
-            yield _found(rule.written, problem.pointer,
-                         _('%s, unless the rule is built-in')
-                         % problem.message, BUILT_IN_ONLY)
-    for pointer, message in inventory.check(rule, own, target):
-        yield _found(rule.written, pointer, message, UNREPORTED)
-    for pointer, message in inventory.notes(rule, own, target):
-        yield _found(rule.written, pointer, message, NEEDS, NOTE)
+    foreign = rule.written.foreign
+    if foreign is not None and not rule.written.is_old:
+        yield _found(rule.written, *foreign, STOCK)
+    if not rule.written.is_old and not rule.problems:
+        # What a built-in rule may have and a stored one may not.
+        for problem in validation.validate(rule.written.entry,
+                                           registry.Registry({}, {})):
+            if problem.pointer in ('/uuid', '/priority'):
+                yield _found(rule.written, problem.pointer,
+                             _('%s, unless the rule is built-in')
+                             % problem.message, BUILT_IN_ONLY)
+    for pointer, message, is_note in inventory.check(rule, own, target):
+        yield _found(rule.written, pointer, message,
+                     *((NEEDS, NOTE) if is_note else (UNREPORTED, WARNING)))
 
 
 def _found(rule: file_rule.WrittenRule, pointer: str, message: str,
            check: str, level: str = WARNING) -> Finding:
     line, column = rule.place(pointer)
-    told = builtin.told(exceptions.Problem(pointer, message))
+    problem = file_rule.shown(exceptions.Problem(pointer, message))
     return Finding(rule.source.path, line, column, level, check, rule.label,
-                   str(told))
+                   str(problem))

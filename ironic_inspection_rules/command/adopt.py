@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Takes over the rules of Ironic's own table, or of ironic-inspector."""
+"""Adopts the rules of Ironic's own table, or of ironic-inspector."""
 
 from collections.abc import Iterator, Mapping
 import dataclasses
@@ -39,11 +39,11 @@ _TAKEN = _('a rule with the UUID %s is here already')
 
 @dataclasses.dataclass(frozen=True)
 class Candidate:
-    """A rule that is to be taken over.
+    """A rule to adopt.
 
-    ``rule`` is None where ``remark`` says why it cannot be. ``stock`` is the
-    rule as stock Ironic has it, ``row`` its row in Ironic's table;
-    ``is_kept`` tells whether nothing of it gets lost.
+    ``rule`` is None if it cannot be adopted; ``remark`` says why. ``stock`` is
+    the rule as stock Ironic has it, ``row`` its row in Ironic's table;
+    ``is_kept`` is False if the conversion loses a part of it.
     """
 
     name: str
@@ -56,18 +56,18 @@ class Candidate:
 
 def from_ironic(dry_run: bool, inventories: str | None = None,
                 accept_differences: bool = False) -> int:
-    """Take over the rules that stock Ironic would run, all or none.
+    """Adopt the rules that stock Ironic would run, all or none.
 
     Those of its own table are set aside there. Those of the file in
-    ``[inspection_rules]built_in_rules`` are copied; the ones that are here
-    already are left out.
+    ``[inspection_rules]built_in_rules`` are copied, unless they are here
+    already.
 
-    :param inventories: directory with inventories to try them on, beside the
-        stored ones.
-    :param accept_differences: take them over even if some of them do
-        something else here; what cannot be a rule here stays where it is.
-    :returns: 0 where nothing differs, 2 where something does.
-    :raises: :class:`.exceptions.InspectionRulesError` where that cannot be;
+    :param inventories: directory with inventories to try the rules on, in
+        addition to the stored ones.
+    :param accept_differences: adopt the rules even if some behave differently
+        here; a rule that cannot be converted stays where it is.
+    :returns: 0 if nothing differs, 2 if something does.
+    :raises: :class:`.exceptions.InspectionRulesError` if it is impossible;
         nothing has changed then.
     """
     migration.check()
@@ -102,7 +102,7 @@ def from_ironic(dry_run: bool, inventories: str | None = None,
 
 
 def undo(dry_run: bool) -> int:
-    """Put Ironic's own rules back as they were, and remove them here."""
+    """Restore Ironic's own rules, and remove them here."""
     migration.check()
     rows = adoption.read_ironic(set_aside=True)
     names = dict(db_rule.list_values('description'))
@@ -128,7 +128,7 @@ def undo(dry_run: bool) -> int:
 
 
 def _converted(rows: list[adoption.Row]) -> list[Candidate]:
-    """Convert all rules in the order in which stock Ironic has them."""
+    """Convert all rules, in the order in which stock Ironic runs them."""
     taken = {uuid for uuid, _value in db_rule.list_values('uuid')}
     uuids = {stock_rule.uuid_of(row['uuid']): row['uuid'] for row in rows}
     if again := [given for uuid, given in uuids.items() if uuid in taken]:
@@ -168,7 +168,7 @@ def _in_range(priorities: list[int]) -> list[int]:
 
 def _try(candidates: list[Candidate], inventories: str | None
          ) -> list[stock_trial.Difference]:
-    """Try all rules in both engines on the machines that there are."""
+    """Run all rules in both engines on all available machines."""
     pairs = sorted(
         (stock_trial.Pair(each.name, {
             'sensitive': False, 'conditions': [], **each.stock}, each.rule,
@@ -208,7 +208,7 @@ def from_inspector(url: str, dry_run: bool) -> None:
     """Copy the rules of ironic-inspector's database, all or none.
 
     :param url: of its database, which is only read.
-    :raises: :class:`.exceptions.InspectionRulesError` where that cannot be;
+    :raises: :class:`.exceptions.InspectionRulesError` if it is impossible;
         nothing has changed then.
     """
     migration.check()
@@ -287,7 +287,7 @@ def _machines(directory: str | None) -> Iterator[stock_trial.Machine]:
 
 
 def _object(kind: Any, number: int, given: Mapping[str, Any]) -> Any:
-    """Make an object of Ironic that is in no database, all of it known."""
+    """Return an object of Ironic with all fields set, in no database."""
     return kind(ironic_context.get_admin_context(), **{
         **{name: None if field.nullable else False
            for name, field in kind.fields.items()},

@@ -1,36 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Words of a command line, in whatever order they are written."""
+"""Arguments of commands: their order, their types, and output files."""
 
 import argparse
 from collections.abc import Iterable, Sequence
 import dataclasses
 import os
+import re
 import typing
 
 from cliff import command
 
 from ironic_inspection_rules.i18n import _
 
+STANDARD_OUTPUT = '-'
+
 _END = '--'
 
 
 @dataclasses.dataclass(frozen=True)
 class _Option:
-    """An option as written, the words behind it, and files before it."""
+    """An option, the words after it, and the number of files before it."""
 
     words: list[str]
     action: argparse.Action | None
     place: int
 
     def takes(self, word: str) -> bool:
-        """Return whether a word that follows is of this option."""
+        """Check whether the next word is a value of this option."""
         if self.action is None or '=' in self.words[0] or (
                 self.action.nargs not in (None, '+')):
             return False
         if word.startswith('-'):
-            return (word == '-' and len(self.words) == 1
-                    and self.action.nargs == '+')
+            return word == STANDARD_OUTPUT and len(self.words) == 1
         if len(self.words) == 1:
             return True
         try:
@@ -45,10 +47,10 @@ def arranged(actions: Iterable[argparse.Action],
              words: Sequence[str]) -> list[str]:
     """Return the words with the files first and the options after them.
 
-    An option of several words would have all that follow it, those of files
-    too. It has those that its type takes, and the last of them are files
-    where files are missing. What nobody can know stays for the parser to
-    complain of.
+    argparse would give an option of several words all words after it, files
+    too. Here it gets the words that its type accepts; if files are missing
+    then, its last words become files. Unknown options stay for the parser to
+    report.
     """
     known = list(actions)
     options: list[_Option] = []
@@ -69,7 +71,7 @@ def arranged(actions: Iterable[argparse.Action],
     missing = sum(not action.option_strings and action.nargs in (None, '+')
                   for action in known) - len(files)
     for option in reversed(options):
-        # An option keeps the first of its words.
+        # An option keeps at least one value.
         given = max(0, min(missing, len(option.words) - 2))
         kept = len(option.words) - given
         files[option.place:option.place] = option.words[kept:]
@@ -82,20 +84,20 @@ def arranged(actions: Iterable[argparse.Action],
 
 
 class Command(command.Command):
-    """A command on files."""
+    """A command that works on files."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return a parser of what the command takes."""
+        """Return a parser with the arguments of the command."""
         parser = super().get_parser(prog_name)
         self.add_arguments(parser)
         return parser
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add what the command takes."""
+        """Add the arguments of the command."""
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:
-    """Add the files of rules."""
+    """Add the argument for rule files."""
     parser.add_argument(
         'files', metavar='<file>', nargs='+',
         help=_('YAML or JSON file with rules, of this language or that of '
@@ -105,14 +107,14 @@ def add_files(parser: argparse.ArgumentParser) -> None:
 
 def add_inventories(parser: argparse.ArgumentParser, text: str,
                     required: bool = False) -> None:
-    """Add the machines that rules are tried on."""
+    """Add the option for inventories."""
     parser.add_argument('--inventory', metavar='<path>', nargs='+',
                         action='extend', default=[], required=required,
                         help=text)
 
 
 def add_node(parser: argparse.ArgumentParser) -> None:
-    """Add the node that machines are taken for."""
+    """Add the option for the node that rules see."""
     parser.add_argument(
         '--node', metavar='<path>',
         help=_('File with the node that the machines are taken for, as '
@@ -121,15 +123,16 @@ def add_node(parser: argparse.ArgumentParser) -> None:
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
-    """Add the file that takes the place of standard output."""
+    """Add the file to write instead of standard output."""
     parser.add_argument(
         '-o', '--output', metavar='<file>', type=new_file,
+        default=STANDARD_OUTPUT,
         help=_('File to write; standard output if not given'))
 
 
-def write(path: str | None, text: str, output: typing.TextIO) -> None:
-    """Write a text to a file, or where there is none to an output."""
-    if path is None:
+def write(path: str, text: str, output: typing.TextIO) -> None:
+    """Write a text to a file, or to ``output`` if the path is "-"."""
+    if path == STANDARD_OUTPUT:
         output.write(text)
         return
     with open(path, 'w', encoding='utf-8') as stream:
@@ -137,9 +140,9 @@ def write(path: str | None, text: str, output: typing.TextIO) -> None:
 
 
 def new_file(path: str) -> str:
-    """Read the name of a file to write, before there is anything to write.
+    """Check the path of an output file before any work is done.
 
-    :raises: ArgumentTypeError where there is no directory for it.
+    :raises: ArgumentTypeError if its directory does not exist.
     """
     if os.path.isdir(path) or not os.path.isdir(
             os.path.dirname(path) or os.curdir):
@@ -148,9 +151,25 @@ def new_file(path: str) -> str:
     return path
 
 
+def percent(text: str) -> float:
+    """Parse a number from 0 to 100."""
+    if re.fullmatch(r'[0-9]*\.?[0-9]+', text) and float(text) <= 100:
+        return float(text)
+    raise argparse.ArgumentTypeError(
+        _('"%s" is no number from 0 to 100') % text)
+
+
+def positive(text: str) -> int:
+    """Parse a whole number of at least 1."""
+    if not re.fullmatch('0{0,9}[1-9][0-9]{0,8}', text):
+        raise argparse.ArgumentTypeError(
+            _('a number of at least 1 is expected'))
+    return int(text)
+
+
 def _find(known: Iterable[argparse.Action],
           word: str) -> argparse.Action | None:
-    """Return the option that a word is, or whose long name it begins."""
+    """Return the option of a word, which may be an unambiguous prefix."""
     name = word.partition('=')[0]
     found = {id(action): action for action in known
              for option in action.option_strings

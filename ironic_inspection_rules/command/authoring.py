@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""ironic-inspection-rules: commands for who writes files of rules."""
+"""ironic-inspection-rules lint, convert and schema."""
 
 import argparse
 import collections
@@ -10,9 +10,9 @@ import re
 import typing
 
 from ironic_inspection_rules.authoring import lint
+from ironic_inspection_rules.authoring import schema
 from ironic_inspection_rules.authoring.conversion import file as converted_file
 from ironic_inspection_rules.authoring.mending import file
-from ironic_inspection_rules.authoring.schema import document as schema
 from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
@@ -28,8 +28,8 @@ from ironic_inspection_rules.trial import machine_test
 class Lint(arguments.Command):
     """Look for mistakes in files of rules.
 
-    Needs neither Ironic nor a database. Returns 1 if it finds anything that
-    should be mended; a note is nothing of the kind.
+    Needs neither Ironic nor a database. Returns 1 if it finds an error or a
+    warning; notes do not count.
     """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -83,7 +83,7 @@ class Lint(arguments.Command):
 
 
 def _release(text: str) -> str:
-    if not re.fullmatch(r'\d+(\.\d+){0,2}', text):
+    if not re.fullmatch(r'[0-9]+(\.[0-9]+){0,2}', text):
         raise argparse.ArgumentTypeError(
             _('"%s" is no release of Ironic') % text)
     return text

@@ -17,23 +17,21 @@ from ironic_inspection_rules.i18n import _
 
 _TOOLS = {'lsblk': 'util-linux', 'lscpu': 'util-linux', 'lshw': 'lshw',
           'udevadm': 'udev'}
-"""The commands that ironic-python-agent needs, by Debian's packages."""
-_STANDARD_OUTPUT = '-'
+"""The commands that ironic-python-agent needs, and their Debian packages."""
 
 
 class Collect(arguments.Command):
     """Collect the inventory of this machine, as its ramdisk would post it.
 
-    It is ironic-python-agent that looks, with its default collector, so it
-    is the inventory that Ironic would get. Needs no Ironic. Without root,
-    serial numbers and what firmware tells are missing.
+    The default collector of ironic-python-agent makes it, so it is the
+    inventory that Ironic would get. Needs no Ironic. Without root, serial
+    numbers and firmware data are missing.
     """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            'file', metavar='<file>', nargs='?', default=_STANDARD_OUTPUT,
-            type=lambda path: path if path == _STANDARD_OUTPUT
-            else arguments.new_file(path),
+            'file', metavar='<file>', nargs='?', type=arguments.new_file,
+            default=arguments.STANDARD_OUTPUT,
             help=_('File to write; "-" and none are standard output'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
@@ -51,13 +49,12 @@ class Collect(arguments.Command):
                 'Collected without root: serial numbers, the BMC and what '
                 'firmware tells may be missing.\n'))
         text = json.dumps(_collect(), indent=2, sort_keys=True) + '\n'
-        arguments.write(None if parsed_args.file == _STANDARD_OUTPUT
-                        else parsed_args.file, text, self.app.stdout)
+        arguments.write(parsed_args.file, text, self.app.stdout)
         return 0
 
 
 def _collect() -> dict[str, typing.Any]:
-    # Libraries of the agent still import what nothing here uses.
+    # Libraries of the agent still import Eventlet.
     warnings.filterwarnings('ignore', r'\s*Eventlet is deprecated')
     from ironic_python_agent import config  # noqa: F401 registers options
     from ironic_python_agent import encoding
@@ -66,11 +63,11 @@ def _collect() -> dict[str, typing.Any]:
     from ironic_python_agent import inspector
     from ironic_python_agent import utils
     from oslo_config import cfg
-    # It logs all that a virtual machine or a container does not have.
+    # It logs each thing that a virtual machine or a container lacks.
     logging.getLogger('ironic_python_agent').setLevel(logging.ERROR)
     cfg.CONF([], project='ironic-python-agent', default_config_files=[])
-    # In a ramdisk it assembles RAIDs, finds disks by several paths and loads
-    # modules first. A machine that is in use has done so, or does not want it.
+    # In a ramdisk it first assembles RAIDs, sets up multipath and loads
+    # modules, which must not happen to a machine in use.
     hardware.GenericHardwareManager.initialize = lambda manager: None
     failures = utils.AccumulatedFailures(exc_class=errors.InspectionError)
     data: dict[str, typing.Any] = {}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""ironic-inspection-rules-dbsync: makes and upgrades the tables."""
+"""ironic-inspection-rules-dbsync: creates and upgrades the tables."""
 
 import logging
 import sys
@@ -27,13 +27,13 @@ from ironic_inspection_rules.terminal import escapes
 
 
 def create_schema() -> None:
-    """Make the tables."""
+    """Create the tables."""
     migration.upgrade()
     _tell()
 
 
 def upgrade() -> None:
-    """Bring the tables to a revision."""
+    """Upgrade the tables to a revision."""
     migration.upgrade(CONF.command.revision)
     _tell()
 
@@ -46,7 +46,7 @@ def _tell() -> None:
 
 
 def stamp() -> None:
-    """Note a revision without changing the tables."""
+    """Record a revision without changing the tables."""
     migration.stamp(CONF.command.revision)
 
 
@@ -63,7 +63,7 @@ def version() -> None:
 
 
 def adopt() -> int:
-    """Take over rules from Ironic's own table, or from ironic-inspector."""
+    """Adopt rules of Ironic's own table, or of ironic-inspector."""
     options = CONF.command
     if options.undo:
         return rules.undo(options.dry_run)
@@ -75,7 +75,7 @@ def adopt() -> int:
 
 
 def drop() -> int:
-    """Remove the tables, once nothing of Ironic's own is set aside."""
+    """Remove the tables, unless rules of Ironic are set aside."""
     if adoption.read_ironic(set_aside=True):
         raise exceptions.Conflict(
             _('rules of Ironic are set aside for those here; "%s adopt '
@@ -135,8 +135,8 @@ def _add_parsers(subparsers) -> None:
 def main() -> int:
     """Run the command.
 
-    :returns: 0 when done, 1 with one line on stderr when it cannot be done,
-        2 where adopted rules do something else.
+    :returns: 0 when done, 1 with one line on stderr on an error, 2 if
+        adopted rules behave differently.
     """
     CONF.register_cli_opt(cfg.SubCommandOpt(
         'command', title=_('Command'), help=_('Available commands'),
@@ -144,9 +144,9 @@ def main() -> int:
     try:
         service.prepare_command(sys.argv)
         if not CONF.debug:
-            # Who makes the tables is told so, not each step of alembic.
+            # Hide the single steps of alembic.
             logging.getLogger().setLevel(logging.WARNING)
-        # A person or a script waits for the answer and can ask again.
+        # The caller waits, and can try again.
         CONF.set_default('max_retries', 0, group='database')
         return CONF.command.func() or 0
     except (exceptions.InspectionRulesError, cfg.Error, db_exc.DBError,
@@ -155,5 +155,5 @@ def main() -> int:
         print(f'{migration.COMMAND}: {reason}', file=sys.stderr)
         return 1
     except SystemExit as exc:
-        # The parser's own 2 means something else here.
+        # argparse returns 2 for errors, which has another meaning here.
         return 1 if exc.code == 2 else int(exc.code or 0)

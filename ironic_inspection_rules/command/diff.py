@@ -9,7 +9,6 @@ import os
 import typing
 
 from ironic_inspection_rules.command import arguments
-from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.report import diff_text
 from ironic_inspection_rules.report.pages import diff as diff_page
@@ -25,11 +24,11 @@ EXIT_DIFFERENT = 2
 
 
 class Diff(arguments.Command):
-    """Show what a change of rules changes, on paper and on machines.
+    """Show what a change of rules changes: the rules, and machines.
 
     Needs neither Ironic nor a database. Returns 0 when nothing changes, 2
     when something does, and 1 where a file cannot be read. Rules that are
-    renamed, or written otherwise with the same meaning, are no change.
+    renamed, or written differently with the same meaning, are no change.
     """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -53,8 +52,7 @@ class Diff(arguments.Command):
                                     'comments on a change of the rules'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        ops = registry.installed()
-        old, new = (rule_diff.RuleSet.load([path], ops, self.app.stderr.write)
+        old, new = (rule_diff.RuleSet.load([path], self.app.stderr.write)
                     for path in (parsed_args.old, parsed_args.new))
         changes, rules = rule_diff.compare(old, new)
         paths = machine_test.find_inventories(parsed_args.inventory)
@@ -97,7 +95,7 @@ class Diff(arguments.Command):
 
 
 class _Found:
-    """Differences; machines that are treated alike are kept together."""
+    """Differences; machines that are treated alike are grouped."""
 
     def __init__(self, changes: list[rule_diff.RuleChange]) -> None:
         self.changes = changes
@@ -107,7 +105,7 @@ class _Found:
 
     def note(self, treated: typing.Iterable[machine_diff.Treatment]
              ) -> Iterator[machine_diff.Treatment]:
-        """Take note of machines, and hand them on."""
+        """Record machines, and yield them again."""
         for each in treated:
             self.count += 1
             if each.problem is not None:

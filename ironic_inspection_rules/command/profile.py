@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""ironic-inspection-rules profile: rules for machines like some good ones."""
+"""ironic-inspection-rules profile: rules made from good machines."""
 
 import argparse
 import math
@@ -19,8 +19,8 @@ from ironic_inspection_rules.trial import machine_test
 class Profile(arguments.Command):
     """Write rules that accept only machines like some good ones, as YAML.
 
-    Of any other machine the rules tell each difference by its component.
-    What is not known of one of the good machines is not compared.
+    For any other machine the rules report each component that differs.
+    Values that one of the good machines lacks are not compared.
     """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -63,8 +63,8 @@ class Profile(arguments.Command):
             'Accepts machines like %(name)s. Made from %(count)d inventories '
             'by ironic-inspection-rules profile.', len(machines)) % {
                 'name': name, 'count': len(machines)}) + yaml_text.dump(
-            rules.Profile(name, parsed_args.on_mismatch, tolerated
-                          ).rules(machines), width=math.inf)
+            rules.write(machines, name, parsed_args.on_mismatch, tolerated),
+            width=math.inf)
         arguments.write(parsed_args.output, text, self.app.stdout)
         return 0
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""ironic-inspection-rules prove: what holds for all machines."""
+"""ironic-inspection-rules prove: questions about all possible machines."""
 
 import argparse
 import contextlib
@@ -10,7 +10,7 @@ import pathlib
 import typing
 
 from ironic_inspection_rules.command import arguments
-from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import arguments as engine_arguments
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_set import repository
@@ -27,8 +27,8 @@ _SECONDS = 60.0
 class Prove(arguments.Command):
     """Answer questions about rules for all machines, not for some.
 
-    Needs neither Ironic nor a database, but z3-solver. Returns 0 where no
-    answer is yes, 2 where one is, and 1 where a file cannot be read.
+    Needs neither Ironic nor a database, but z3-solver. Returns 0 if no
+    answer is yes, 2 if one is, and 1 if a file cannot be read.
     """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -71,15 +71,14 @@ class Prove(arguments.Command):
         except ValueError as exc:
             self.app.stderr.write(f'{exc}\n')
             return EXIT_ERROR
-        # In the order they run in.
+        # In the order in which they run.
         rules, other = (repository.order(machine_test.load_rules(
-            document.files(paths), registry.installed(),
-            self.app.stderr.write))
+            document.files(paths), self.app.stderr.write))
             for paths in (parsed_args.files, parsed_args.equivalent))
         proof = question.Proof(rules, parsed_args.time_limit, other)
-        answers = list(proof.answers(questions))
         if parsed_args.equivalent:
-            answers.append(proof.equivalent())
+            questions.append(question.EQUIVALENT)
+        answers = list(proof.answers(questions))
         rows = []
         for number, answer in enumerate(answers, 1):
             written, node = None, None
@@ -123,6 +122,7 @@ class Prove(arguments.Command):
 
 def _seconds(text: str) -> float:
     with contextlib.suppress(ValueError):
-        if (seconds := float(text)) >= 0:
-            return seconds
+        seconds = engine_arguments.read_number(text, float)
+        if seconds >= 0:
+            return float(seconds)
     raise argparse.ArgumentTypeError(_('"%s" is no number of seconds') % text)

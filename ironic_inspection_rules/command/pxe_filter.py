@@ -44,8 +44,8 @@ def main() -> int:
     """Run the command.
 
     :returns: 0 when it was stopped, 1 with one line on stderr when it could
-        not start. Everything is blocked in either case, as far as there is
-        an interface to guard.
+        not start. Either way everything is blocked on the interface, if that
+        and the ports are known.
     """
     conf.register_opts(CONF)
     CONF.register_cli_opt(cfg.BoolOpt(
@@ -54,17 +54,25 @@ def main() -> int:
                'change nothing.')))
     try:
         service.prepare_command(sys.argv)
-        # Trying again is the filter's part, which blocks meanwhile.
+        # The filter itself tries again, and blocks meanwhile.
         CONF.set_default('max_retries', 0, group='database')
-        conf.check(CONF)
+        options = CONF.inspection_pxe_filter
+        try:
+            for name in ('interface', 'ports'):
+                if not options[name]:
+                    raise exceptions.Invalid(
+                        _('[inspection_pxe_filter]%s is required') % name)
+            table = nftables.Table(options.interface, options.ports)
+            guard = firewall.Firewall(table)
+            if not CONF.dry_run:
+                # Block first, so that errors in other options let nobody
+                # pass.
+                guard.install()
+        finally:
+            # It names all bad options, in fewer words than oslo.config.
+            conf.check(CONF)
         for message in conf.unknown(CONF):
             LOG.warning('%s', message)
-        options = CONF.inspection_pxe_filter
-        for name in ('interface', 'ports'):
-            if not options[name]:
-                raise exceptions.Invalid(
-                    _('[inspection_pxe_filter]%s is required') % name)
-        table = nftables.Table(options.interface, options.ports)
         settings = filter_service.Settings(
             auto_discovery=CONF.auto_discovery.enabled,
             sync_period=options.sync_period,
@@ -74,7 +82,7 @@ def main() -> int:
         if CONF.dry_run:
             print(_dry_run(table, settings), end='')
         else:
-            _run(table, settings)
+            _run(guard, settings)
     except (exceptions.InspectionRulesError, cfg.Error, db_exc.DBError,
             sa_exc.SQLAlchemyError) as exc:
         reason = str(exc).splitlines()[0]
@@ -97,7 +105,7 @@ def _source() -> watcher.PortSource:
 
 
 def _dry_run(table: nftables.Table, settings: filter_service.Settings) -> str:
-    """Write the script that takes the kernel from nothing to passing."""
+    """Return the script that a leader would apply to an empty table."""
     admit = admission.decide(watcher.read(_source()), leads=True,
                              auto_discovery=settings.auto_discovery)
     now = time.time()
@@ -107,13 +115,10 @@ def _dry_run(table: nftables.Table, settings: filter_service.Settings) -> str:
                         now + election.LEASE)])
 
 
-def _run(table: nftables.Table, settings: filter_service.Settings) -> None:
+def _run(guard: firewall.Firewall, settings: filter_service.Settings) -> None:
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *args: stop.set())
-    guard = firewall.Firewall(table)
-    # First of all: what is wrong with other options lets nobody pass.
-    guard.install()
     coordinator.check(CONF)
 
     def elect(on_gained: election.Callback, on_lost: election.Callback
@@ -125,7 +130,7 @@ def _run(table: nftables.Table, settings: filter_service.Settings) -> None:
     this = filter_service.PxeFilter(guard, _source(), elect, settings)
     systemd.notify_once()
     if CONF.rpc_transport == 'oslo' or CONF.transport_url != _DEFAULT_BUS:
-        # Reaching the bus may take for ever, and must not hold up the rest.
+        # Connecting to the bus may take for ever and must block nothing.
         threading.Thread(target=notification.listen, daemon=True,
                          args=(CONF, CONF.host, this.handle)).start()
     this.run(stop)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""ironic-inspection-rules: works on files of rules, without Ironic."""
+"""ironic-inspection-rules: works on rule files, without Ironic."""
 
 import argparse
 import importlib.metadata
@@ -21,11 +21,11 @@ COMMANDS = 'ironic_inspection_rules.commands'
 
 
 class _Commands(commandmanager.CommandManager):
-    """The commands there are, each loaded when it is called."""
+    """The installed commands, each loaded when it is called."""
 
     def load_commands(self, namespace: str) -> None:
         self.group_list.append(namespace)
-        # Of no names it loads nothing: all commands together take a second.
+        # names=[] loads none: loading all commands takes a second.
         listed: stevedore.NamedExtensionManager[typing.Any] = (
             stevedore.NamedExtensionManager(namespace, names=[]))
         self.commands.update((each.name, each)
@@ -55,7 +55,7 @@ class Shell(app.App):
         try:
             command, name, words = self.command_manager.find_command(argv)
         except ValueError:
-            # It has a message for that, with the names of what there is.
+            # cliff reports it, with the names of the commands.
             return super().run_subcommand(argv)
         parser = command(self, self.options).get_parser(name)
         return super().run_subcommand([
@@ -67,12 +67,11 @@ class Shell(app.App):
 def main(argv: typing.Sequence[str] | None = None) -> int:
     """Run a command.
 
-    :returns: what the command says, 1 where it cannot be carried out, and
-        64 where it is not called as it should be.
+    :returns: the status of the command, 1 on an error, 64 on wrong usage.
     """
     try:
         return Shell().run(list(sys.argv[1:] if argv is None else argv)
                            or ['--help'])
     except SystemExit as exc:
-        # The parser's own 2 means something else here.
+        # argparse returns 2 for errors, which has another meaning here.
         return os.EX_USAGE if exc.code == 2 else int(exc.code or 0)

@@ -4,14 +4,12 @@
 
 import argparse
 import collections
-import contextlib
 import json
 import operator
 import typing
 
 from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.report import trial_text
@@ -57,7 +55,7 @@ class Test(arguments.Command):
             help=_('Tell how much of the rules the machines reach: how often '
                    'each condition was true and false, and each action ran'))
         parser.add_argument(
-            '--threshold', metavar='<percent>', type=_percent,
+            '--threshold', metavar='<percent>', type=arguments.percent,
             help=_('The share of the rules that must be reached, 0 to 100; '
                    'means --coverage'))
         parser.add_argument(
@@ -75,7 +73,7 @@ class Test(arguments.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         covers = parsed_args.coverage or parsed_args.threshold is not None
-        # Refuse what would be ignored, and so pass where it must not.
+        # Refuse options that would be ignored, as the test could then pass.
         if parsed_args.expect and covers:
             self._parser.error(_('--expect and --coverage: one at a time'))
         if parsed_args.update and not parsed_args.expect:
@@ -83,8 +81,8 @@ class Test(arguments.Command):
         if parsed_args.format == 'junit' and covers:
             self._parser.error(_('-f junit has no form for --coverage'))
         parsed_args.files = document.files(parsed_args.files)
-        rules = machine_test.load_rules(
-            parsed_args.files, registry.installed(), self.app.stderr.write)
+        rules = machine_test.load_rules(parsed_args.files,
+                                        self.app.stderr.write)
         paths = machine_test.find_inventories(parsed_args.inventory)
         nodes = machine_test.Nodes(parsed_args.node)
         return (self._cover if covers else self._try)(
@@ -125,16 +123,16 @@ class Test(arguments.Command):
             else trial_text.Table(output))
         results: collections.Counter[str] = collections.Counter()
         matrix = test_page.Matrix(rules, parsed_args.files)
-        # What is printed meanwhile would be mixed with the bar.
+        # Output and bar on one terminal would mix.
         with progress.steps(len(paths),
                             hidden=self.app.stdout.isatty()) as advance:
-            told = machine_test.tell(
+            tests = machine_test.run_all(
                 rules, nodes, paths,
                 [operator.attrgetter('result'),
-                 matrix.tell if parsed_args.html else lambda each: None,
-                 expectation.actual if parsed_args.expect else shown.tell],
+                 matrix.extract if parsed_args.html else lambda each: None,
+                 expectation.actual if parsed_args.expect else shown.extract],
                 advance, explain)
-            each = _noted(told, results, matrix)
+            each = _noted(tests, results, matrix)
             if parsed_args.expect:
                 code = self._compare(parsed_args, each, results)
             else:
@@ -172,19 +170,11 @@ class Test(arguments.Command):
         return EXIT_ERROR if different else 0
 
 
-def _percent(text: str) -> float:
-    with contextlib.suppress(ValueError):
-        if 0 <= (percent := float(text)) <= 100:
-            return percent
-    raise argparse.ArgumentTypeError(
-        _('"%s" is no number from 0 to 100') % text)
-
-
-def _noted(told: typing.Iterable[tuple[typing.Any, ...]],
+def _noted(tests: typing.Iterable[tuple[typing.Any, ...]],
            results: collections.Counter[str], matrix: test_page.Matrix
            ) -> typing.Iterator[typing.Any]:
     """Count results and fill the page; yield what is shown."""
-    for result, column, shown in told:
+    for result, column, shown in tests:
         results[result] += 1
         if column is not None:
             matrix.add(column)

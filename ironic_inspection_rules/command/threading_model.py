@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The threading model of Ironic's commands, which is threads.
+"""Selects the threading backend, as Ironic's own commands do.
 
-It is picked before anything else of Ironic or oslo.service is imported.
+Import this before anything else of Ironic or oslo.service.
 """
 
 import importlib.util
@@ -18,7 +18,7 @@ if importlib.util.find_spec('ironic') is None:
                'client work; pip install "ironic-inspection-rules[ironic]" '
                'brings one') % os.path.basename(sys.argv[0]))
 
-# Libraries still import what nothing here uses.
+# Libraries still import Eventlet.
 warnings.filterwarnings('ignore', r'\s*Eventlet is deprecated')
 
 import ironic.command  # noqa: E402,F401

@@ -31,19 +31,19 @@ NAME = 'ironic_inspection_worker'
 
 
 class WorkerProcess(service.ServiceBase):
-    """The worker as a service of oslo.service, in its child process."""
+    """The worker as a service of oslo.service, in a child process."""
 
     def __init__(self, argv: list[str]) -> None:
         self._argv = argv
         self._service: worker_service.WorkerService | None = None
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # A child process that was not forked knows no configuration.
+        # A spawned child process has no configuration yet.
         self.__dict__.update(state)
         _prepare(self._argv)
 
     def start(self) -> None:
-        """Start to work under a name that is this process's alone."""
+        """Start the worker, under a name unique to this process."""
         self._service = worker_service.WorkerService(
             worker.make_name(CONF.host))
         self._service.start()
@@ -54,13 +54,13 @@ class WorkerProcess(service.ServiceBase):
             self._service.wait()
 
     def stop(self) -> None:
-        """Finish what was begun, and end."""
+        """Finish the current requests, and stop."""
         if self._service is not None:
             self._service.stop()
             self._service.wait()
 
     def reset(self) -> None:
-        """Do nothing: what may change at run time is read when used."""
+        """Do nothing: mutable options are read when they are used."""
 
 
 def main() -> None:

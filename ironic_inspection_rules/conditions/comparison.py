@@ -3,9 +3,9 @@
 """Conditions that compare values (spec 003 "Available conditions").
 
 Versions compare as in rpm (rpmvercmp of rpm 4.18). Runs of digits compare as
-numbers and are newer than letters, the longer of two is newer; ``~`` sorts
-before the end of a version, ``^`` behind it. Whatever else is in a version
-only separates.
+numbers and are newer than letters, the longer of two versions is newer; ``~``
+sorts before the end of a version, ``^`` after it. All other characters are
+separators.
 """
 
 import itertools
@@ -20,8 +20,8 @@ from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import text_cache
 from ironic_inspection_rules.i18n import _
 
-_LONGEST_KNOWN = 64  # Longest text of a machine that is cached, in characters.
-_NESTED = frozenset((list, dict))  # What takes long to compare, if anything.
+_LONGEST_KNOWN = 64  # Maximum length of a machine's text that is cached.
+_NESTED = frozenset((list, dict))  # Only these may take long to compare.
 _INTEGER = re.compile(r'\s*[+-]?[0-9]{1,300}\s*')
 _DECIMAL = re.compile(
     r'\s*[+-]?(?:[0-9]{1,300}(?:\.[0-9]{0,300})?|\.[0-9]{1,300})'
@@ -36,7 +36,7 @@ VersionKey = tuple[tuple[typing.Any, ...], ...]
 
 @text_cache.for_short(maxsize=1024, longest=_LONGEST_KNOWN)
 def as_number(text: str) -> int | float | None:
-    """Read a string as a number, or return None if it is none."""
+    """Read a string as a number, or return None if it is not one."""
     if _INTEGER.fullmatch(text):
         return int(text)
     if _DECIMAL.fullmatch(text) and math.isfinite(float(text)):
@@ -46,7 +46,7 @@ def as_number(text: str) -> int | float | None:
 
 @text_cache.for_short(maxsize=1024, longest=_LONGEST_KNOWN)
 def version_key(version: str) -> VersionKey:
-    """Return what orders a version among others."""
+    """Return a sort key of a version."""
     parts: list[tuple[typing.Any, ...]] = []
     for part in _VERSION_PART.finditer(version):
         if part[2]:
@@ -62,7 +62,7 @@ def version_key(version: str) -> VersionKey:
 
 def _comparable(one: typing.Any, other: typing.Any
                 ) -> tuple[typing.Any, typing.Any]:
-    """Build a number of the string that is compared with one."""
+    """Convert a string that is compared with a number to a number."""
     if isinstance(one, str) and _is_number(other):
         number = as_number(one)
         return (one if number is None else number), other
@@ -77,7 +77,7 @@ def _is_number(value: typing.Any) -> bool:
 
 
 def equal(one: typing.Any, other: typing.Any) -> bool:
-    """Return whether two values are equal to ``eq``."""
+    """Return whether two values are equal, as ``eq`` does."""
     if one.__class__ is not other.__class__:
         one, other = _comparable(one, other)
     return bool(one == other)
@@ -85,23 +85,23 @@ def equal(one: typing.Any, other: typing.Any) -> bool:
 
 def _pairs(values: typing.Any
            ) -> typing.Iterator[tuple[typing.Any, typing.Any]]:
-    """Pair each value with the next, also where one list has them all."""
+    """Pair each value with the next; a single list counts as its items."""
     if len(values) == 1 and isinstance(values[0], list):
         values = values[0]
     return itertools.pairwise(values)
 
 
 class Comparison(plugin.Condition):
-    """Holds where it does between each value and the next.
+    """Holds if the relation holds between each value and the next.
 
     A number and a string that reads as a number compare as numbers; values
-    of kinds that have no order are neither less nor greater.
+    of types without a common order are neither less nor greater.
     """
 
     PAYS = True
 
     compare: typing.ClassVar[typing.Any]
-    """The function of ``operator`` that decides about two values."""
+    """The function of ``operator`` that compares two values."""
 
     def facts(self, arguments: plugin.Arguments,
               inverted: bool = False) -> plugin.Facts:
@@ -134,7 +134,7 @@ class Comparison(plugin.Condition):
         return True
 
     def holds(self, one: typing.Any, other: typing.Any) -> bool:
-        """Return whether it holds between two values."""
+        """Return whether the relation holds between two values."""
         if one.__class__ is not other.__class__:
             one, other = _comparable(one, other)
         try:
@@ -181,17 +181,16 @@ class GreaterOrEqual(Comparison):
 
 
 class VersionComparison(plugin.Condition):
-    """Holds where it does between each version and the next.
+    """Holds if the relation holds between each version and the next.
 
-    What is no text is no version: of a number that YAML made of 2.10
-    nobody knows what it was.
+    Versions must be text: in YAML an unquoted 2.10 is the number 2.1.
     """
 
     PAYS = True
     SCHEMAS = {'values': [{'type': 'string'}]}
 
     compare: typing.ClassVar[typing.Any]
-    """The function of ``operator`` that decides about two keys."""
+    """The function of ``operator`` that compares two keys."""
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         for value in arguments.get('values', ()):
@@ -201,7 +200,7 @@ class VersionComparison(plugin.Condition):
 
     def facts(self, arguments: plugin.Arguments,
               inverted: bool = False) -> plugin.Facts:
-        # Inverted it holds for all that is no text, too.
+        # Inverted it also holds for everything but text.
         if not inverted:
             for one, other in _pairs(arguments.get('values') or ()):
                 yield plugin.Fact(
@@ -254,7 +253,7 @@ class VersionGreaterOrEqual(VersionComparison):
 
 
 class OneOf(plugin.Condition):
-    """``one-of``: the value equals one in the list, as ``eq`` has it."""
+    """``one-of``: the value equals one in the list, as ``eq`` compares."""
 
     PAYS = True
     SCHEMAS = {'values': [{'type': 'array'}]}
@@ -276,4 +275,9 @@ class OneOf(plugin.Condition):
                 _('values must be a list, not of type %s')
                 % type(values).__name__)
         allowance.spend(len(values) >> 4)
-        return any(equal(value, each) for each in values)
+        for each in values:
+            if value.__class__ in _NESTED:
+                allowance.check_time()
+            if equal(value, each):
+                return True
+        return False

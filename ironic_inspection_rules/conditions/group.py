@@ -8,7 +8,7 @@ from ironic_inspection_rules.engine import plugin
 
 
 class AnyOf(plugin.Group):
-    """``any-of``: at least one of them holds."""
+    """``any-of``: at least one of the conditions holds."""
 
     HOLDS = 'any'
 
@@ -17,7 +17,7 @@ class AnyOf(plugin.Group):
 
 
 class AllOf(plugin.Group):
-    """``all-of``: each of them holds."""
+    """``all-of``: each of the conditions holds."""
 
     HOLDS = 'all'
 
@@ -26,7 +26,7 @@ class AllOf(plugin.Group):
 
 
 class NoneOf(plugin.Group):
-    """``none-of``: not one of them holds."""
+    """``none-of``: none of the conditions holds."""
 
     HOLDS = 'none'
 

@@ -18,7 +18,7 @@ from ironic_inspection_rules.i18n import _
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-_LONGEST_KNOWN = 64  # Longest text of a machine that is cached, in characters.
+_LONGEST_KNOWN = 64  # Maximum length of a machine's text that is cached.
 _FALSE = [None, False, *(''.join(letters) for word in ('no', 'false')
                          for letters in itertools.product(
                              *((letter, letter.upper()) for letter in word)))]
@@ -29,11 +29,11 @@ _GROUPED = re.compile(r'\((?:\?:)?(.*)\)', re.DOTALL)
 _LITERAL = re.compile(r'(?:[^\\.^$*+?{}\[\]|()]|\\[^A-Za-z0-9])+')
 
 _SHOWN_AS = frozenset(('True', 'False', 'None'))
-"""Text that values of other types are matched as."""
+"""Texts that may stand for values of other types."""
 
 
 class _Listed(plugin.Condition):
-    """A condition on one value that holds for few of them."""
+    """A condition that holds for a list of values."""
 
     ACCEPTS_MISSING = True
 
@@ -103,7 +103,7 @@ class IsEmpty(_Listed):
 class InNet(plugin.Condition):
     """``in-net``: the IP address is in the subnet, of either IP version.
 
-    What is no IP address is in no subnet.
+    It is false for a value that is not an IP address.
     """
 
     SCHEMAS = {'subnet': [{'type': 'string', 'pattern': r'^\s*[0-9A-Fa-f:]'}]}
@@ -151,7 +151,7 @@ class RegexCondition(plugin.Condition):
 
     PAYS = True
     METHOD: typing.ClassVar[str]
-    """The method of a compiled pattern that decides."""
+    """The method of a compiled pattern that is called."""
 
     def facts(self, arguments: plugin.Arguments,
               inverted: bool = False) -> plugin.Facts:
@@ -187,14 +187,14 @@ class Matches(RegexCondition):
 
 
 def _words(regex: str, searches: bool) -> list[str]:
-    """Return the only texts that match, where they are all written out."""
+    """Return all texts that match, if the expression is a list of them."""
     anchored = (_ANCHORED if searches else _PERHAPS_ANCHORED).fullmatch(regex)
     if anchored is None:
         return []
     body = anchored[1]
     grouped = _GROUPED.fullmatch(body)
     if grouped is None and searches and '|' in body:
-        # Each anchor belongs to one of the alternatives only.
+        # Each anchor belongs to one alternative only.
         return []
     words = (grouped[1] if grouped else body).split('|')
     if not all(map(_LITERAL.fullmatch, words)):

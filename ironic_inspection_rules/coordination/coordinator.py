@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The coordination service that ``[coordination]`` names, and its locks.
+"""The coordination service of ``[coordination]``, and its locks.
 
-Every difference between the drivers of tooz is here.
+All code that depends on the driver of tooz is here.
 """
 
 import base64
@@ -33,14 +33,14 @@ _EXTRAS = {
     'zookeeper': 'zookeeper',
     'kazoo': 'zookeeper',
 }
-"""Supported schemes of the URL, each with the extra of tooz it needs.
+"""Supported schemes of the URL, each with the extra of tooz that it needs.
 
-Elections were tried with these; see ``tests/functional/coordination``.
+``tests/functional/coordination`` tests elections with them.
 """
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Check the options, without reaching for the service.
+    """Check the options, without connecting to the service.
 
     :param conf: with the options of ``[coordination]``.
     :raises: Invalid that names ``[coordination]backend_url``.
@@ -68,7 +68,7 @@ def _check(parsed: urllib.parse.SplitResult) -> None:
     except ValueError:
         names_host = False
     if not names_host:
-        # What stands there may be part of a password.
+        # Do not show the port: it may be part of a password.
         raise exceptions.Invalid(_('it names no host, or a bad port'))
     [driver] = importlib.metadata.entry_points(
         group='tooz.backends', name=parsed.scheme)
@@ -83,17 +83,20 @@ def _check(parsed: urllib.parse.SplitResult) -> None:
 
 
 class LockLost(Exception):
-    """The coordinator says that the lock is ours no longer."""
+    """This process does not hold the lock any more."""
 
 
 class LeasedLock:
-    """One connection to the coordinator, and the lock while it is held.
+    """One connection to the coordinator, and a lock.
 
-    A context manager: it connects on entry, on exit it frees the lock and
-    leaves; then it is used up.
+    A context manager for a single use: it connects on entry; on exit it
+    releases the lock and disconnects.
 
-    :param lease: seconds after the last question that the lock is kept for
-        us; also how long any answer may take.
+    :param url: tooz URL of the coordinator.
+    :param member: name of this member, unique in the cluster.
+    :param name: name of the lock; also that of its file.
+    :param lease: seconds that the coordinator keeps the lock after a
+        heartbeat, and that it may take to answer.
     """
 
     def __init__(self, url: str, member: str, name: str, lease: float) -> None:
@@ -111,7 +114,7 @@ class LeasedLock:
     def __enter__(self) -> typing.Self:
         if self._file is not None:
             prepare(str(self._file.parent))
-            # A file that only this user can open.
+            # tooz would let other users open it.
             self._file.touch(_FILE_MODE)
         self._coordinator.start()
         return self
@@ -125,18 +128,17 @@ class LeasedLock:
         for step in steps:
             try:
                 step()
-            # The connection is given up: the lock then runs out by itself.
+            # Without this connection the lock expires by itself.
             except Exception as failure:
                 LOG.debug('Leaving %(name)s: %(reason)s',
                           {'name': self._name, 'reason': failure})
 
     def hold(self) -> bool:
-        """Get the lock, or keep it.
+        """Acquire the lock, or renew it.
 
-        :returns: whether it is ours now.
-        :raises: LockLost when it was ours; and anything, when the
-            coordinator cannot be asked. The connection is then to be given
-            up.
+        :returns: whether this process holds it; False if another one does.
+        :raises: LockLost, or any error of the driver. The connection must
+            not be used any more then.
         """
         self._coordinator.heartbeat()
         if self._lock is None:
@@ -159,8 +161,8 @@ class LeasedLock:
         except tooz.NotImplemented:
             if self._file is not None:
                 return True
-        # The driver for etcd does not look at the answer to its heartbeat,
-        # in which etcd says that the lease of the key is gone.
+        # tooz ignores the answer of etcd to a heartbeat, which tells that
+        # the lease has expired.
         return [base64.b64encode(value).decode() for value
                 in self._coordinator.client.get(lock._key)] == [lock._uuid]
 
@@ -170,13 +172,12 @@ _FILE_MODE = 0o600
 
 
 def prepare(path: str) -> None:
-    """Make the directory, and let nobody else in.
+    """Create the directory of lock files, with mode 0700.
 
-    Whoever can open a lock file can lock it, and keep a leader from being
-    elected. So a directory that is this user's is closed to all others,
-    also one that was made before; one of another user is left as it is.
+    Whoever can open a lock file can lock it and prevent an election. So the
+    mode of an existing directory is changed too, unless another user owns it.
 
-    :raises: OSError when it cannot be made or closed.
+    :raises: OSError when it cannot be created or its mode changed.
     """
     os.makedirs(path, _DIRECTORY_MODE, exist_ok=True)
     found = os.stat(path)

@@ -1,31 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Who leads: one member of a cluster at a time, and it knows for how long.
+"""Election of one leader among the members of a cluster.
 
-Election is built on tooz *locks*, not on ``run_elect_coordinator``: of the
-four supported backends only redis and zookeeper have the latter, neither
-tells a leader that it is one no longer, and groups of the file driver keep
-the members that were killed. Locks all four have:
+Election uses the *locks* of tooz, not ``run_elect_coordinator``. Only the
+redis and zookeeper drivers have the latter, neither tells a leader that it
+has lost leadership, and groups of the file driver keep killed members. All
+four supported drivers have locks:
 
 ``file://``
-    An advisory lock of the kernel, so a killed leader frees it at once and
-    nothing gets stale. Only for members on one machine. The driver does not
-    notice when its directory is removed; ``claim`` does.
+    An advisory lock of the kernel, released when its process dies. Only for
+    members on one machine. The driver does not notice when the file is
+    removed; ``LeasedLock.hold`` does.
 ``redis://``, ``etcd3+http://``
-    A key that expires, refreshed by ``heartbeat()``. Whether it is still ours
-    is read from the server each time. Both drivers only log a refresh that
-    came too late. Hence the clock below.
+    A key that expires, renewed by ``heartbeat()``. ``LeasedLock.hold`` reads
+    from the server whether it is still ours. Both drivers only log a renewal
+    that came too late; the clock below covers that.
 ``zookeeper://``
-    An ephemeral node, gone with the session.
+    An ephemeral node, removed with the session.
 
-**Never two.** A leader may act until ``LEASE`` seconds after it *asked* the
-coordinator for the last confirmation that it got; when none comes, because
-the coordinator is gone, hangs, or this process was suspended, leadership is
-over by the clock alone. A member that gets the lock leads only ``LEASE``
-seconds later, so even a lock that a backend lost or gave away too early (a
-restarted redis, a killed owner of a file lock) makes no second leader.
+There are never two leaders. Leadership ends ``LEASE`` seconds after the
+leader sent the last request that the coordinator has confirmed. The leader
+measures this by its own clock, so it also ends when the coordinator fails or
+hangs, or when the process is suspended. A member that acquires the lock leads
+only ``LEASE`` seconds later. So there is no second leader even if a backend
+loses a lock or releases it too early (a restarted redis, a killed owner of a
+file lock).
 
-A new leader follows a killed one within two leases and a heartbeat.
+After a leader is killed, the next one leads within two leases and a
+heartbeat.
 
 Source: spec 001 "HA Singleton Periodic task Decomposition", "HA Firewall
 decomposition" and "Partitioning issues".
@@ -48,39 +50,39 @@ from ironic_inspection_rules.i18n import _
 LOG = log.getLogger(__name__)
 
 LEASE = 3
-"""Seconds that one confirmation is good for; tooz wants whole ones."""
+"""Seconds that a confirmation is valid; tooz needs an integer."""
 
 HEARTBEAT = 0.5
-"""Seconds between two questions to the coordinator."""
+"""Seconds between two requests to the coordinator."""
 
 Callback = Callable[[], None]
 
 
 class _LeaseExpired(Exception):
-    """A confirmation came when the time of the last one was over."""
+    """A confirmation came after the one before had expired."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Leadership:
-    """When a holder of the lock may act as leader, in clock seconds.
+    """When a holder of the lock is the leader, in ``time.monotonic`` seconds.
 
-    :param since: from when on no earlier leader can be acting any more.
-    :param until: from when on another member may hold the lock.
+    :param since: the time at which leadership of any earlier leader is over.
+    :param until: the time from which another member may hold the lock.
     """
 
     since: float
     until: float
 
     def remaining(self, now: float) -> float:
-        """Seconds left to act as leader, 0.0 for none."""
+        """Return the seconds until leadership ends, 0.0 without it."""
         return max(self.until - now, 0.0) if now >= self.since else 0.0
 
 
 class Candidacy:
-    """Gets and keeps the lock of an election, in a thread of its own.
+    """Acquires and renews the lock of an election, in a thread of its own.
 
-    Good for one time. A thread that hangs when it is told to leave can
-    change nothing any more but the candidacy that it belongs to.
+    For a single use: a thread that hangs when it is told to leave cannot
+    change the next candidacy.
     """
 
     def __init__(self, make_lock: Callable[[], coordinator.LeasedLock],
@@ -96,13 +98,13 @@ class Candidacy:
         self.leadership: Leadership | None = None
 
     def leave(self) -> None:
-        """Free the lock, as soon as the coordinator answers."""
+        """Release the lock as soon as the coordinator answers."""
         self._leave.set()
 
     def run(self) -> None:
-        """Ask the coordinator again and again, until told to leave."""
+        """Acquire and renew the lock until told to leave."""
         retrying = tenacity.Retrying(
-            # What a driver cannot translate it lets through: anything.
+            # A driver of tooz may raise any error of its library.
             retry=tenacity.retry_if_exception_type(Exception),
             stop=tenacity.stop_when_event_set(self._leave),
             wait=tenacity.wait_fixed(self._retry_interval),
@@ -111,7 +113,10 @@ class Candidacy:
         retrying(self._hold_lock)
 
     def _hold_lock(self) -> None:
-        """Connect, get the lock and keep it; leadership ends before that."""
+        """Connect, acquire and renew the lock.
+
+        Leadership ends before the lock is released.
+        """
         try:
             with self._make_lock() as lock:
                 try:
@@ -148,25 +153,25 @@ class Candidacy:
 
 
 class Election:
-    """One member's part in the election of one leader.
+    """One member's part in an election.
 
-    ``on_gained`` and ``on_lost`` take turns, in the thread that called
-    :meth:`run`; a slow one delays the other but never stretches
-    :meth:`remaining`, which work that must not be done by two has to heed.
+    ``on_gained`` and ``on_lost`` are called alternately, in the thread of
+    :meth:`run`. A slow callback delays the other one, but leadership ends in
+    time nevertheless. So exclusive work has to check :meth:`remaining`.
 
-    A coordinator out of reach is tried again for as long as the member takes
-    part; meanwhile it does not lead.
+    A member retries for as long as the coordinator is out of reach, and does
+    not lead meanwhile.
 
-    :param name: of the election, the same for all members; fit for a file
+    :param name: of the election, the same for all members; valid as a file
         name.
-    :param backend_url: tooz URL of the coordinator. How long its locks last
-        is set here and overrides what the URL says.
-    :param member: this member's name, unlike that of any other.
+    :param backend_url: tooz URL of the coordinator. ``lease`` overrides
+        timeouts in it.
+    :param member: unique name of this member.
     :param on_gained: called when this member has become the leader.
     :param on_lost: called when it no longer is, also before :meth:`run` ends.
     :param connection_retries: number of retries after which a coordinator
-        that stays out of reach is an error in the log.
-    :param lease: seconds, see the module. Whole, unless the driver is file.
+        that stays out of reach is logged as an error.
+    :param lease: seconds, see the module. An integer, except for ``file://``.
     """
 
     def __init__(self, name: str, backend_url: str, member: str, *,
@@ -191,10 +196,11 @@ class Election:
         self._candidacy: Candidacy | None = None
 
     def remaining(self) -> float:
-        """Seconds for which this member is sure to be the only leader.
+        """Return the seconds for which this member is the only leader.
 
-        :returns: 0.0 when it is not the leader. May be asked at any time
-            from any thread.
+        May be called from any thread.
+
+        :returns: 0.0 when it is not the leader.
         """
         part = self._candidacy
         leadership = part.leadership if part else None
@@ -202,14 +208,14 @@ class Election:
 
     @property
     def is_leader(self) -> bool:
-        """True if this member leads right now."""
+        """True if this member is the leader."""
         return self.remaining() > 0
 
     def run(self, stop: threading.Event) -> None:
         """Take part until told to stop; may be called again afterwards.
 
         Returns within a heartbeat, or a lease if the coordinator hangs. The
-        lock is freed only after ``on_lost`` has returned.
+        lock is released after ``on_lost`` has returned.
         """
         part = self._candidacy = self._make_candidacy()
         heartbeats = threading.Thread(
@@ -222,7 +228,7 @@ class Election:
             heartbeats.join(self._lease)
 
     def _follow(self, part: Candidacy, stop: threading.Event) -> None:
-        """Call back when leadership begins or ends, be it by the clock."""
+        """Call the callbacks when leadership begins or ends."""
         leading = False
         try:
             while not stop.is_set():
@@ -254,7 +260,7 @@ class Election:
 
 def make(conf: cfg.ConfigOpts, name: str, member: str, *,
          on_gained: Callback, on_lost: Callback) -> Election:
-    """Make a member's part in an election."""
+    """Build a member's part in an election from the options."""
     options = conf.coordination
     return Election(
         name, options.backend_url, member, on_gained=on_gained,

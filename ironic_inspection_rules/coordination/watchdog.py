@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What fails is logged by its changes, and a loop that hangs goes on.
+"""Restarting loops that hang, and logging outages once.
 
-A thread cannot be ended from outside, and what it waits for may never answer:
-a connection that swallows answers, a BMC, a lock in a library. So it is left
-to itself, and another thread goes on with the next round. What the first one
-does when it comes back must not count: it sees that there is another
-``generation`` by then, or the fence refuses its writes.
+A thread cannot be ended from outside, and may wait forever: for a connection,
+a BMC, or a lock in a library. So a thread that hangs is abandoned, and another
+one goes on with the next round. If the first one wakes up, its results must
+not count: it compares ``generation``, or the fence refuses its writes.
 """
 
 from collections.abc import Callable
@@ -23,11 +22,12 @@ LOG = log.getLogger(__name__)
 
 
 class Loop:
-    """A thread that does rounds until it is told to stop.
+    """A thread that calls a function in rounds until it is told to stop.
 
-    One that hangs in a round is left to itself, and replaced: then there is
-    another ``generation``.
+    A thread that hangs in a round is replaced, and ``generation`` raised by
+    one.
 
+    :param work: one round.
     :param give_up: called when a round hangs, before the next one begins in
         another thread.
     """
@@ -44,7 +44,7 @@ class Loop:
         self.generation = 0
 
     def start(self) -> None:
-        """Begin, in a thread of its own."""
+        """Start the thread."""
         self.note_life()
         self._thread = threading.Thread(
             target=self._run, args=(self.generation,), name=self._name,
@@ -52,16 +52,19 @@ class Loop:
         self._thread.start()
 
     def note_life(self) -> None:
-        """Note that a round takes its time, and does not hang."""
+        """Restart the time limit of the current round."""
         self._since = time.monotonic()
 
     def join(self) -> None:
-        """Wait until it has ended."""
+        """Wait until the thread has ended."""
         if self._thread is not None:
             self._thread.join()
 
     def look_after(self, limit: float) -> None:
-        """Replace the thread if a round takes longer than ``limit``."""
+        """Replace the thread if a round takes longer than ``limit`` seconds.
+
+        A thread that cannot be started is tried again after ``limit``.
+        """
         if self._thread is None or self._stop.is_set() or (
                 time.monotonic() - self._since <= limit):
             return
@@ -82,7 +85,7 @@ class Loop:
             self.note_life()
             try:
                 self._work()
-            # It is the loop that has to go on.
+            # The loop goes on.
             except Exception:
                 LOG.exception('A round of the %s broke off', self._name)
                 self._stop.wait(1.0)
@@ -90,16 +93,17 @@ class Loop:
 
 def watch(loops: Callable[[], None], period: float,
           stop: threading.Event) -> None:
-    """Look after loops until they are to stop.
+    """Check for loops that hang, until they stop.
 
-    :param loops: looks after each, see :meth:`Loop.look_after`.
+    :param loops: calls :meth:`Loop.look_after` of each.
+    :param period: seconds between two checks.
     """
     while not stop.wait(period):
         loops()
 
 
 def place(thread: threading.Thread) -> str:
-    """Return in one line where a thread is, outermost call first."""
+    """Return the stack of a thread in one line, outermost call first."""
     frame = sys._current_frames().get(getattr(thread, 'ident', 0))
     return ' > '.join(
         f'{each.filename.rpartition("site-packages/")[2]}:{each.lineno} '
@@ -108,15 +112,13 @@ def place(thread: threading.Thread) -> str:
 
 
 class Outage:
-    """Logs changes only, however often a connection is tried.
+    """Logs the beginning and the end of an outage, not each failure.
 
-    The first failure is a warning, one that outlasts ``retries`` an error,
-    and the first success after either is an info.
+    The first failure of each kind is logged as a warning, the one after
+    ``retries`` as an error, and the first success afterwards as info.
 
-    :param what: fails, for the log; with the option that names it where
-        there is one.
-    :param retries: number of failures in a row that are followed by no more
-        than the first warning.
+    :param what: what fails, for the log, with the option that names it.
+    :param retries: number of failures in a row before the error.
     """
 
     def __init__(self, what: str, retries: int) -> None:
@@ -128,13 +130,13 @@ class Outage:
 
     @property
     def lasts(self) -> bool:
-        """True if the last thing noted was a failure."""
+        """True if the last try failed."""
         return bool(self._failures)
 
     def failed(self, failure: BaseException, traceback: bool = False) -> None:
-        """Count a failure; log it if it is new, or one too many.
+        """Count a failure; log it if its kind is new or ``retries`` are over.
 
-        :param traceback: whether a new one is logged with where it happened.
+        :param traceback: whether the warning has a traceback.
         """
         with self._lock:
             self._failures += 1
@@ -152,7 +154,7 @@ class Outage:
                         exc_info=failure if traceback else None)
 
     def over(self) -> None:
-        """Count a success; log it if there was a failure before."""
+        """End the outage; log that if there was one."""
         with self._lock:
             failures, self._failures = self._failures, 0
             self._kinds.clear()
@@ -161,10 +163,9 @@ class Outage:
 
 
 def reason(failure: BaseException) -> str:
-    """Return in one line why something failed.
+    """Return the message of an error in one line.
 
-    What a library made an error of says more than that error; our own errors
-    say enough.
+    It is the message of the cause, unless the error is one of this project.
     """
     cause = failure
     if not isinstance(failure, exceptions.InspectionRulesError):

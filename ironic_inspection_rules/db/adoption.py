@@ -25,7 +25,7 @@ _IRONIC = sa.table(
     sa.column('actions', db_types.JsonEncodedList))
 
 _ASIDE = 'was:'
-"""Begins the phase of a rule that was taken over: no Ironic runs it."""
+"""How the phase of a rule begins that was taken over: no Ironic runs it."""
 
 
 @transaction.retried
@@ -57,9 +57,10 @@ def store(values: Sequence[Mapping[str, Any]], moved: Sequence[Row] = (),
     """Store rules, all or none.
 
     :param values: column values of each, see :func:`.rule.create_rule`.
-    :param moved: the rows of Ironic's table that they were; they stay there
-        in a phase that no Ironic runs, see :func:`restore`.
-    :raises: Conflict if Ironic's table has changed since they were read.
+    :param moved: their rows in Ironic's table. They stay there, in a phase
+        that no Ironic runs, see :func:`restore`.
+    :param present: all rows of Ironic's table when they were read.
+    :raises: Conflict if Ironic's table has changed since.
     :raises: RuleAlreadyExists if a UUID is taken.
     :raises: Invalid if the database cannot store a value.
     """
@@ -76,9 +77,10 @@ def store(values: Sequence[Mapping[str, Any]], moved: Sequence[Row] = (),
 @transaction.retried
 def restore(rows: Sequence[Row], uuids: Sequence[str],
             origin: rule_set.Origin = rule_set.UNKNOWN) -> None:
-    """Give rules back that were taken over.
+    """Give rules back to Ironic that were taken over.
 
-    :param rows: of Ironic's table, which are again what they were.
+    :param rows: of Ironic's table, with the phases that they had.
+    :param uuids: of the rules to remove here.
     """
     with rule_set.change(origin) as change:
         for row in rows:

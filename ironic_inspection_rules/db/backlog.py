@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How much the queue of inspection requests holds up."""
+"""How many inspection requests wait, and for how long."""
 
 import typing
 
@@ -25,7 +25,10 @@ class Backlog(typing.NamedTuple):
 
 
 class Unserved(typing.NamedTuple):
-    """Nodes of a kind whose requests wait, and for how many seconds."""
+    """A node whose request waits for a worker of its kind, with the seconds.
+
+    It stands for all nodes of its driver and conductor group.
+    """
 
     driver: str
     conductor_group: str
@@ -43,15 +46,15 @@ _OPEN_STATES = ('starting', 'waiting', 'processing')
 @transaction.retried
 def read_unserved(served: sa.ColumnElement[bool],
                   patience: float) -> list[Unserved]:
-    """Read what requests wait that some workers cannot process.
+    """Read which requests wait that the workers here cannot process.
 
-    :param served: what they can, see :func:`.node_reservation.served_by`.
-    :param patience: seconds; what waits longer is told.
+    :param served: which they can, see :func:`.node_reservation.served_by`.
+    :param patience: seconds that a request may wait.
     """
     request: typing.Any = models.Request
     node = sa.table('nodes', sa.column('uuid'), sa.column('driver'),
                     sa.column('conductor_group'))
-    # Nobody asks of each that waits whose it is: there may be many.
+    # Only the oldest are joined with their nodes: there may be many.
     longest = leases.limited(
         [request.id, request.due_at],
         [sa.and_(request.state == state,
@@ -72,15 +75,15 @@ def read_unserved(served: sa.ColumnElement[bool],
 
 
 def _is_held() -> sa.ColumnElement[bool]:
-    # A lease that has run out is nobody's. Of what is not due yet there is
-    # little: what workers have, or have just put off.
+    # A lease that has run out is nobody's. Few requests are not due yet: those
+    # that workers hold, or have just put off.
     row: typing.Any = models.Request
     return sa.and_(row.state.in_(_OPEN_STATES), row.due_at > clock.now(),
                    row.worker.is_not(None))
 
 
 def _first_due() -> list[typing.Any]:
-    # The first entry of each range: a minimum of all would read them all.
+    # The first entry of each range; one minimum for all would read them all.
     row: typing.Any = models.Request
     return [clock.now(), *(
         sa.select(sa.func.min(row.due_at)).where(row.state == state)
@@ -109,9 +112,9 @@ def read() -> Backlog:
 
 @transaction.retried
 def read_neglected(patience: float) -> Backlog | None:
-    """Read the backlog if something waits for long and no worker has any.
+    """Read the backlog if a request waits too long and none is processed.
 
-    :param patience: seconds that are not long.
+    :param patience: seconds that a request may wait.
     """
     with transaction.reader() as session:
         is_any_held, *due = session.execute(sa.select(

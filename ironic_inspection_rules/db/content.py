@@ -2,15 +2,14 @@
 
 """JSON documents stored by content: what is the same is stored once.
 
-A document is taken apart into sections of some kilobytes, the same ones
-wherever they are found, so that documents which differ in one place share all
-others. What names a document is its digest.
+A document is taken apart into sections of some kilobytes, so that documents
+which differ in one place share all others. It is named by its digest.
 
-Nobody counts who uses what: rows that many writers change would make them
-wait for one another. Who stores a document makes sure that all of it was
-*used* not long ago; :func:`sweep` removes what has not been used for longer
-than any transaction takes, and that no row names. Both change the same row,
-so that one of them sees what the other one did.
+References are not counted: all writers would wait for the rows of the
+counters. Instead, storing a document marks all of it as *used* unless it was
+not long ago, and :func:`sweep` removes what no row names and has not been used
+for longer than any transaction takes. Both change the same row, so that one of
+them sees what the other one did.
 """
 
 import base64
@@ -35,13 +34,13 @@ LARGEST = 8192
 """Characters above which a section is taken apart, where it has parts."""
 
 FRESH = 1800.0
-"""Seconds for which what was used needs not be marked again."""
+"""Seconds after a mark before it is renewed."""
 
 GRACE = 2 * FRESH
-"""Seconds after which what nobody names may go."""
+"""Seconds since the last mark after which what no row names may go."""
 
 _REFERENCE = '\0'
-"""The only name of a mapping in a frame that stands for a section."""
+"""A mapping in a frame with only this name stands for a section."""
 
 _ENCODED_REFERENCE = r'"\u0000"'
 
@@ -49,7 +48,7 @@ _BATCH = 200
 """Rows of a statement."""
 
 _MOST_REMOVED = 500
-"""Documents, and sections, that one sweep removes at the most."""
+"""Documents that one sweep removes at the most, and sections likewise."""
 
 _CONTENTS: Any = models.Content.__table__
 _LINKS: Any = models.ContentSection.__table__
@@ -156,7 +155,7 @@ def sweep(grace: float = GRACE) -> int:
 @transaction.retried
 def _remove(table: Any, digest: str, old: Any, unnamed: Any) -> int:
     with transaction.writer_without_gaps() as session:
-        # Whoever is marking it as used holds it; the next time then.
+        # A writer that is just marking it holds the row: leave it then.
         held: Any = session.execute(
             sa.select(table.c.digest).where(table.c.digest == digest, old)
             .with_for_update(skip_locked=True)).first()
@@ -177,14 +176,13 @@ def _remove(table: Any, digest: str, old: Any, unnamed: Any) -> int:
 def _framed(value: Any, sections: dict[str, str], order: list[str]) -> Any:
     """Return what is left of a value without its sections.
 
+    :param value: a dict or a list.
     :param sections: gets the text of each, by its digest.
     :param order: gets the digests, in the order of their places.
     """
-    items = (value.items() if isinstance(value, dict)
-             else enumerate(value) if isinstance(value, list) else ())
-    left: Any = dict(value) if isinstance(value, dict) else (
-        list(value) if isinstance(value, list) else value)
-    for name, item in items:
+    left = value.copy()
+    for name, item in (value.items() if isinstance(value, dict)
+                       else enumerate(value)):
         if not isinstance(item, dict | list | str):
             continue
         if isinstance(item, str) and len(item) < SMALLEST:
@@ -202,7 +200,7 @@ def _framed(value: Any, sections: dict[str, str], order: list[str]) -> Any:
             left[name] = {_REFERENCE: len(order)}
             order.append(digest)
     if isinstance(left, dict) and _REFERENCE in left:
-        # A machine chose that name: it stands for nothing.
+        # A machine chose that name: mark it as no reference.
         left = {_REFERENCE: [left]}
     return left
 
@@ -230,9 +228,9 @@ def _digest(text: str) -> str:
 
 def _missing(connection: sa.Connection, table: Any,
              digests: Sequence[str]) -> list[str]:
-    """Mark rows as used, and return the digests of those there are not.
+    """Mark rows as used, and return the digests of those that are missing.
 
-    :param digests: in their order, in which all writers lock them.
+    :param digests: sorted; all writers lock rows in that order.
     """
     there: dict[str, bool] = {}
     for batch in transaction.chunks(digests, _BATCH):
@@ -251,7 +249,7 @@ def _missing(connection: sa.Connection, table: Any,
 
 def _insert(connection: sa.Connection, table: Any,
             rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert rows; one that somebody else inserts meanwhile is as good."""
+    """Insert rows, unless another writer has inserted the same meanwhile."""
     values: Any = {'used_at': clock.now()} if 'used_at' in table.c else {}
     for batch in transaction.chunks(rows, _BATCH):
         transaction.upsert(connection, table,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reading and writing what inspections of nodes found, one after another."""
+"""Reading and writing what the inspections of nodes have found."""
 
 from collections.abc import Collection, Mapping, Sequence
 import datetime
@@ -27,36 +27,32 @@ _LAST = (sa.select(_KEPT.c.created_at, _KEPT.c.content, _KEPT.c.parts)
          .order_by(_KEPT.c.id.desc()).limit(1))
 
 
-def record(values: Mapping[str, Any], began: Sequence[Mapping[str, Any]],
-           ended: Mapping[str, datetime.datetime],
-           session: orm.Session | sa.Connection | None = None) -> None:
+def record(connection: sa.Connection, values: Mapping[str, Any],
+           began: Sequence[Mapping[str, Any]],
+           ended: Mapping[str, datetime.datetime]) -> None:
     """Store what an inspection found; the node is locked.
 
-    One that has been stored before stays: of an inspection that is tried
-    again the first attempt that ended counts.
+    Of an inspection that is tried again, the first attempt that ended counts:
+    one that is stored already stays.
 
     :param ended: when parts that are gone were last found, by ``kind`` and
         identity with a space between.
-    :param session: a transaction to be part of, None for one of its own.
     """
-    def insert(connection: sa.Connection) -> None:
-        if connection.execute(sa.select(_KEPT.c.id).where(
-                _KEPT.c.uuid == values['uuid'])).first():
-            return
-        connection.execute(sa.insert(_KEPT), [values])
-        for row in connection.execute(
-                sa.select(_STAYS.c.id, _STAYS.c.kind, _STAYS.c.identity)
-                .where(_STAYS.c.node_uuid == values['node_uuid'],
-                       _STAYS.c.ended_at.is_(None))).all() if ended else ():
-            end = ended.get(f'{row.kind} {row.identity}')
-            if end is not None:
-                connection.execute(
-                    sa.update(_STAYS).where(_STAYS.c.id == row.id)
-                    .values(ended_at=end))
-        if began:
-            connection.execute(sa.insert(_STAYS), list(began))
-
-    transaction.within(session, insert)
+    if connection.execute(sa.select(_KEPT.c.id).where(
+            _KEPT.c.uuid == values['uuid'])).first():
+        return
+    connection.execute(sa.insert(_KEPT), [values])
+    for row in connection.execute(
+            sa.select(_STAYS.c.id, _STAYS.c.kind, _STAYS.c.identity)
+            .where(_STAYS.c.node_uuid == values['node_uuid'],
+                   _STAYS.c.ended_at.is_(None))).all() if ended else ():
+        end = ended.get(f'{row.kind} {row.identity}')
+        if end is not None:
+            connection.execute(
+                sa.update(_STAYS).where(_STAYS.c.id == row.id)
+                .values(ended_at=end))
+    if began:
+        connection.execute(sa.insert(_STAYS), list(began))
 
 
 def list_inventories(node_uuid: str, limit: int | None = None,
@@ -125,7 +121,7 @@ def destroy(node_uuids: Collection[str]) -> None:
 
 
 def expire(before: datetime.datetime) -> int:
-    """Remove what is too old, and what then is said of parts.
+    """Remove inspections that are too old, and stays of their parts.
 
     :returns: how many rows were removed.
     """
@@ -142,7 +138,7 @@ def expire(before: datetime.datetime) -> int:
 
 @transaction.retried
 def _destroy(table: Any, *conditions: Any) -> int:
-    # By primary key: a range of another index would lock its gaps, too.
+    # By primary key: MySQL would lock the gaps in a range of another index.
     with transaction.plain_writer() as connection:
         ids = connection.execute(
             sa.select(table.c.id).where(*conditions).order_by(table.c.id)

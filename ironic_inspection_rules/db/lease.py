@@ -110,6 +110,20 @@ def due(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
             row.due_at > clock.now() + 2 * max(lease, _MOST_DELAY))
 
 
+def _deliverable(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
+    """Return the condition of what may be delivered, likewise.
+
+    A request that nobody holds is due later only if it was put off, by
+    ``_MOST_DELAY`` at most. If not, the clock was set back since.
+    """
+    row = models.Request
+    past, far_off = due(lease)
+    return (past, far_off, sa.and_(
+        sa.not_(past), sa.not_(far_off), row.worker.is_(None),
+        sa.or_(sa.and_(row.attempts == 0, row.lock_failures == 0),
+               row.due_at > clock.now() + _MOST_DELAY)))
+
+
 def _due_requests(lease: float, states: Collection[str],
                   conditions: Collection[sa.ColumnElement[bool]],
                   since: float, after: _Candidate | None = None
@@ -123,7 +137,7 @@ def _due_requests(lease: float, states: Collection[str],
     return [_Candidate(**found) for found in transaction.read_rows(limited(
         [row.id, row.token, row.due_at, clock.now().label('looked_at')],
         [sa.and_(row.state == state, when, db_request.OPEN, *conditions,
-                 *beyond) for state in states for when in due(lease)],
+                 *beyond) for state in states for when in _deliverable(lease)],
         [row.due_at, row.id], _CANDIDATES
     ).order_by('due_at', 'id'))]
 
@@ -151,7 +165,7 @@ def _claim(candidate: _Candidate, worker: str, lease: float) -> Claimed | None:
     row = models.Request
     with transaction.writer() as session:
         if not lock(session, candidate.id, row.token == candidate.token,
-                    db_request.OPEN, sa.or_(*due(lease))):
+                    db_request.OPEN, sa.or_(*_deliverable(lease))):
             return None
         session.execute(
             sa.update(row).where(row.id == candidate.id)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Making and upgrading the tables, apart from Ironic's own migrations."""
+"""Creating and upgrading the tables, apart from Ironic's own migrations."""
 
 import alembic
 from alembic import config as alembic_config
@@ -29,7 +29,7 @@ def _config() -> alembic_config.Config:
 
 
 def upgrade(revision: str | None = None) -> None:
-    """Bring the tables to a revision; nothing happens if they are there.
+    """Upgrade the tables to a revision, unless they are at it already.
 
     :param revision: an alembic revision, the newest one if not given.
     :raises: Invalid if there is no such revision.
@@ -38,7 +38,7 @@ def upgrade(revision: str | None = None) -> None:
 
 
 def stamp(revision: str | None = None) -> None:
-    """Note a revision, as for :func:`upgrade`, and change nothing else."""
+    """Record a revision as for :func:`upgrade`, and change nothing else."""
     _run(alembic.command.stamp, revision)
 
 
@@ -57,7 +57,7 @@ def database() -> str:
 
 
 def check() -> None:
-    """Make sure that this code can work with the tables that there are.
+    """Check that this code can work with the tables that there are.
 
     Tables of a revision that this code does not know are newer ones: during
     an upgrade the tables go first and the services follow one at a time.

@@ -38,7 +38,7 @@ _encode = json.JSONEncoder(separators=(',', ':'), check_circular=False).encode
 
 
 class _CompactDict(db_types.JsonEncodedDict):
-    """JSON that is written in each inspection: in less time and room."""
+    """JSON without spaces, for a column that each inspection writes."""
 
     cache_ok = True
 
@@ -48,7 +48,7 @@ class _CompactDict(db_types.JsonEncodedDict):
 
 
 class _StorableText(sa.TypeDecorator):
-    """Text without what some database refuses, cut to what each holds."""
+    """Text that every database takes, in characters and in length."""
 
     impl = sa.Text
     cache_ok = True
@@ -70,7 +70,7 @@ class _StorableText(sa.TypeDecorator):
 
 
 class _Vars(db_types.JsonEncodedDict):
-    """A mapping, empty where a service of before has written none."""
+    """A mapping, empty where an older service has written none."""
 
     cache_ok = True
 
@@ -94,8 +94,8 @@ _LONG_BINARY = sa.LargeBinary().with_variant(mysql.LONGBLOB(), 'mysql',
 def _columns_of_fields() -> Any:
     """Make a mixin of the fields of a rule that hold one value.
 
-    A field that a service of the release before does not know, which inserts
-    rows without it, has its default in the database as well.
+    Services of the release before insert rows without fields that they do not
+    know, so these have their default in the database as well.
     """
     columns = {}
     for name, field in model.SETTABLE.items():
@@ -119,10 +119,10 @@ class Rule(models.TimestampMixin, _RuleFields, Base):
     """One inspection rule (spec 003 "Data model impact").
 
     ``version`` is that of the versioned object the row was saved from,
-    ``revision`` that of the rules when the row was written. Rules of equal
+    ``revision`` that of the rule set when the row was written. Rules of equal
     priority run by rising ``position``; a service that is still to be
-    upgraded leaves it NULL, which comes last. Further columns are those of
-    the fields of :class:`.model.Rule`.
+    upgraded leaves it NULL, which comes last. Further columns are the fields
+    of :class:`.model.Rule`.
     """
 
     __tablename__ = 'ir_rules'
@@ -143,9 +143,9 @@ class RuleVersion(Base):
     """A rule as it was from one revision of the rule set to another.
 
     The rules of revision *n* are those with ``first_revision`` <= *n* <
-    ``end_revision``, which is NULL for what holds now. So a change costs what
-    it changes, however many rules there are. ``fields`` are those that the
-    author of the rule sets.
+    ``end_revision``, which is NULL for what holds now. So the cost of a change
+    does not depend on how many rules there are. ``fields`` are those that
+    authors of rules set.
     """
 
     __tablename__ = 'ir_rule_versions'
@@ -178,10 +178,10 @@ class Revision(Base):
 
 
 class RulesRevision(Base):
-    """The one row that counts the changes made to the rules.
+    """The one row that counts the changes of the rule set.
 
-    Every change of ``ir_rules`` adds one to it in the same transaction, so a
-    process can ask with one small query whether what it knows still holds,
+    Every change of ``ir_rules`` adds one to it in the same transaction. So a
+    process learns by one small query whether its rules are still in force,
     and no two changes happen at the same time.
     """
 
@@ -195,13 +195,13 @@ class Request(models.TimestampMixin, Base):
     """One request for an inspection (spec 001 "Data model impact").
 
     ``open_node_uuid`` is the node's UUID until the request is done, then
-    NULL: being unique it lets a node have one open request. ``token`` counts
-    deliveries, ``lock_failures`` those since the last attempt that found the
-    node locked. ``due_at`` is when the queue may act on the request, in
-    seconds of the database's own clock: deliver it, or find its worker dead;
-    NULL is never; once it is done, to see that its node is in a final state.
-    ``sender`` is the address that the data came from, ``inspection_began_at``
-    when the inspection did that they belong to, as the node says.
+    NULL; as it is unique, a node has one open request at most. ``token``
+    counts deliveries, ``lock_failures`` those that found the node locked since
+    the last attempt. ``due_at`` is when the queue may act on the request, in
+    seconds of the database's own clock, NULL for never: to deliver it, to find
+    its worker dead or, once it is done, to check that its node is in a final
+    state. ``sender`` is the address that the data came from,
+    ``inspection_began_at`` the begin of their inspection, as the node has it.
     """
 
     __tablename__ = 'ir_requests'
@@ -233,9 +233,9 @@ class Request(models.TimestampMixin, Base):
 class InspectionData(models.TimestampMixin, Base):
     """Inspection data as they came, before any hook or rule has seen them.
 
-    Those of open requests, and of ended ones until the leader moves them to
-    :class:`ArchivedData`. ``posted`` says that the ramdisk posted them;
-    others are for one reapplication only. Of either a node has the last.
+    They are of open requests, and of ended ones until the leader moves them to
+    :class:`ArchivedData`. ``posted`` is true where the ramdisk posted them;
+    others are for a single reapplication. A node has the last of each kind.
     """
 
     __tablename__ = 'ir_unprocessed'
@@ -251,9 +251,9 @@ class ArchivedData(Base):
     """What the ramdisk of a node posted last, by content.
 
     ``content`` is the digest of a document with ``inventory`` and
-    ``plugin_data``. A row of :class:`InspectionData` is newer. A table of its
-    own: a service that is still to be upgraded would take a row without data
-    there for a machine without any.
+    ``plugin_data``. A row of :class:`InspectionData` is newer. These are not
+    in that table, since a service that is still to be upgraded would take a
+    row without data for a machine without any.
     """
 
     __tablename__ = 'ir_archived'
@@ -267,10 +267,10 @@ class Run(models.TimestampMixin, Base):
     """One run: what the rules did in one inspection of a node.
 
     ``created_at`` is when it ended, ``revision`` that of the rules it ran,
-    ``phases`` what they did. ``content`` is the digest of what the machine
-    sent, of a run that failed. Older releases have it in ``inventory`` and
-    ``plugin_data`` instead. ``hidden`` are the places where values of
-    sensitive rules are since.
+    ``phases`` what they did. ``content`` is the digest of the machine's data
+    if the run failed; older releases store these in ``inventory`` and
+    ``plugin_data``. ``hidden`` are the places where values of sensitive rules
+    are since.
     """
 
     __tablename__ = 'ir_runs'
@@ -315,10 +315,10 @@ class RuleStatistics(Base):
 class Content(Base):
     """A JSON document, stored once however many rows name its digest.
 
-    ``frame`` is what is left of it without its sections, compressed,
-    ``size`` the characters of the whole as JSON. ``used_at`` is when somebody
-    last made sure that it is there, in seconds of the database's own clock:
-    what nobody names is removed some time after that.
+    ``frame`` is the document without its sections, compressed, ``size`` the
+    characters of the whole as JSON. ``used_at`` is when it was last stored or
+    named, in seconds of the database's own clock; a document that no row names
+    is removed some time after that.
     """
 
     __tablename__ = 'ir_contents'
@@ -352,10 +352,10 @@ class Section(Base):
 class KeptInventory(Base):
     """The data of one inspection, and what the rules made of them.
 
-    ``content`` is the digest of a document, and ``patch`` makes of it what
-    this inspection's is: what changes each time is small. ``parts`` is the
-    digest of what was known of the machine's parts then. ``changed`` says
-    that they were others than the time before.
+    ``content`` is the digest of a document, and ``patch`` the small difference
+    of this inspection's document from it. ``parts`` is the digest of what was
+    then known of the machine's parts; ``changed`` is true if they differ from
+    those of the inspection before.
     """
 
     __tablename__ = 'ir_inventories'

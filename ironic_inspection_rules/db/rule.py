@@ -117,8 +117,7 @@ def list_values(column: str, filters: Mapping[str, Any] | None = None
                 ) -> list[tuple[str, Any]]:
     """Read one column of many rules, in their order.
 
-    What sorting and paging needs to know of the rules that are not on the
-    page.
+    Sorting and paging need it of the rules that are not on the page.
 
     :param filters: as for :func:`list_rules`.
     :returns: pairs of UUID and value.
@@ -132,8 +131,8 @@ def list_values(column: str, filters: Mapping[str, Any] | None = None
 def read_rule_set() -> tuple[int, list[Mapping[str, Any]]]:
     """Read all rules in their order.
 
-    :returns: the revision and the rows. They may be newer than it; a change
-        on this revision is refused then.
+    :returns: the revision and the rows. The rows may be newer; then a change
+        that is based on this revision is refused.
     """
     query = rule_set.in_order(sa.select(models.Rule.__table__))
     with transaction.reader() as session:
@@ -160,8 +159,8 @@ def list_revisions(limit: int, before: int | None = None
 
 
 @transaction.retried
-def get_rules_of_revision(revision: int
-              ) -> tuple[models.Revision, list[models.RuleVersion]]:
+def get_rules_of_revision(revision: int) -> tuple[
+        models.Revision, list[models.RuleVersion]]:
     """Read the rules of a revision, in their order.
 
     :raises: NotFound if there is none, or it is not kept any more.

@@ -17,7 +17,6 @@ from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import rule_statistics
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import path
 from ironic_inspection_rules.i18n import _
 
 CREATED = 'created'
@@ -76,17 +75,17 @@ class Change:
              'revision': self.revision}
             for index, each in enumerate(values)]
         uuids = [row['uuid'] for row in rows]
-        taken = [row['uuid'] for row in _read(self.session, uuids)]
-        if not taken and len(set(uuids)) < len(uuids):
-            taken = [uuid for uuid in uuids if uuids.count(uuid) > 1]
-        if taken:
-            raise exceptions.RuleAlreadyExists(taken[0])
+        taken = {row['uuid'] for row in _read(self.session, uuids)}
+        for uuid in uuids:
+            if uuid in taken:
+                raise exceptions.RuleAlreadyExists(uuid)
+            taken.add(uuid)
         self.session.execute(sa.insert(_RULES), rows)
         for row in rows:
             self._note(CREATED, row)
 
     def update(self, values: Mapping[str, Mapping[str, Any]]) -> None:
-        """Change stored rules; nothing happens where one is so already.
+        """Change stored rules; one that is so already keeps its revision.
 
         :param values: the column values to change, by UUID of the rule.
         """
@@ -94,7 +93,8 @@ class Change:
         for before in _read(self.session, list(values)):
             wanted = values[before['uuid']]
             changed = {name for name, value in wanted.items()
-                       if not path.same(before[name], value)} - {'version'}
+                       if not model.same(name, before[name], value)
+                       } - {'version'}
             if not changed:
                 continue
             row = {**before, **wanted}
@@ -118,14 +118,13 @@ class Change:
         rule_statistics.forget(self.session, uuids)
 
     def record(self, origin: Origin) -> None:
-        """Write the revision, or take it back where nothing was changed."""
+        """Store the revision, or take it back where nothing has changed."""
         if not self.outcomes:
             self.session.execute(sa.update(models.RulesRevision).values(
                 revision=models.RulesRevision.revision - 1))
             return
-        _end_versions(self.session, self._ended, self.revision)
-        _begin_versions(self.session, self._begun, self.revision)
-        _write_revision(self.session, self.revision, origin, self.outcomes)
+        _write_revision(self.session, self.revision, origin, self._ended,
+                        self._begun, self.outcomes)
         oldest = self.revision - origin.keep_revisions + 1
         self.session.execute(sa.delete(models.Revision).where(
             models.Revision.__table__.c.revision < oldest))
@@ -147,7 +146,7 @@ class Change:
 
 
 def _defaults() -> dict[str, Any]:
-    """Return what the columns of a new row are where nothing is said."""
+    """Return the defaults of all columns of a rule but ``id``."""
     defaults: dict[str, Any] = {}
     for column in _RULES.c:
         default: Any = column.default
@@ -163,8 +162,8 @@ def _defaults() -> dict[str, Any]:
 def change(origin: Origin) -> Iterator[Change]:
     """Open a transaction that changes the rule set.
 
-    It starts with the next revision, for which all writers wait: who waits
-    there holds nothing yet that another one could wait for.
+    It begins with the next revision, which makes all writers queue up before
+    they hold anything that another one could wait for: no deadlock.
 
     :raises: Invalid if the database cannot store a value.
     """
@@ -173,7 +172,7 @@ def change(origin: Origin) -> Iterator[Change]:
             session.execute(sa.update(models.RulesRevision).values(
                 revision=models.RulesRevision.revision + 1))
             revision = read_revision(session)
-            _catch_up(session, revision - 1, origin.keep_revisions)
+            _catch_up(session, revision - 1)
             opened = Change(session, revision)
             yield opened
             opened.record(origin)
@@ -198,10 +197,10 @@ def in_order(query: sa.Select) -> sa.Select:
                           models.Rule.position, models.Rule.id)
 
 
-def _catch_up(session: orm.Session, revision: int, keep: int) -> None:
+def _catch_up(session: orm.Session, revision: int) -> None:
     """Record what services that know no revisions have changed.
 
-    So are the rules that were there before revisions were.
+    The same goes for rules that are older than revisions.
     """
     known = session.execute(
         sa.select(sa.func.max(models.Revision.revision))).scalar()
@@ -212,12 +211,13 @@ def _catch_up(session: orm.Session, revision: int, keep: int) -> None:
     recorded: dict[str, int] = dict(session.execute(
         sa.select(models.RuleVersion.uuid, models.RuleVersion.rule_revision)
         .where(models.RuleVersion.end_revision.is_(None))).tuples().all())
-    _end_versions(session, [uuid for uuid, version in recorded.items()
-                            if present.get(uuid) != version], revision)
-    _begin_versions(session, _read(session, [
-        uuid for uuid, version in present.items()
-        if recorded.get(uuid) != version]), revision)
-    _write_revision(session, revision, Origin(keep_revisions=keep), [])
+    _write_revision(
+        session, revision, UNKNOWN,
+        ended=[uuid for uuid, version in recorded.items()
+               if present.get(uuid) != version],
+        begun=_read(session, [uuid for uuid, version in present.items()
+                              if recorded.get(uuid) != version]),
+        changes=[])
 
 
 def _read(session: orm.Session, uuids: Sequence[str]
@@ -227,32 +227,30 @@ def _read(session: orm.Session, uuids: Sequence[str]
             sa.select(_RULES).where(_RULES.c.uuid.in_(part))).mappings()]
 
 
-def _end_versions(session: orm.Session, uuids: Sequence[str],
-                  revision: int) -> None:
-    for part in transaction.chunks(uuids, _CHUNK):
+def _write_revision(session: orm.Session, revision: int, origin: Origin,
+                    ended: Sequence[str], begun: Iterable[Mapping[str, Any]],
+                    changes: list[dict[str, Any]]) -> None:
+    """Store a revision, and the versions of rules that it ends and begins.
+
+    :param ended: UUIDs of rules that are gone, or other than before.
+    :param begun: rows of the rules that are new, or other than before.
+    """
+    for part in transaction.chunks(ended, _CHUNK):
         session.execute(
             sa.update(models.RuleVersion)
             .where(models.RuleVersion.uuid.in_(part),
                    models.RuleVersion.end_revision.is_(None))
             .values(end_revision=revision),
             execution_options={'synchronize_session': False})
-
-
-def _begin_versions(session: orm.Session, rows: Iterable[Mapping[str, Any]],
-                    revision: int) -> None:
     versions = [{
         'uuid': row['uuid'], 'first_revision': revision,
         'rule_revision': row['revision'],
         'rule_created_at': row['created_at'], 'sensitive': row['sensitive'],
         'position': row['position'],
         'fields': {name: row[name] for name in model.WRITABLE},
-    } for row in rows]
+    } for row in begun]
     if versions:
         session.execute(sa.insert(models.RuleVersion.__table__), versions)
-
-
-def _write_revision(session: orm.Session, revision: int, origin: Origin,
-                    changes: list[dict[str, Any]]) -> None:
     session.execute(sa.insert(models.Revision).values(
         revision=revision, created_at=timeutils.utcnow(),
         user_id=origin.user_id, project_id=origin.project_id,

@@ -27,8 +27,8 @@ _CHUNK = 2000
 def add_statistics(rows: Iterable[Mapping[str, Any]]) -> None:
     """Add numbers to those that are stored: all of them, or none.
 
-    :param rows: values of all columns; ``since`` counts for a rule of which
-        nothing was stored.
+    :param rows: values of all columns; ``since`` is that of rules without
+        stored numbers.
     """
     # In one order, so that no two processes wait for each other.
     ordered = sorted(rows, key=lambda row: row['rule_uuid'])
@@ -45,11 +45,11 @@ def _sums(new: Any) -> dict[str, Any]:
 
 
 def list_statistics() -> list[models.RuleStatistics]:
-    """Read what was counted of every rule."""
+    """Read the counters of every rule."""
     return transaction.read(sa.select(models.RuleStatistics))
 
 
 def forget(session: orm.Session, rule_uuids: Sequence[str]) -> None:
-    """Remove what was counted of rules that are removed."""
+    """Remove the counters of rules that are removed."""
     for chunk in transaction.chunks(rule_uuids, _CHUNK):
         session.execute(sa.delete(_TABLE).where(_TABLE.c.rule_uuid.in_(chunk)))

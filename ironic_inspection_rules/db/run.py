@@ -15,7 +15,7 @@ from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.i18n import _
 
 VERSION = '1.0'
-"""That of the versioned object which can show the rows written here."""
+"""The version of the versioned object that can read the rows written here."""
 
 _RUNS: Any = models.Run.__table__
 _KEPT = (sa.select(_RUNS.c.id, _RUNS.c.uuid, _RUNS.c.content)
@@ -29,40 +29,35 @@ _DELETE = sa.delete(_RUNS).where(
     _RUNS.c.id.in_(sa.bindparam('ids', expanding=True)))
 
 
-def record_run(values: Mapping[str, Any], keep: int,
-               session: orm.Session | sa.Connection | None = None
-               ) -> None:
+def record_run(connection: sa.Connection, values: Mapping[str, Any],
+               keep: int) -> None:
     """Store a run in the place of the node's oldest one.
 
-    A run that has been stored before is replaced: of an inspection that is
-    tried again the last attempt counts.
+    Of an inspection that is tried again, the last attempt counts: one that is
+    stored already is replaced.
 
     :param values: column values; ``uuid``, ``node_uuid``, ``event``,
         ``result`` and ``phases`` are required.
-    :param session: a transaction to be part of, None for one of its own.
+    :param keep: how many runs of the node to keep, this one among them.
     """
-    def insert(connection: sa.Connection) -> None:
-        kept = connection.execute(
-            _KEPT, {'node_uuid': values['node_uuid']}).all()
-        row = {**values, 'version': VERSION}
-        if kept and values.get('revision') is None:
-            # It ended before rules could tell what they leave hidden.
-            row['hidden'] = connection.execute(sa.select(_RUNS.c.hidden).where(
-                _RUNS.c.id == kept[0].id)).scalar()
-        others = [row.id for row in kept if row.uuid != values['uuid']]
-        remaining = set(others[:max(keep - 1, 0)])
-        _destroy(connection, [row.id for row in kept
-                              if row.id not in remaining])
-        # Only those of the newest run are ever read.
-        outdated = [row.id for row in kept
-                    if row.content and row.id in remaining]
-        if outdated:
-            connection.execute(sa.update(_RUNS).where(
-                _RUNS.c.id.in_(outdated)).values(content=None))
-        if keep > 0:
-            connection.execute(sa.insert(_RUNS), row)
-
-    transaction.within(session, insert)
+    kept = connection.execute(_KEPT, {'node_uuid': values['node_uuid']}).all()
+    row = {**values, 'version': VERSION}
+    if kept and values.get('revision') is None:
+        # No phase of rules came to its end: what was hidden still is.
+        row['hidden'] = connection.execute(sa.select(_RUNS.c.hidden).where(
+            _RUNS.c.id == kept[0].id)).scalar()
+    others = [each.id for each in kept if each.uuid != values['uuid']]
+    remaining = set(others[:max(keep - 1, 0)])
+    _destroy(connection, [each.id for each in kept
+                          if each.id not in remaining])
+    # Only the data of the newest run are ever read.
+    outdated = [each.id for each in kept
+                if each.content and each.id in remaining]
+    if outdated:
+        connection.execute(sa.update(_RUNS).where(
+            _RUNS.c.id.in_(outdated)).values(content=None))
+    if keep > 0:
+        connection.execute(sa.insert(_RUNS), row)
 
 
 def list_runs(node_uuid: str, limit: int | None = None,
@@ -71,7 +66,7 @@ def list_runs(node_uuid: str, limit: int | None = None,
     """Read runs of a node, newest first; never what the machine sent.
 
     :param before: the ``id`` that they are all older than.
-    :param whole: whether with what rules did in each phase.
+    :param whole: whether to read ``phases`` as well.
     """
     query = sa.select(models.Run).where(models.Run.node_uuid == node_uuid)
     if before is not None:
@@ -121,7 +116,7 @@ def list_failed(node_uuids: Collection[str]) -> list[dict[str, Any]]:
 
 
 def are_last(node_uuids: Collection[str]) -> sa.ColumnElement[bool]:
-    """Return what holds of the last runs of nodes."""
+    """Return the condition that selects the last run of each node."""
     return _RUNS.c.id.in_(
         sa.select(sa.func.max(_RUNS.c.id))
         .where(_RUNS.c.node_uuid.in_(node_uuids))

@@ -3,8 +3,8 @@
 """Reading and writing inspection data as they came.
 
 Those of open requests are rows of their own, which a claim reads with the
-request. When a request has ended, what the ramdisk posted is stored by
-content, which inspections of the same machine share.
+request. After a request has ended, the data that the ramdisk posted are
+stored by content, so that inspections of the same machine share it.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -21,19 +21,19 @@ CHUNK = 500
 """How many values a statement is given at most."""
 
 _CHUNKS = 10
-"""How many times that a round of the leader looks at, to archive some."""
+"""How many chunks a round of the leader looks at to find some to archive."""
 
 _ENDED = sa.not_(sa.exists().where(
     models.Request.open_node_uuid == models.InspectionData.node_uuid))
-"""Whether the node of the data has no open request."""
+"""Holds where the node of the data has no open request."""
 
 _TABLES = (models.Request, models.InspectionData, models.ArchivedData)
-"""Those whose rows go with their node."""
+"""Tables whose rows are removed with their node."""
 
 
 def put(session: orm.Session, node_uuid: str,
         data: Mapping[str, Any] | None) -> Any:
-    """Store data in the place of the node's last ones of the kind.
+    """Store data in the place of the node's last ones of their kind.
 
     :param data: ``inventory``, ``plugin_data`` and ``posted``; None if a
         request needs none.
@@ -81,7 +81,7 @@ def get_unprocessed(node_uuid: str) -> dict[str, Any] | None:
 def archive(limit: int, after: int = 0) -> int:
     """Store by content what ramdisks posted, where no request is open.
 
-    What was given for one reapplication is removed, as nobody reads it again.
+    Data of a single reapplication are removed, as nobody reads them again.
 
     :param limit: how many data to store at most.
     :param after: the ``id`` before the first one to look at, 0 to begin.
@@ -125,8 +125,8 @@ def _look_at(after: int) -> Sequence[Any]:
 def _archive(id_: int) -> None:
     """Move a row, unless it is gone by now, or just about to be.
 
-    SQLite gives the id of a row that is gone to the next one, which may have
-    come in its place: so what is there then is looked at again.
+    SQLite reuses the id of a row that is gone, so the row is compared with
+    what was read before it is removed.
     """
     row: Any = models.InspectionData
     kept: Any = models.ArchivedData
@@ -159,10 +159,7 @@ def list_nodes(after: str, limit: int) -> list[str]:
 
 
 def destroy_nodes(node_uuids: Collection[str]) -> None:
-    """Remove all requests and data of nodes.
-
-    What somebody has locked stays until the next time.
-    """
+    """Remove all requests and data of nodes; what is locked stays."""
     for chunk in transaction.chunks(sorted(node_uuids), CHUNK):
         for table in _TABLES:
             is_theirs: Any = table.node_uuid.in_(chunk)
@@ -176,10 +173,9 @@ def destroy(table: Any, ids: Sequence[int],
             *conditions: sa.ColumnElement[bool]) -> int:
     """Remove rows that nobody has locked.
 
-    SQLite gives the id of a row that is gone to the next one.
-
-    :param conditions: what must still be so of them.
-    :returns: how many there were.
+    :param conditions: which must still hold: SQLite reuses the id of a row
+        that is gone.
+    :returns: how many were removed.
     """
     if not ids:
         return 0
@@ -187,13 +183,10 @@ def destroy(table: Any, ids: Sequence[int],
         unlocked = list(session.execute(
             sa.select(table.id).where(table.id.in_(ids), *conditions)
             .with_for_update(skip_locked=True)).scalars())
-        if len(unlocked) < len(ids):
-            # One by one: MySQL looks at all rows of a small table if it is
-            # asked for several, and waits for each.
-            for id_ in unlocked:
-                session.execute(sa.delete(table).where(table.id == id_)
-                                .execution_options(synchronize_session=False))
-        elif unlocked:
-            session.execute(sa.delete(table).where(table.id.in_(unlocked))
+        # One by one where some are locked: for several, MySQL scans a small
+        # table as a whole, and waits for each row that is.
+        for part in transaction.chunks(
+                unlocked, len(ids) if len(unlocked) == len(ids) else 1):
+            session.execute(sa.delete(table).where(table.id.in_(part))
                             .execution_options(synchronize_session=False))
         return len(unlocked)

@@ -19,27 +19,25 @@ from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import rendering
-from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 
 Operation = typing.Mapping[str, typing.Any]
-Roots = budget.View
 WorkingCopy = working_copy.WorkingCopy
 
-Asked = typing.Callable[[int, bool, Roots], None]
+Asked = typing.Callable[[int, bool, budget.View], None]
 """Takes the number of a condition of an action, its result, and the data."""
 
-CLEANUP = 'cleanup'  # The argument with the value that undoing an action sets.
+CLEANUP = 'cleanup'  # The argument with the value that is set to undo it.
 _WRITTEN = frozenset(('value', 'names', CLEANUP))
-"""Arguments that say what is written, not where."""
+"""Arguments that are written, as opposed to places."""
 
 
 class Action:
     """An action of a rule.
 
-    ``name`` is its op, ``reverts`` tells whether it is undone where its rule
-    does not match (blueprint 000 "Plugins"). ``when`` has its conditions.
+    ``name`` is its op. ``reverts``: it is undone if its rule does not match
+    (blueprint 000 "Plugins"). ``when`` are its conditions.
 
     :param operation: an action that passed validation.
     """
@@ -66,7 +64,7 @@ class Action:
 
     @property
     def reads(self) -> tuple[hiding.Place, ...]:
-        """The places that it is carried out on, found when first asked for."""
+        """The places that it reads, found when first asked for."""
         if self._reads is None:
             self._reads = hiding.reads(self._operation)
             if self._plugin.NEEDS_VIEW:
@@ -75,10 +73,10 @@ class Action:
 
     @property
     def writes(self) -> tuple[hiding.Place, ...]:
-        """Return the places that it may leave values at, whatever the data.
+        """Return the places that it may write to, whatever the data are.
 
-        A port has no number yet: places of ports begin below it. All roots
-        where the plugin does not declare what it writes.
+        Which port it is is not known: places of ports begin below it. If the
+        plugin does not declare what it writes, they are all roots.
         """
         signature = self._call.op.signature
         bound, _problems = signature.bind(self._operation.get('args'))
@@ -92,11 +90,11 @@ class Action:
                          if write.value is not data_path.ABSENT
                          for place in _places(write))
         except Exception:
-            # What others wrote may expect more of arguments than they hold.
+            # A plugin of others may fail on arguments with fields in them.
             return hiding.ANYWHERE
 
     def hides_path(self, hidden: hiding.Hidden) -> bool:
-        """Return whether the place that it writes to may be a hidden value."""
+        """Return whether a hidden value may be part of where it writes."""
         bound, _problems = self._call.op.signature.bind(
             self._operation.get('args'))
         places = hiding.reads([value for name, value in bound.items()
@@ -105,20 +103,20 @@ class Action:
             places += hiding.reads(self._operation.get('loop'))
         return self._plugin.NEEDS_VIEW or hidden.shows_any(places)
 
-    def apply(self, target: WorkingCopy, roots: Roots,
+    def apply(self, target: WorkingCopy, roots: budget.View,
               asked: Asked = lambda number, holds, roots: None) -> bool:
         """Carry the action out on the target where its conditions hold.
 
-        :param asked: is told of each of its conditions that is checked.
+        :param asked: called for each of its conditions that is checked.
         :returns: whether it was carried out at all.
-        :raises: :class:`.exceptions.OperationError` where it cannot be.
+        :raises: :class:`.exceptions.OperationError` if it cannot be.
         """
         if self._items is None and not self.when:
             self._apply_once(target, roots)
             return True
         ran = not self.when
 
-        def step(target: WorkingCopy, roots: Roots) -> None:
+        def step(target: WorkingCopy, roots: budget.View) -> None:
             nonlocal ran
             for number, condition in enumerate(self.when):
                 holds = engine_condition.check_part(condition, roots)
@@ -129,43 +127,43 @@ class Action:
             self._apply_once(target, roots)
 
         items = self._items and self._items(roots)
-        if isinstance(items, template.Missing):
+        if isinstance(items, rendering.Missing):
             raise exceptions.MissingField(items.field)
         self._for_each(items, step if self.when else self._apply_once,
                        target, roots)
         return ran
 
-    def revert(self, target: WorkingCopy, roots: Roots) -> None:
-        """Undo the action on the target; what is missing is fine."""
-        def step(target: WorkingCopy, roots: Roots) -> None:
+    def revert(self, target: WorkingCopy, roots: budget.View) -> None:
+        """Undo the action on the target, unless a field is missing."""
+        def step(target: WorkingCopy, roots: budget.View) -> None:
             rendered = self._undo.render(roots)
-            if not isinstance(rendered, template.Missing):
+            if not isinstance(rendered, rendering.Missing):
                 self._refuse_masked(target, roots)
                 self._plugin.revert(target, *self._call.op.context(roots),
                                     **self._undo.literals, **rendered)
 
         items = self._items and self._items(roots)
-        if not isinstance(items, template.Missing):
+        if not isinstance(items, rendering.Missing):
             self._for_each(items, step, target, roots)
 
     @staticmethod
     def _for_each(items: list[typing.Any] | None,
-                  step: typing.Callable[[WorkingCopy, Roots], None],
-                  target: WorkingCopy, roots: Roots) -> None:
+                  step: typing.Callable[[WorkingCopy, budget.View], None],
+                  target: WorkingCopy, roots: budget.View) -> None:
         if items is None:
             step(target, roots)
             return
-        # The steps may change the very list that is gone through: a loop
-        # over {node.extra.disks} that appends to /extra/disks would not end.
-        # What is shared is copied before it changes, so the items stay.
+        # The steps may change the list of the loop itself: a loop over
+        # {node.extra.disks} that appends to /extra/disks would not end.
+        # Shared values are copied before they change, so the items stay.
         target.release(items)
         with engine_loop.iterate(items, roots) as each:
             for _item in each:
                 step(target, roots)
 
-    def _apply_once(self, target: WorkingCopy, roots: Roots) -> None:
+    def _apply_once(self, target: WorkingCopy, roots: budget.View) -> None:
         rendered = self._call.render(roots)
-        if isinstance(rendered, template.Missing):
+        if isinstance(rendered, rendering.Missing):
             raise exceptions.MissingField(rendered.field)
         if not self._plugin.TELLS:
             self._refuse_masked(target, roots)
@@ -176,8 +174,8 @@ class Action:
         self._plugin(target, *self._call.op.context(roots),
                      **self._call.literals, **rendered)
 
-    def _refuse_masked(self, target: WorkingCopy, roots: Roots) -> None:
-        """Refuse to write ``******`` in the place of a secret."""
+    def _refuse_masked(self, target: WorkingCopy, roots: budget.View) -> None:
+        """Check that no masked value is written or part of a path."""
         if roots is target.roots:
             return
         if self._fields is None:
@@ -195,8 +193,8 @@ class Action:
                       'rule') % field.text)
 
     def _shown(self, name: str, target: WorkingCopy,
-               roots: Roots) -> typing.Any:
-        """Return an argument as people may read it."""
+               roots: budget.View) -> typing.Any:
+        """Return a message argument without values of sensitive rules."""
         if self._items is not None:
             return masking.MASK
         view = hiding.shown(roots, self.reads, target.journal.hidden)
@@ -204,11 +202,11 @@ class Action:
             value = self._call.varying[name].render(view)
         except Exception:
             return masking.MASK
-        return masking.MASK if isinstance(value, template.Missing) else value
+        return masking.MASK if isinstance(value, rendering.Missing) else value
 
 
 def _places(write: plugin.Write) -> typing.Iterator[hiding.Place]:
-    """Yield the places of a write, of a path as much as the rule has."""
+    """Yield the places of a write, as far as the rule knows the path."""
     if write.kind in _TRAITS:
         names = write.value if write.kind == 'traits' else [write.name]
         for name in names if isinstance(names, list) else ['{}']:
@@ -227,7 +225,7 @@ _ROOTS = {'node': hiding.NODE, 'port': hiding.PORTS,
 
 
 def _written_out(tokens: typing.Iterable[list[typing.Any]]) -> data_path.Path:
-    """Return the tokens up to the first out of the data, or of a list."""
+    """Return the tokens before the first field or index of a list."""
     path = []
     for token in tokens:
         text = ''.join(map(str, token))
@@ -240,9 +238,9 @@ def _written_out(tokens: typing.Iterable[list[typing.Any]]) -> data_path.Path:
 
 
 def reverts(operation: Operation, op: registry.Op) -> bool:
-    """Return whether an action is undone where its rule does not match.
+    """Return whether an action is undone if its rule does not match.
 
-    It is if it says so, or says what to go back to.
+    It is if it has ``revert`` or a cleanup value.
     """
     if operation.get('revert') is None:
         return has_cleanup(operation, op)
@@ -250,14 +248,14 @@ def reverts(operation: Operation, op: registry.Op) -> bool:
 
 
 def has_cleanup(operation: Operation, op: registry.Op) -> bool:
-    """Return whether an action says what to go back to."""
+    """Return whether an action has a cleanup value."""
     bound, _problems = op.signature.bind(operation.get('args'))
     return bound.get(CLEANUP) is not None
 
 
 def _undo(op: registry.Op, args: typing.Any,
           loop: engine_loop.Loop | None) -> engine_call.Call:
-    """Build the call that undoes an action, with some of its arguments."""
+    """Build the call that undoes an action, with the arguments it takes."""
     call = engine_call.Call(op, args, loop=loop)
     names = arguments.Signature(
         op.plugin.revert,

@@ -6,9 +6,11 @@ An op declares its arguments as the parameters of its ``__call__``: names,
 defaults and, by annotation, types (spec 003 "Developer impact").
 """
 
+import collections
 import dataclasses
 import inspect
 import math
+import re
 import typing
 
 from oslo_utils import strutils
@@ -23,14 +25,14 @@ from ironic_inspection_rules.i18n import _
 REQUIRED = inspect.Parameter.empty
 
 Bound = tuple[dict[str, typing.Any], list[exceptions.Problem]]
-"""Arguments by name, and what is wrong with them."""
+"""Arguments by name, and their problems."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Argument:
     """One declared argument.
 
-    ``variadic`` takes any number of positional values as one list.
+    ``variadic``: it takes any number of positional values, as one list.
     """
 
     name: str
@@ -45,7 +47,7 @@ class Argument:
 
     @property
     def converts(self) -> bool:
-        """Return whether :func:`convert` may change a value, or refuse it."""
+        """Return whether :func:`convert` may change or refuse a value."""
         return self.type in TYPES or (
             self.default is not REQUIRED and self.default is not None)
 
@@ -53,10 +55,10 @@ class Argument:
 class Signature:
     """All arguments of an op, in order.
 
-    :param function: the bound ``__call__`` of a plugin.
-    :param skip: how many leading parameters the engine supplies itself.
-    :raises: :class:`.exceptions.PluginError` where a rule could not give
-        the arguments by name.
+    :param function: a plugin, or its method ``revert``.
+    :param skip: number of leading parameters that the engine supplies itself.
+    :raises: :class:`.exceptions.PluginError` if an argument cannot be given
+        by name.
     """
 
     def __init__(self, function: typing.Callable[..., typing.Any],
@@ -82,8 +84,8 @@ class Signature:
         """Bind each value to its argument.
 
         :param args: list, mapping, or None for no arguments.
-        :returns: what could be bound, and all problems with pointers
-            relative to ``args``.
+        :returns: the arguments that could be bound, and all problems with
+            pointers relative to ``args``.
         """
         bound: dict[str, typing.Any] = {}
         problems: list[exceptions.Problem] = []
@@ -128,23 +130,21 @@ class Signature:
 
     def bind_call(self, given: typing.Sequence[
             tuple[str | None, typing.Any]]) -> Bound:
-        """Bind values that are given by place or by name, as to a filter.
+        """Bind the positional and named values of a filter.
 
         :param given: pairs of a name, or None, and a value.
         """
-        by_name = {name: value for name, value in given if name}
-        by_place = [value for name, value in given if not name]
-        bound, problems = self.bind({
-            **dict(zip(self.by_name, by_place, strict=False)), **by_name})
-        if len(by_name) + len(by_place) < len(given):
-            problems.insert(0, exceptions.Problem(
-                '', _('an argument is given twice')))
-        if len(by_place) > len(self.by_name):
+        positional = [value for name, value in given if not name]
+        pairs = [*zip(self.by_name, positional, strict=False),
+                 *((name, value) for name, value in given if name)]
+        bound, problems = self.bind(dict(pairs))
+        if len(positional) > len(self.by_name):
             problems.append(exceptions.Problem(
                 '', _('too many arguments; expected: %s') % self))
+        counts = collections.Counter(name for name, _value in pairs)
         return bound, problems + [
             exceptions.Problem('', _('argument "%s" is given twice') % name)
-            for name in list(self.by_name)[:len(by_place)] if name in by_name]
+            for name, count in counts.items() if count > 1]
 
 
 def _declare(parameter: inspect.Parameter) -> Argument:
@@ -164,13 +164,13 @@ def _declare(parameter: inspect.Parameter) -> Argument:
 
 
 def convert(value: typing.Any, argument: Argument) -> typing.Any:
-    """Read a value as the type its argument declares.
+    """Convert a value to the type that its argument declares.
 
-    bool, int, float and str convert, and leniently: ``"yes"`` is a true
+    Conversion to bool, int, float and str is lenient: ``"yes"`` is a true
     bool, ``"5"`` an int. A list must be one. A path and a pattern are read
-    from text. Values of other types are taken as they are.
+    from text. Values of other types are returned as they are.
 
-    :raises: :class:`.exceptions.OperationError` where it cannot be read so.
+    :raises: :class:`.exceptions.OperationError` if it cannot be converted.
     """
     if value is None and not argument.required:
         return argument.default
@@ -200,15 +200,25 @@ def _read_bool(value: typing.Any) -> bool:
     return bool(strutils.bool_from_string(value, strict=True))
 
 
-def _read_number(kind: type) -> typing.Callable[[typing.Any], typing.Any]:
-    def read(value: typing.Any) -> typing.Any:
-        if isinstance(value, bool):
-            raise TypeError
-        number = kind(value)
-        if not abs(number) < math.inf:
-            raise ValueError
-        return number
-    return read
+_NUMBERS = {int: re.compile(schema.WHOLE_NUMBER),
+            float: re.compile(schema.NUMBER)}
+
+
+def read_number(value: typing.Any, kind: type) -> typing.Any:
+    """Read a finite number, also from text.
+
+    Python also takes ``1_0``, digits of any script, and ``inf``.
+
+    :raises: TypeError, ValueError or OverflowError if it is none.
+    """
+    if isinstance(value, bool):
+        raise TypeError
+    if isinstance(value, str) and not _NUMBERS[kind].fullmatch(value):
+        raise ValueError
+    number = kind(value)
+    if not abs(number) < math.inf:
+        raise ValueError
+    return number
 
 
 def _read_text(value: typing.Any) -> str:
@@ -234,9 +244,9 @@ TYPES: dict[typing.Any, Type] = {
     bool: Type('bool', _read_bool, [
         {'type': 'boolean'}, {'enum': [0, 1]},
         schema.whole(rf'\s*(?:{schema.TRUTHS}|{schema.FALSEHOODS})\s*')]),
-    int: Type('int', _read_number(int), [
+    int: Type('int', lambda value: read_number(value, int), [
         {'type': 'number'}, schema.whole(schema.WHOLE_NUMBER)]),
-    float: Type('float', _read_number(float), [
+    float: Type('float', lambda value: read_number(value, float), [
         {'type': 'number'}, schema.whole(schema.NUMBER)]),
     str: Type('str', _read_text, [_PLAIN]),
     list: Type('list', lambda value: _of(value, list), [{'type': 'array'}]),
@@ -252,4 +262,4 @@ TYPES: dict[typing.Any, Type] = {
         value if isinstance(value, pattern.Replacement)
         else pattern.Replacement(_read_text(value))), [_PLAIN]),
 }
-"""The types of arguments that are read; values of others are as they are."""
+"""The types to which arguments are converted."""

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The budget of a phase: time, operations, and what it makes.
+"""The budget of a phase: time, operations, and the size of what it builds.
 
-The data come from machines that nobody has authenticated. So everything that
-grows with them is paid for here: the items of loops, the text that is made,
-the values that are written, the time of regular expressions. What looks at
-the data is given a :class:`View`, which has the budget; outside of a phase
-nothing is limited.
+The data come from unauthenticated machines. So everything that grows with
+them is paid for here: items of loops, text, values that are written, the time
+of regular expressions. Code that reads the data gets a :class:`View`, which
+holds the budget; outside of a phase nothing is limited.
 """
 
 import collections.abc
@@ -20,7 +19,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.i18n import _
 
-_LOOK_EVERY = 64  # After how many operations the clock is looked at.
+_LOOK_EVERY = 64  # Operations between two looks at the clock.
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -28,9 +27,10 @@ class Limits:
     """The limits of one phase.
 
     ``time`` is in seconds. ``operations`` counts conditions, actions, items
-    of loops, and what is read and written by size. ``loop`` is the largest
-    number of items of one loop. ``depth`` and ``size`` bound what is made:
-    levels of nesting, as Ironic counts those of posted JSON, and characters.
+    of loops, and data that are read or written, by size. ``loop`` is the
+    maximum number of items of one loop. ``depth`` and ``size`` limit the
+    values that are built: levels of nesting, as Ironic counts those of posted
+    JSON, and characters.
     """
 
     time: float = 10.0
@@ -45,11 +45,11 @@ EARLY = Limits(time=2.0, operations=100_000)
 
 BY_PHASE: typing.Mapping[str, Limits] = {
     phase: EARLY if phase == model.EARLY else MAIN for phase in model.PHASES}
-"""The limits of each phase, unless options say otherwise."""
+"""The default limits of each phase."""
 
 
 class Budget:
-    """The rest of what a phase may take."""
+    """What is left of the limits of a phase."""
 
     __slots__ = ('_deadline', '_left', '_look_below', '_room', 'limits')
 
@@ -63,7 +63,7 @@ class Budget:
     def spend(self, operations: int = 1) -> None:
         """Pay for operations.
 
-        :raises: :class:`.exceptions.BudgetExceeded` where too little is left.
+        :raises: :class:`.exceptions.BudgetExceeded` if too few are left.
         """
         self._left -= operations
         if self._left < self._look_below:
@@ -80,7 +80,7 @@ class Budget:
     def check_time(self) -> None:
         """Look at the clock.
 
-        :raises: :class:`.exceptions.BudgetExceeded` where time is up.
+        :raises: :class:`.exceptions.BudgetExceeded` if time is up.
         """
         if time.monotonic() > self._deadline:
             raise exceptions.BudgetExceeded(
@@ -89,15 +89,15 @@ class Budget:
     def remaining(self) -> float:
         """Return how many seconds are left.
 
-        :raises: :class:`.exceptions.BudgetExceeded` where time is up.
+        :raises: :class:`.exceptions.BudgetExceeded` if time is up.
         """
         self.check_time()
         return max(self._deadline - time.monotonic(), 0.001)
 
     def enter_loop(self, items: int) -> None:
-        """Check that a loop may begin.
+        """Check the number of items of a loop.
 
-        :raises: :class:`.exceptions.BudgetExceeded` where it is too long.
+        :raises: :class:`.exceptions.BudgetExceeded` if there are too many.
         """
         if items > self.limits.loop:
             raise exceptions.BudgetExceeded(
@@ -107,7 +107,7 @@ class Budget:
     def make_text(self, length: int) -> None:
         """Pay for text of so many characters.
 
-        :raises: :class:`.exceptions.BudgetExceeded` where it is too long.
+        :raises: :class:`.exceptions.BudgetExceeded` if it is too long.
         """
         if length > self.limits.size:
             raise exceptions.BudgetExceeded(
@@ -117,8 +117,8 @@ class Budget:
     def make_value(self, value: typing.Any) -> None:
         """Pay for a value that is made of others, and may repeat them.
 
-        :raises: :class:`.exceptions.BudgetExceeded` where it is too large, or
-            nested too deep.
+        :raises: :class:`.exceptions.BudgetExceeded` if it is too large or
+            nested too deeply.
         """
         if self._measure(value, 0) > self.limits.size:
             raise exceptions.BudgetExceeded(
@@ -126,10 +126,11 @@ class Budget:
 
     def write(self, value: typing.Any, path: typing.Sequence[str],
               before: typing.Any = None) -> None:
-        """Pay for a value that is written, and for the path.
+        """Pay for a value that is written to a path.
 
-        :raises: :class:`.exceptions.BudgetExceeded` where it is too much, or
-            nested too deep.
+        :param before: the value that it replaces.
+        :raises: :class:`.exceptions.BudgetExceeded` if it is too large or
+            nested too deeply.
         """
         size = self._measure(value, len(path)) + sum(map(len, path))
         if before.__class__ in (str, dict, list):
@@ -178,8 +179,6 @@ class Budget:
             _('the value is nested deeper than %d levels') % self.limits.depth)
 
 
-EMPTY: typing.Mapping[str, typing.Any] = {}
-
 UNLIMITED = Budget(Limits(math.inf, math.inf, math.inf, math.inf, math.inf))
 
 
@@ -188,9 +187,9 @@ class View(dict[str, typing.Any]):
 
     __slots__ = ('budget',)
 
-    def __init__(self, roots: typing.Mapping[str, typing.Any] = EMPTY,
+    def __init__(self, roots: typing.Mapping[str, typing.Any] | None = None,
                  budget: Budget = UNLIMITED) -> None:
-        super().__init__(roots)
+        super().__init__(roots or ())
         self.budget = budget
 
     def paid_by(self, budget: Budget) -> 'PaidBy':
@@ -201,8 +200,8 @@ class View(dict[str, typing.Any]):
 class PaidBy:
     """A context in which views have another budget.
 
-    No generator: that takes longer than a condition, and why rules do not
-    match is told in one for each of them.
+    Not a generator function: that takes longer than a condition, and each
+    rule that does not match is explained in such a context.
     """
 
     __slots__ = ('_before', '_budget', '_views')
@@ -230,10 +229,9 @@ def is_deeper(text: bytes, limit: int) -> bool:
     """Check whether lists and objects are nested deeper than a limit.
 
     Nothing is parsed: parsers recurse, and Ironic's threads have so little
-    stack that a deep document does not raise an error there, it ends the
-    process. Of what is no JSON only what is before the error counts.
+    stack that a deep document ends the process instead of raising an error.
 
-    :param text: in UTF-8.
+    :param text: JSON in UTF-8.
     """
     depth = 0
     for bracket in _STRING.sub(b'', text).translate(None, _NO_BRACKETS):

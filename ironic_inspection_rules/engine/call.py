@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""An op with the arguments that a rule gives it.
+"""Calls: an op with the arguments that a rule gives it.
 
-A path is split as the rule has it, and each field then fills one token,
-whatever is in it. So a machine cannot choose another place than the one the
-rule means. A regular expression may hold ``{item…}`` and no other field. The
-items of a loop that is written out in the rule are part of the rule: they may
-hold more of a path or of an expression. One that a machine sent stands for
-itself.
+A path is split before its fields are filled in, and each field then fills one
+token, whatever its value is. So a machine cannot choose another place than
+the one the rule means. A regular expression may hold ``{item…}`` and no other
+field. The items of a literal loop are part of the rule: they may hold several
+tokens of a path, or part of an expression. Those that a machine sent are
+escaped.
 """
 
 import functools
@@ -26,18 +26,19 @@ from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.i18n import _
 
-Missing = template.Missing
+Missing = rendering.Missing
 Piece = str | interpolation.Field
 
 _LONGEST_ITEM = 1024
-"""Longest text of a machine in an expression, in characters."""
+"""Maximum length of a machine's text in an expression, in characters."""
 
 
 class Call:
-    """An op, the arguments that are known, and those that depend on data.
+    """An op, its literal arguments, and those that depend on data.
 
-    :param missing: what a missing field counts as, if as anything.
-    :raises: :class:`.exceptions.InvalidRule` where they do not fit.
+    :param missing: the value of an argument with a missing field; by default
+        there is none, and the call is not made.
+    :raises: :class:`.exceptions.InvalidRule` if the arguments do not fit.
     """
 
     __slots__ = ('literals', 'op', 'varying')
@@ -47,14 +48,14 @@ class Call:
                  loop: engine_loop.Loop | None = None) -> None:
         self.op = op
         self.literals: dict[str, typing.Any] = {}
-        self.varying: dict[str, template.Template] = {}
+        self.varying: dict[str, rendering.Template] = {}
         bound, problems = op.signature.bind(args)
         if problems:
             raise exceptions.InvalidRule(problems)
         for name, value in bound.items():
             argument = op.signature.by_name[name]
             compiled = compile_argument(op, name, value, loop)
-            if not isinstance(compiled, template.Template):
+            if not isinstance(compiled, rendering.Template):
                 self.literals[name] = arguments.convert(compiled, argument)
                 continue
             if missing is not ...:
@@ -65,7 +66,7 @@ class Call:
                     _convert, argument))
             self.varying[name] = compiled
 
-    def render(self, roots: template.Roots) -> dict[str, typing.Any] | Missing:
+    def render(self, roots: budget.View) -> dict[str, typing.Any] | Missing:
         """Return the arguments that depend on the data, by name."""
         rendered = {}
         for name, value in self.varying.items():
@@ -86,16 +87,16 @@ def _convert(argument: arguments.Argument, value: typing.Any,
     return arguments.convert(value, argument)
 
 
-def is_as_written(value: template.Template) -> bool:
-    """Return whether an argument is what its rule says, in no other form."""
+def is_as_written(value: rendering.Template) -> bool:
+    """Return whether an argument is rendered without a conversion."""
     return not isinstance(value, _Converted | rendering.OrElse)
 
 
 def compile_argument(op: registry.Op, name: str, value: typing.Any,
                      loop: engine_loop.Loop | None) -> typing.Any:
-    """Build a template of an argument, or a value where it is known.
+    """Compile an argument to a template, or to a value if it has no fields.
 
-    :raises: :class:`.exceptions.OperationError` where it is not usable.
+    :raises: :class:`.exceptions.OperationError` if it is not usable.
     """
     if name in op.plugin.LITERAL:
         return value
@@ -103,18 +104,18 @@ def compile_argument(op: registry.Op, name: str, value: typing.Any,
     if kind in _READ_FIRST and value is not None:
         return _READ_FIRST[kind](value, loop)
     compiled = template.compile_value(value)
-    return _telling(compiled) if name in getattr(
+    return _name_missing(compiled) if name in getattr(
         op.plugin, 'TELLS', ()) else compiled
 
 
-def _telling(value: typing.Any) -> typing.Any:
+def _name_missing(value: typing.Any) -> typing.Any:
     """Build a template in which each missing field reads ``(missing)``."""
-    if isinstance(value, template.List):
-        return template.List([_telling(item) for item in value.items])
+    if isinstance(value, rendering.List):
+        return rendering.List([_name_missing(item) for item in value.items])
     if isinstance(value, rendering.Made) and value.make in (
             template.join_text, rendering.zip_mapping):
-        return rendering.Made(_telling(value.source), value.make)
-    if isinstance(value, template.Template):
+        return rendering.Made(_name_missing(value.source), value.make)
+    if isinstance(value, rendering.Template):
         return rendering.OrElse(value, _('(missing)'))
     return value
 
@@ -123,8 +124,8 @@ def compile_pattern(text: typing.Any,
                     loop: engine_loop.Loop | None = None) -> typing.Any:
     """Compile a regular expression.
 
-    :returns: the pattern where no item is in it, else a template of it.
-    :raises: :class:`.exceptions.OperationError` where it is none.
+    :returns: a pattern, or a template of one if it holds ``{item…}``.
+    :raises: :class:`.exceptions.OperationError` if it is invalid.
     """
     if not isinstance(text, str):
         raise exceptions.OperationError(_('must be a regular expression'))
@@ -137,7 +138,7 @@ def compile_pattern(text: typing.Any,
             pattern.Pattern(''.join(_written(piece, item) for piece in pieces))
             for item in loop.items)
     return _Pattern(
-        template.List([
+        rendering.List([
             piece if isinstance(piece, str)
             else rendering.Made(template.join([piece]), _escape)
             for piece in pieces]),
@@ -146,7 +147,7 @@ def compile_pattern(text: typing.Any,
 
 
 class _Pattern(rendering.Made):
-    """An expression with text of a machine in it, which is one value."""
+    """An expression with a machine's text in it, shown as one value."""
 
     __slots__ = ()
 
@@ -154,7 +155,7 @@ class _Pattern(rendering.Made):
 
 
 def problem(text: typing.Any, loop: engine_loop.Loop | None) -> str | None:
-    """Return what is wrong with the fields of an expression, if anything."""
+    """Check the fields of a regular expression, and return a message."""
     if not isinstance(text, str):
         return None
     for piece in _split(text, (*interpolation.ROOTS, interpolation.ITEM)):
@@ -190,7 +191,7 @@ def _split(text: str, roots: tuple[str, ...] = (interpolation.ITEM,)
 
 
 def _written(piece: Piece, item: typing.Any) -> str:
-    """Return a piece of an expression with an item of the rule in it."""
+    """Return a piece of an expression with an item of a literal loop."""
     if isinstance(piece, str):
         return piece
     value = data_path.get(item, piece.steps)
@@ -201,7 +202,7 @@ def _written(piece: Piece, item: typing.Any) -> str:
 
 
 def _escape(value: typing.Any, _allowance: budget.Budget) -> str:
-    """Return text of a machine as part of an expression."""
+    """Escape a machine's text for an expression."""
     text = str(value)
     if len(text) > _LONGEST_ITEM:
         raise exceptions.OperationError(
@@ -214,9 +215,9 @@ def compile_path(text: typing.Any,
                  loop: engine_loop.Loop | None = None) -> typing.Any:
     """Split a path.
 
-    :returns: the path where it has no fields, else a template of it; what
-        is no text as it is.
-    :raises: :class:`.exceptions.OperationError` where it is none.
+    :returns: a path, or a template of one if it has fields; anything but
+        text is returned as it is.
+    :raises: :class:`.exceptions.OperationError` if it is invalid.
     """
     if not isinstance(text, str):
         return text
@@ -230,13 +231,13 @@ def compile_path(text: typing.Any,
     if not rendering.varies(tokens):
         return tuple(tokens)
     return rendering.Made(
-        template.List([rendering.Made(token, _read_token) if isinstance(
-            token, template.Template) else token for token in tokens]),
+        rendering.List([rendering.Made(token, _read_token) if isinstance(
+            token, rendering.Template) else token for token in tokens]),
         _read_path)
 
 
 def split(pieces: list[Piece]) -> list[list[Piece]]:
-    """Return the pieces of each token of a path."""
+    """Split the pieces of a path into those of each token."""
     texts = [piece for piece in pieces if isinstance(piece, str)]
     is_pointer = texts[:1] == pieces[:1] and ''.join(texts[:1]).startswith('/')
     separator = '/' if any('/' in text for text in texts) else '.'
@@ -273,4 +274,4 @@ def _read_token(value: typing.Any, _allowance: budget.Budget) -> str:
 
 _READ_FIRST: dict[typing.Any, typing.Callable[..., typing.Any]] = {
     data_path.Path: compile_path, pattern.Pattern: compile_pattern}
-"""Readers of arguments whose fields are filled in later, by type."""
+"""The types whose text is read before its fields are filled in."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""From a rule to a plan: everything that can be done before a machine comes.
+"""Compile rules to plans, which are then applied to any number of machines.
 
 Templates are parsed, regexes compiled, networks read and arguments bound
 once; applying a plan to a machine parses nothing.
@@ -18,20 +18,20 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import single_condition
 from ironic_inspection_rules.engine import template
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class CompiledRule:
-    """A compiled rule, which is equal to no other.
+    """A compiled rule, compared by identity.
 
-    ``masked`` tells whether secrets are hidden from it, ``unexplained``
-    whether nobody is told why it matches, ``decides_first`` whether it is
-    decided before the first action of any rule, ``reads_previous`` whether it
-    may ask for what the inspection before has stored, ``hides`` where a
-    sensitive rule may leave values. ``vars`` are names with
-    the values or, where these depend on the data, templates of them.
+    ``masked``: secrets are hidden from it. ``unexplained``: traces give no
+    reasons for its conditions. ``decides_first``: it is decided before the
+    first action of any rule. ``reads_previous``: it may read the data of the
+    previous inspection. ``hides``: where a sensitive rule may write. ``vars``:
+    names with values, or with templates of values that depend on the data.
     """
 
     rule: model.Rule
@@ -52,10 +52,10 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
 
     :param mask_secrets: ``always``, ``never``, or ``sensitive`` to let only
         sensitive rules see secrets (spec 003 "Other deployer impact").
-    :param explained: whether to tell why a rule matches; if not given, it is
-        not told of sensitive ones.
+    :param explained: whether traces give reasons; by default those of
+        sensitive rules do not.
     :raises: :class:`.exceptions.InvalidRule`, or
-        :class:`.exceptions.OperationError` where an argument is not usable.
+        :class:`.exceptions.OperationError` if an argument is not usable.
     """
     masked = mask_secrets == 'always' or (
         mask_secrets == 'sensitive' and not rule.sensitive)
@@ -81,7 +81,7 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
 
 
 def _reads_previous(value: typing.Any) -> bool:
-    """Return whether the text anywhere in a value may be of such a field."""
+    """Return whether a value may have a field over ``previous`` in it."""
     if isinstance(value, typing.Mapping):
         value = [*value, *value.values()]
     if isinstance(value, list | tuple):
@@ -93,7 +93,10 @@ def _compile_condition(operation: engine_condition.Operation,
                        ops: registry.Registry,
                        outer: engine_loop.Loop | None = None
                        ) -> engine_condition.Condition:
-    """Compile a condition; ``outer`` is the loop of what it is in."""
+    """Compile a condition.
+
+    :param outer: the loop of the group or action that it is part of.
+    """
     name, inverted = model.split_op(operation['op'])
     op = ops.conditions[name]
     loop = engine_loop.Loop.of(operation.get('loop'), outer)
@@ -111,7 +114,7 @@ def _compile_condition(operation: engine_condition.Operation,
 
 def _compile_single(op: registry.Op, *written: typing.Any
                     ) -> engine_condition.Condition:
-    """Compile one call of an op in the form that is quickest for it."""
+    """Compile one call of an op to the fastest form for it."""
     operation, _inverted, loop = written
     missing: typing.Any = ...
     if op.plugin.SEES_MISSING:
@@ -125,7 +128,7 @@ def _compile_single(op: registry.Op, *written: typing.Any
         return single_condition.OfArguments(call, op, *written)
     varying = call.varying[first.name]
     pair = (varying.pair() if first.variadic
-            and isinstance(varying, template.List) else None)
+            and isinstance(varying, rendering.List) else None)
     holds = pair and op.plugin.bind_pair(call.literals)
     if pair and holds:
         return single_condition.OfPair(pair[0], holds, pair[1], op, *written)

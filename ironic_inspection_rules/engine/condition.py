@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compiled conditions: what they have in common, groups, and loops.
+"""Compiled conditions: their base, groups, and loops.
 
-A reason tells of what decided: of the item or the part that did it by itself,
-with its number, or of the first of all of them.
+The reason of a group or a loop is that of the part or item that decided it,
+with its number; if all of them did, it is that of all parts, or of the first
+items.
 """
 
 import abc
@@ -14,24 +15,22 @@ from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import template
+from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.i18n import _
 
-Missing = template.Missing
+Missing = rendering.Missing
 Operation = typing.Mapping[str, typing.Any]
-Roots = budget.View
 
-_MOST_ITEMS = 3  # Items of a loop that a reason tells of.
+_MOST_ITEMS = 3  # Items of a loop in a reason.
 
 
 class Condition(abc.ABC):
     """A condition of a rule.
 
-    ``operation`` is what the author of the rule wrote, ``written_op`` its
-    name in there. ``needs_view`` tells whether it may look at anything,
-    ``decides_first`` whether it is decided before the first action of any
-    rule.
+    ``operation`` is what the author of the rule wrote, ``written_op`` the op
+    in it. ``needs_view``: it may read any of the data. ``decides_first``: its
+    rule is decided before the first action of any rule.
     """
 
     __slots__ = ('_reads', 'decides_first', 'needs_view', 'op', 'operation',
@@ -47,34 +46,34 @@ class Condition(abc.ABC):
 
     @property
     def reads(self) -> tuple[hiding.Place, ...]:
-        """The places that it is decided on, found when first asked for."""
+        """The places that it reads, found when first asked for."""
         if self._reads is None:
             self._reads = ((hiding.EVERYTHING, ()),) if self.needs_view else (
                 hiding.reads(self.operation))
         return self._reads
 
     @abc.abstractmethod
-    def check(self, roots: Roots) -> bool:
+    def check(self, roots: budget.View) -> bool:
         """Return whether it holds for the data, given by root name."""
 
-    def decide(self, roots: Roots) -> trace.ConditionTrace:
-        """Return whether it holds, and on what that was decided.
+    def decide(self, roots: budget.View) -> trace.ConditionTrace:
+        """Return whether it holds, and why.
 
-        :returns: without a reason, where that takes a second look.
+        :returns: without a reason if that takes a second look at the data.
         """
         return trace.ConditionTrace(self.written_op, self.check(roots))
 
     @abc.abstractmethod
-    def reason(self, view: Roots, shown: Roots) -> str:
+    def reason(self, view: budget.View, shown: budget.View) -> str:
         """Return why it holds or does not.
 
-        :param view: the data by root name, which decide.
-        :param shown: the same as they may be told of.
+        :param view: the data by root name, as the rule sees them.
+        :param shown: the same as they may be shown.
         """
 
 
 class Group(Condition):
-    """A condition made of conditions, which are its parts."""
+    """A condition made of conditions, its parts."""
 
     __slots__ = ('_inverted', 'parts')
 
@@ -86,16 +85,16 @@ class Group(Condition):
         self.needs_view = any(part.needs_view for part in parts)
         self.decides_first = any(part.decides_first for part in parts)
 
-    def check(self, roots: Roots) -> bool:
+    def check(self, roots: budget.View) -> bool:
         if self.op.plugin(check_part(part, roots) for part in self.parts):
             return not self._inverted
         return self._inverted
 
-    def deciding(self, roots: Roots) -> dict[int, bool]:
+    def deciding(self, roots: budget.View) -> dict[int, bool]:
         """Return the results of the parts that decide, by their numbers.
 
-        Where the last one that was asked leaves no need to ask another, as
-        the first that holds of ``any-of``, it alone decides.
+        If the plugin asks for no more results after one, such as the first
+        true one of ``any-of``, that part alone decides.
         """
         results: list[bool] = []
 
@@ -106,14 +105,14 @@ class Group(Condition):
 
         self.op.plugin(ask())
         if len(results) == len(self.parts):
-            # Is there a need for one more than there are?
+            # Find out whether the plugin would ask for one more.
             more = iter([*results, False])
             self.op.plugin(more)
             if next(more, None) is None:
                 return dict(enumerate(results))
         return {len(results) - 1: results[-1]}
 
-    def reason(self, view: Roots, shown: Roots) -> str:
+    def reason(self, view: budget.View, shown: budget.View) -> str:
         return '; '.join(
             _('condition %(number)d of %(count)d: %(op)s %(result)s '
               '(%(reason)s)') % {
@@ -124,8 +123,8 @@ class Group(Condition):
             for number, result in self.deciding(view).items())
 
 
-def check_part(part: Condition, roots: Roots) -> bool:
-    """Check a condition that is part of something; an error names it."""
+def check_part(part: Condition, roots: budget.View) -> bool:
+    """Check a condition in a group or of an action; errors name its op."""
     roots.budget.spend()
     try:
         return part.check(roots)
@@ -152,11 +151,11 @@ class Looped(Condition):
         self.needs_view = condition.needs_view
         self.decides_first = condition.decides_first
 
-    def check(self, roots: Roots) -> bool:
+    def check(self, roots: budget.View) -> bool:
         return self.find(roots).result
 
-    def find(self, roots: Roots) -> 'Found':
-        """Check the items, and find the one that decides."""
+    def find(self, roots: budget.View) -> 'Found':
+        """Check the items until one decides."""
         items = self.items(roots)
         if isinstance(items, Missing) or not items:
             return Found(False, items)
@@ -173,7 +172,7 @@ class Looped(Condition):
         return Found(not decisive, items,
                      first if len(asked) < len(items) else None)
 
-    def reason(self, view: Roots, shown: Roots) -> str:
+    def reason(self, view: budget.View, shown: budget.View) -> str:
         found = self.find(view)
         if isinstance(found.items, Missing):
             return _('field {%s} does not exist') % found.items.field
@@ -190,9 +189,10 @@ class Looped(Condition):
         for number in numbers:
             each = slice(number, number + 1)
             with (engine_loop.iterate(found.items[each], view, number) as seen,
-                  engine_loop.iterate(items[each], shown, number) as told):
+                  engine_loop.iterate(items[each], shown, number) as masked):
+                # Each makes the item known in its data.
                 next(seen)
-                next(told)
+                next(masked)
                 reasons.append(
                     _('item %(number)d of %(count)d: %(reason)s') % {
                         'number': number + 1, 'count': count,
@@ -203,10 +203,10 @@ class Looped(Condition):
 
 
 class Found(typing.NamedTuple):
-    """The result of a loop, and what decided it.
+    """The result of a loop.
 
-    ``decisive`` is the number of the item that did it, None where all of
-    them together did.
+    ``decisive`` is the number of the item that decided it, None if all of
+    them did.
     """
 
     result: bool

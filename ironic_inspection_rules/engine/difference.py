@@ -20,11 +20,11 @@ def between(one: working_copy.Facts, other: working_copy.Facts,
             hidden: Hidden) -> list[journal.Change]:
     """Return the changes that lead from one state of a machine to another.
 
-    A list counts as one value. What rules note of themselves in plugin data
-    is left out.
+    A list counts as one value. The trace of the rules in plugin data is left
+    out.
 
-    :param ports: the ports by the addresses that they are known by.
-    :param hidden: places whose values must not show. Secrets never do.
+    :param ports: the ports, whose addresses name them in changes.
+    :param hidden: places to mask. Secrets are always masked.
     """
     found = _compare(working_copy.NODE, _without(one.node, 'traits'),
                      _without(other.node, 'traits'), hidden)
@@ -70,29 +70,29 @@ def _compare(root: str, one: dict[str, typing.Any],
               else 'remove' if after is data_path.ABSENT else 'replace')
         shown = [_shown(root, path, value, hidden)
                  for value in (after, before)]
-        told = path[len(start):]
+        where = path[len(start):]
         if (root, path) in hidden:
             if op in hidden_ops:
-                # It would look like the one before.
+                # It would look like the previous one.
                 continue
             hidden_ops.add(op)
-            told = (masking.MASK,)
+            where = (masking.MASK,)
         changes.append(journal.Change(
-            name or root, op, data_path.pointer(told), *shown))
+            name or root, op, data_path.pointer(where), *shown))
     return changes
 
 
 def _different(root: str, one: dict[str, typing.Any],
                other: dict[str, typing.Any], start: data_path.Path,
                hidden: Hidden) -> typing.Iterator[_Values]:
-    """Find the smallest values that differ, in the order of their paths."""
+    """Yield the innermost values that differ, in the order of their paths."""
     ahead: list[_Values] = [(start, one, other)]
     while ahead:
         path, before, after = ahead.pop()
         if before is after:
             continue
         if (root, path) not in hidden and hidden.covers(root, path):
-            # The sensitive rule may have made it, too.
+            # The sensitive rule may have created it, with all parents.
             before, after = _or_empty(before, after), _or_empty(after, before)
         if (isinstance(before, dict) and isinstance(after, dict)
                 and (root, path) not in hidden):
@@ -105,7 +105,7 @@ def _different(root: str, one: dict[str, typing.Any],
 
 
 def _or_empty(value: typing.Any, other: typing.Any) -> typing.Any:
-    """Return a mapping for what is absent beside one that has something."""
+    """Return a value, or a mapping if it is absent beside one."""
     return {} if (value is data_path.ABSENT and other
                   and isinstance(other, dict)) else value
 

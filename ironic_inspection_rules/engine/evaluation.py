@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A whole inspection without a machine: what rules would do to it."""
+"""Evaluate rules on a machine's data without changing anything."""
 
 import dataclasses
 import typing
@@ -18,14 +18,13 @@ from ironic_inspection_rules.engine import working_copy
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The outcome of an inspection that was not carried out.
+    """The outcome of a dry run of an inspection.
 
-    ``traces`` are of the rules that match or, where an explanation was asked
-    for, of all that were looked at. ``changes`` are those that would be
-    saved, ``error`` says why inspection would fail. ``audited`` are the
-    traces of the rules in mode ``audit``: what they would do if they were
-    enforced. ``facts`` are the machine as the rules leave it, and ``hidden``
-    the places in them that sensitive rules have set.
+    ``traces`` are of the rules that match or, with an explanation, of all
+    that were checked. ``changes`` would be saved, ``error`` would fail the
+    inspection. ``audited`` are the traces of rules in mode ``audit``: what
+    they would do if they were enforced. ``facts`` are the data after the
+    rules, and ``hidden`` the places in them that sensitive rules have set.
     """
 
     traces: tuple[trace.RuleTrace, ...]
@@ -40,7 +39,7 @@ class Evaluation:
         """The UUIDs of the rules that made the changes, one for each."""
         rules = [each.rule.uuid for each in self.traces
                  for action in each.actions for _change in action.changes]
-        # Behind them come only those of a phase that saves nothing.
+        # Further ones are of a phase that saves nothing.
         return rules[:len(self.changes)]
 
     def as_dict(self) -> dict[str, typing.Any]:
@@ -57,7 +56,7 @@ class Evaluation:
 Refuse = typing.Callable[
     [working_copy.WorkingCopy, tuple[trace.RuleTrace, ...]],
     exceptions.RuleError | None]
-"""Finds the error that saving a phase would end with, where it is known."""
+"""Returns the error that saving a phase would end with, if it is known."""
 
 
 def evaluate(
@@ -70,15 +69,15 @@ def evaluate(
         refuse: Refuse = lambda target, traces: None) -> Evaluation:
     """Run phases one after another; nothing is saved, logged or called.
 
-    Each phase finds the data as the one before it left them.
+    Each phase runs on the data as the previous one left them.
 
-    :param plans: the rules of each phase, in the order they run in.
-    :param facts: the machine as the first phase finds it, which is not
-        changed. Its node may be empty, but not None.
-    :param explain: trace also rules that do not match, with a reason for
+    :param plans: the rules of each phase, in the order in which they run.
+    :param facts: the data before the first phase, which are not changed.
+        Their node may be empty, but not None.
+    :param explain: also trace rules that do not match, with a reason for
         each condition.
     :param hidden: places that sensitive rules have set before.
-    :param refuse: is asked about each phase that something would be saved of.
+    :param refuse: called for each phase whose changes would be saved.
     """
     ran: list[runner.Outcome] = []
     changes: list[journal.Change] = []
@@ -110,7 +109,7 @@ def evaluate(
 
 def after(facts: working_copy.Facts, target: working_copy.WorkingCopy,
           outcome: runner.Outcome, phase: str) -> working_copy.Facts:
-    """Return a machine as a phase leaves it whose changes are kept."""
+    """Return the data after a phase whose changes are kept."""
     roots = target.roots
     plugin_data = dict(roots[working_copy.PLUGIN_DATA])
     outcome.record(plugin_data, phase)

@@ -2,7 +2,7 @@
 
 """Reasons of conditions: why a rule matches a machine or does not.
 
-Nothing is told of values that sensitive rules have written.
+They never show values that sensitive rules have written.
 """
 
 import contextlib
@@ -17,50 +17,48 @@ from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import trace
 
-Roots = budget.View
-
 Traces = tuple[trace.ConditionTrace, ...]
 
 
 def is_complete(plan: compiler.CompiledRule,
-                told: list[trace.ConditionTrace]) -> bool:
-    """Return whether nothing is to be added to what is known of a rule."""
-    if len(told) < len(plan.conditions) or plan.unexplained:
+                traces: list[trace.ConditionTrace]) -> bool:
+    """Return whether all conditions of a rule have a trace with a reason."""
+    if len(traces) < len(plan.conditions) or plan.unexplained:
         return False
-    for _op, _result, reason in told:
+    for _op, _result, reason in traces:
         if reason is None:
             return False
     return True
 
 
-def explain(plan: compiler.CompiledRule, view: Roots,
+def explain(plan: compiler.CompiledRule, view: budget.View,
             known: typing.Iterable[trace.ConditionTrace] = ()) -> Traces:
     """Return a trace of every condition of a rule, also after a false one.
 
-    :param known: what is known of the first conditions.
+    :param known: traces of the first conditions.
     """
-    told = list(known)
-    for condition in plan.conditions[len(told):]:
+    traces = list(known)
+    for condition in plan.conditions[len(traces):]:
         try:
-            told.append(condition.decide(view))
+            traces.append(condition.decide(view))
         except Exception as exc:
-            told.append(trace.ConditionTrace(condition.written_op, None,
-                                             str(exc)))
+            traces.append(trace.ConditionTrace(condition.written_op, None,
+                                               str(exc)))
     if plan.unexplained:
-        return tuple(each._replace(reason=None) for each in told)
+        return tuple(each._replace(reason=None) for each in traces)
     return tuple([
         each if each.reason is not None
         else trace.ConditionTrace(each.op, each.result,
                                   reason(condition, view, view))
-        for condition, each in zip(plan.conditions, told, strict=True)])
+        for condition, each in zip(plan.conditions, traces, strict=True)])
 
 
-def explain_match(plan: compiler.CompiledRule, view: Roots,
-                  shown: Roots) -> Traces:
+def explain_match(plan: compiler.CompiledRule, view: budget.View,
+                  shown: budget.View) -> Traces:
     """Return the reasons of a rule whose conditions all hold.
 
-    :param view: the data by root name, as the rule sees it.
-    :param shown: the same; secrets that the rule has seen are hidden.
+    :param view: the data by root name, as the rule sees them.
+    :param shown: the same without secrets.
     """
     if plan.masked:
         return explain(plan, view)
@@ -69,8 +67,8 @@ def explain_match(plan: compiler.CompiledRule, view: Roots,
                   for each in plan.conditions])
 
 
-def reason(condition: engine_condition.Condition, view: Roots,
-           shown: Roots) -> str:
+def reason(condition: engine_condition.Condition, view: budget.View,
+           shown: budget.View) -> str:
     """Return the reason of a condition, or what went wrong with it."""
     try:
         return condition.reason(view, shown)
@@ -79,33 +77,33 @@ def reason(condition: engine_condition.Condition, view: Roots,
 
 
 def reads_hidden(plan: compiler.CompiledRule, hidden: hiding.Hidden) -> bool:
-    """Return whether an error of deciding a rule may hold such a value."""
+    """Return whether an error in a rule's conditions may show such values."""
     return not plan.rule.sensitive and bool(hidden) and (
         hidden.covers(hiding.VARS, ()) or any(
             hidden.shows_any(each.reads) for each in plan.conditions))
 
 
 def hide_reasons(plan: compiler.CompiledRule, why: Traces,
-                 hidden: hiding.Hidden, view: Roots | None = None,
-                 shown: Roots | None = None) -> Traces:
+                 hidden: hiding.Hidden, view: budget.View | None = None,
+                 shown: budget.View | None = None) -> Traces:
     """Mask the values in the reasons of a rule that sensitive rules wrote.
 
-    :param view: the data by root name, as the rule sees them; None where
-        they have changed since.
+    :param view: the data by root name, as the rule sees them; None if they
+        have changed since.
     :param shown: the same without secrets.
     """
     masked = []
     with hidden.with_vars(plan.rule.vars if view is None else {}):
-        for condition, told in zip(plan.conditions, why, strict=True):
-            if told.reason is not None and hidden.shows_any(condition.reads):
+        for condition, each in zip(plan.conditions, why, strict=True):
+            if each.reason is not None and hidden.shows_any(condition.reads):
                 text = masking.MASK
-                if not (view is None or shown is None or told.result is None
+                if not (view is None or shown is None or each.result is None
                         or condition.needs_view):
                     with contextlib.suppress(Exception):
                         text = condition.reason(view, hiding.shown(
                             shown, condition.reads, hidden))
-                told = told._replace(reason=text)
-            masked.append(told)
+                each = each._replace(reason=text)
+            masked.append(each)
     return tuple(masked)
 
 
@@ -113,19 +111,22 @@ def hide_found(
         journal: engine_journal.Journal,
         traces: typing.Sequence[tuple[compiler.CompiledRule, trace.RuleTrace]]
 ) -> tuple[trace.RuleTrace, ...]:
-    """Hide what earlier rules told of values that a sensitive rule found.
+    """Hide values that a sensitive rule found in traces of other rules.
 
-    Their changes are masked in place, since others have them too.
+    Their changes are masked in place, since the journal has them too.
 
-    :param traces: of rules of a phase, in the order they were decided in.
-        What some made of such a value others may have read.
+    :param traces: of rules of a phase, in the order in which they were
+        decided: later rules may have read what earlier ones copied.
     """
     found = journal.found
-    hidden = [told for _plan, told in traces]
-    # What was undone was undone before the first action.
+    hidden = [each for _plan, each in traces]
+    # Rules that were undone come first: that was before the first action.
     for number in sorted(range(len(traces)), key=lambda each: (
             hidden[each].matched or not hidden[each].actions)):
-        plan, told = traces[number]
+        plan, given = traces[number]
+        for each in given.actions:
+            for change in (*each.changes, *each.confirmed):
+                journal.rename(change)
         if plan.rule.sensitive:
             continue
         with found.with_vars(plan.rule.vars):
@@ -133,7 +134,7 @@ def hide_found(
             has_read = copied or reads_hidden(plan, found)
             in_path = copied and any(each.hides_path(found)
                                      for each in plan.actions)
-        actions = told.actions
+        actions = given.actions
         if copied and plan.rule.mode != model.AUDIT:
             journal.find_copies(change for each in actions
                                 for change in each.changes)
@@ -145,17 +146,17 @@ def hide_found(
                 each._replace(notes=(masking.MASK,) * len(each.notes),
                               when=hide_asked(each.when))
                 for each in actions])
-        hidden[number] = told._replace(
-            error=told.error and masking.MASK if has_read else told.error,
+        hidden[number] = given._replace(
+            error=given.error and masking.MASK if has_read else given.error,
             actions=actions)
     return tuple([
-        told._replace(conditions=hide_reasons(plan, told.conditions, found))
-        if told.conditions else told
-        for (plan, _told), told in zip(traces, hidden, strict=True)])
+        each._replace(conditions=hide_reasons(plan, each.conditions, found))
+        if each.conditions else each
+        for (plan, _given), each in zip(traces, hidden, strict=True)])
 
 
 def hide_asked(asked: typing.Iterable[trace.AskedTrace]
                ) -> tuple[trace.AskedTrace, ...]:
-    """Hide what conditions of an action were decided on."""
+    """Mask the reasons of the conditions of an action."""
     return tuple([each._replace(reason=each.reason and masking.MASK)
                   for each in asked])

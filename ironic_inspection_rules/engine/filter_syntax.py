@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Filters as they are written in a replacement field.
+"""The syntax of filters in a replacement field.
 
 ::
 
@@ -12,12 +12,11 @@
     mapping  = "{" [ string ":" value { "," string ":" value } ] "}"
     string   = "'" { character } "'" | '"' { character } '"'
 
-Blanks may be anywhere between these. In a string a backslash before a quote
-or a backslash stands for that character, and before n, r or t for the end of
-a line or a tab; before any other it is itself, as regular expressions need
-it. A list or a mapping is nested at
-most 8 deep. Null is also written none, and all three words also begin with
-a capital letter.
+Blanks may be anywhere between these. In a string, a backslash escapes a quote
+or a backslash, and ``\\n``, ``\\r`` and ``\\t`` are control characters; any
+other backslash is literal, as regular expressions need it. Lists and mappings
+are nested at most 8 levels deep. Null may be written none, and all four words
+may begin with a capital letter.
 """
 
 import math
@@ -42,14 +41,14 @@ Path = typing.Callable[[str, int], tuple[typing.Any, int] | None]
 
 
 class SyntaxProblem(Exception):
-    """The text is no filter; the message says what is expected."""
+    """The text is not a filter; the message says what is expected."""
 
 
 class Call(typing.NamedTuple):
     """One filter as it is written.
 
-    :param arguments: pairs of a name, or None, and a value, in which a path
-        is what the reader of paths made of it.
+    :param arguments: pairs of a name, or None, and a value; paths in it are
+        results of the function that reads paths.
     """
 
     name: str
@@ -60,7 +59,7 @@ class Reader:
     """Reads filters from text.
 
     :param read_path: reads the path at a position of a text, and returns it
-        and where it ends, or None where there is none.
+        and where it ends, or None if there is none.
     """
 
     def __init__(self, text: str, read_path: Path) -> None:
@@ -69,9 +68,9 @@ class Reader:
         self.position = 0
 
     def read(self, position: int) -> tuple[Call, ...]:
-        """Read filters up to something else; ``position`` is there then.
+        """Read all filters from a position; ``position`` is then after them.
 
-        :raises: :class:`SyntaxProblem` where they are none.
+        :raises: :class:`SyntaxProblem` if they are invalid.
         """
         self.position = position
         calls = []
@@ -161,7 +160,7 @@ class Reader:
             raise SyntaxProblem(_('"%s" is expected') % character)
 
     def skip(self) -> None:
-        """Go over blanks."""
+        """Skip blanks."""
         blank = _BLANK.match(self._text, self.position)
         if blank is not None:
             self.position = blank.end()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Places in a machine's data whose values must not show.
+"""Hidden places: parts of a machine's data whose values must not be shown.
 
-They are those that sensitive rules have written to or found written, and
-those that other rules copied such values to.
+They are those that sensitive rules have written to, or would have if the value
+had not been there already, and those that other rules copied such values to.
 """
 
 import contextlib
@@ -30,34 +30,36 @@ Lasting = list[typing.Any]
 """A place as JSON data, in which a port is known by its UUID."""
 
 _MOST_LASTING = 1000
-"""Most places below another that last on their own; else all of it is hidden
-later."""
+"""Maximum number of stored places directly below another; with more of them
+the other one is stored."""
 
 _MOST_IN_ALL = 10_000
-"""Most places that last; else their roots are hidden whole, since what cannot
-be stored would hide nothing."""
+"""Maximum number of stored places; with more of them whole roots are stored,
+since a list that is too large to store would hide nothing."""
 
 _Node = dict[str, typing.Any]
-"""Tokens below a place, each with a node or, where all is hidden, None."""
+"""The tokens below a place, each with a node, or None if all is hidden."""
 
 
 class Hidden:
-    """A set of places, in which a place is found by the length of its path.
+    """A set of places, as a tree of tokens.
 
-    What is below a place that is hidden is hidden with it.
+    A lookup takes as long as its path. All that is below a hidden place is
+    hidden too.
 
-    :param places: the places. Where they are such a set, both share it: each
-        rule in mode audit has its own, and most of these change nothing.
+    :param places: the places. The nodes of another such set are shared until
+        one of the two changes: each rule in mode audit has a set of its own,
+        and most of them change nothing.
     """
 
     __slots__ = ('_own', '_roots')
 
     def __init__(self, places: typing.Iterable[Place] = ()) -> None:
         self._roots: _Node = {}
-        # By identity: the nodes that no other set has, to be changed in
-        # place. One that is gone may leave its number to a new one, which is
-        # of this set too: nodes of others are only seen when they are shared,
-        # and then nothing is of this set alone.
+        # The ids of nodes that no other set shares, which are changed in
+        # place. An id may be used again after its node is gone, but only for
+        # a new node of this set: nodes of other sets come in by sharing
+        # alone, and then this is empty.
         self._own: set[int] = set()
         if isinstance(places, Hidden):
             self._roots = places._roots
@@ -76,14 +78,14 @@ class Hidden:
         return Hidden([*self, *other])
 
     def __contains__(self, place: Place) -> bool:
-        """Check whether a value is one that must not show, or part of one."""
+        """Check whether a place is hidden, or part of a hidden one."""
         return self._find(*place) is None
 
     def __iter__(self) -> typing.Iterator[Place]:
         return self._places()
 
     def add(self, root: str, path: data_path.Path) -> None:
-        """Hide what is at a place."""
+        """Hide a place."""
         *parents, last = (root, *path)
         node = self._roots = self._owned(self._roots)
         for token in parents:
@@ -94,7 +96,7 @@ class Hidden:
         node[last] = None
 
     def remove(self, root: str, path: data_path.Path) -> None:
-        """Show what is at a place, unless it is part of a hidden value."""
+        """Show a place again, unless it is part of a hidden one."""
         if not self.covers(root, path):
             return
         *parents, last = (root, *path)
@@ -119,18 +121,18 @@ class Hidden:
         return node
 
     def add_vars(self, values: typing.Mapping[str, typing.Any]) -> None:
-        """Hide those values of a rule that are made of what is hidden."""
+        """Hide those vars of a rule that are made of hidden values."""
         if not self._roots:
             return
         for name, value in values.items():
-            # It may be made of one before it.
+            # It may be made of an earlier one.
             if self.shows_any(reads(value)):
                 self.add(VARS, (name,))
 
     @contextlib.contextmanager
     def with_vars(self, values: typing.Mapping[str, typing.Any]
                   ) -> typing.Iterator[None]:
-        """Hide them while the context lasts."""
+        """Hide the same while the context lasts."""
         if not values:
             yield
             return
@@ -141,11 +143,11 @@ class Hidden:
             self.remove(VARS, ())
 
     def covers(self, root: str, path: data_path.Path) -> bool:
-        """Return whether a value is, has, or is part of one not to show."""
+        """Return whether a place is hidden, has or is part of a hidden one."""
         return bool(self._roots) and (self._find(root, path) is not _NOTHING)
 
     def shows_any(self, reads: typing.Iterable[Place]) -> bool:
-        """Return whether some of the places must not show."""
+        """Return whether any of the places is covered."""
         return bool(self._roots) and any(
             root == EVERYTHING or self.covers(root, path)
             for root, path in reads)
@@ -160,7 +162,10 @@ class Hidden:
         return node
 
     def _places(self, most: float = float('inf')) -> typing.Iterator[Place]:
-        """Return the places; one in the place of more than some below it."""
+        """Yield the places.
+
+        :param most: yield a place itself if it has more hidden ones below it.
+        """
         ahead: list[tuple[tuple[str, ...], _Node | None]] = [
             ((root,), node) for root, node in self._roots.items()]
         while ahead:
@@ -172,7 +177,7 @@ class Hidden:
                           for token, below in node.items()]
 
     def lasting(self, ports: Ports) -> list[Lasting]:
-        """Return the places in a form that holds when ports come and go."""
+        """Return the places to be stored; they name ports by UUID."""
         places = sorted(self._places(_MOST_LASTING))
         if len(places) > _MOST_IN_ALL:
             places = [(root, ()) for root in sorted(self._roots)]
@@ -189,7 +194,10 @@ ANYWHERE: tuple[Place, ...] = ((NODE, ()), (PORTS, ()), (PLUGIN_DATA, ()))
 
 
 def located(places: typing.Iterable[Lasting], ports: Ports) -> Hidden:
-    """Return the places of :meth:`Hidden.lasting`, among these ports."""
+    """Return the places that :meth:`Hidden.lasting` returned.
+
+    :param ports: the ports of the node now.
+    """
     numbers = {port['uuid']: str(number)
                for number, port in enumerate(ports) if port.get('uuid')}
     found = Hidden()
@@ -202,7 +210,7 @@ def located(places: typing.Iterable[Lasting], ports: Ports) -> Hidden:
 
 
 def port_names(ports: Ports, hidden: Hidden) -> list[str]:
-    """Return what changes call the ports: by address, if that may show."""
+    """Return the names of ports in changes: the address, if not hidden."""
     return ['port {}'.format(
         port.get('uuid') or number
         if hidden.covers(PORTS, (str(number), 'address'))
@@ -212,12 +220,12 @@ def port_names(ports: Ports, hidden: Hidden) -> list[str]:
 def of_change(data: typing.Any, root: str, path: data_path.Path) -> Place:
     """Return the place to hide after a change.
 
-    Of a list that is the whole list: its items move when others go.
+    In a list it is the whole list: items move when others are removed.
 
     :param data: the root as it is after the change.
     """
     for depth, token in enumerate(path):
-        # The ports themselves stay where they are.
+        # Ports are never removed.
         if isinstance(data, list) and (root, depth) != (PORTS, 0):
             return root, path[:depth]
         data = data_path.get(data, (token,))
@@ -228,10 +236,7 @@ EVERYTHING = '*'  # A root that stands for all of them.
 
 
 def fields(written: typing.Any) -> list[interpolation.Field]:
-    """Return all fields anywhere in a value, and those in their filters.
-
-    :param written: an operation, or part of one, as its rule has it.
-    """
+    """Return all fields anywhere in a value, and those in their filters."""
     found = []
     ahead: list[typing.Any] = list(interpolation.fields(written))
     while ahead:
@@ -247,12 +252,12 @@ def fields(written: typing.Any) -> list[interpolation.Field]:
 
 
 def reads(written: typing.Any) -> tuple[Place, ...]:
-    """Return the places that are read by fields anywhere in a value."""
+    """Return the places that fields anywhere in a value read."""
     places: dict[Place, None] = {}
     for each in fields(written):
         if each.root == PORTS and each.steps and (
                 data_path.index(each.steps[0]) is None):
-            # A port by its address, which may be any.
+            # By an address: any of the ports.
             places[PORTS, ()] = None
         elif each.root:
             places[each.root, each.steps] = None
@@ -261,9 +266,9 @@ def reads(written: typing.Any) -> tuple[Place, ...]:
 
 def shown(view: budget.View, places: typing.Iterable[Place],
           hidden: Hidden) -> budget.View:
-    """Return the data by root name as they may be told of.
+    """Return the data by root name, with hidden places masked.
 
-    :param places: those of them that are looked at.
+    :param places: the places that are read.
     """
     roots = budget.View(budget=view.budget)
     for root, path in places:

@@ -12,10 +12,10 @@ text whatsoever reaches an attribute of an object.
     field       = "{" path filters [ "!s" | "!r" ] [ ":" spec ] "}"
     path        = root { "." key | "[" key "]" }
 
-What filters are is told in :mod:`.filter_syntax`.
+The syntax of filters is in :mod:`.filter_syntax`.
 
-Text between braces that is no path is a field that does not exist; a brace
-without a partner is literal text.
+Text between braces that is not a path is a missing field; an unpaired brace
+is literal text.
 """
 
 import re
@@ -26,7 +26,7 @@ from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
 
 OF_NODE = ('node', 'ports', 'port_groups', 'previous')
-"""Roots that the early phase does not have."""
+"""The roots that the early phase does not have."""
 
 ROOTS = (*OF_NODE, 'inventory', 'plugin_data', 'vars')
 ITEM = 'item'
@@ -47,8 +47,8 @@ _WIDE = re.compile(r'\d{5}')
 class Field(typing.NamedTuple):
     """One replacement field.
 
-    ``root`` is None where the text is no path over a name that may be
-    known. ``problem`` says what is wrong with its filters.
+    ``root`` is None if the text is not a path. ``problem`` says what is wrong
+    with its filters.
     """
 
     text: str
@@ -61,7 +61,7 @@ class Field(typing.NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Return whether it is a path and no more."""
+        """Return whether it is only a path."""
         return self.conversion is None and self.spec is None and (
             not self.filters)
 
@@ -96,19 +96,19 @@ def parse(text: str) -> list[str | Field]:
 
 
 def sole_field(text: typing.Any) -> Field | None:
-    """Return the field that is all of a text, if one is."""
+    """Return the field if a text consists of one, else None."""
     pieces = parse(text) if isinstance(text, str) else []
     return pieces[0] if len(pieces) == 1 and isinstance(
         pieces[0], Field) else None
 
 
 def escape(text: str) -> str:
-    """Return text that has no fields, but literal braces."""
+    """Escape the braces of a text."""
     return text.replace('{', '{{').replace('}', '}}')
 
 
 def field_at(text: str, position: int) -> Field | None:
-    """Read the field over a name that begins here, if one does."""
+    """Read the field at a position, or return None if there is none."""
     path = _PATH.match(text, position + 1)
     if path is None:
         return None
@@ -149,10 +149,10 @@ def _argument(text: str, position: int) -> tuple[Field, int] | None:
 
 
 def fill_item(text: str, item: typing.Any) -> str:
-    """Put an item of a loop into text, as more of the same text.
+    """Replace ``{item…}`` in a text of a rule by an item of a literal loop.
 
-    Fields over other names stay as they are, and so does an item that is
-    formatted, is no plain value, or is not there.
+    Other fields stay as they are, and so does an item with a filter or
+    format, one that is a list or mapping, and a missing one.
     """
     filled = ''
     for piece in parse(text):

@@ -17,18 +17,18 @@ TRAITS = 'traits'
 _MOST_CONFIRMED = 1000
 
 
-# Not frozen: that takes four times as long to make, and there is one for each
-# value that is set.
+# Not frozen: it is made for each value that is set, and frozen ones take four
+# times as long to make.
 @dataclasses.dataclass(slots=True)
 class Change:
     """One change that an action made.
 
     ``object`` is ``node``, ``port <MAC>``, ``plugin_data`` or ``traits``; a
-    port has its UUID there where the address must not show. ``op`` is
-    ``add``, ``replace`` or ``remove`` with ``path`` and ``value`` as in RFC
-    6902. ``before`` is what was there, None if nothing was. Secrets, and the
-    places and values of sensitive rules, are masked. ``place`` is
-    where the change was, for those who show it to nobody.
+    port with a hidden address has its UUID there. ``op`` is ``add``,
+    ``replace`` or ``remove`` with ``path`` and ``value`` as in RFC 6902.
+    ``before`` is the previous value, None if there was none. Secrets, and the
+    places and values of sensitive rules, are masked. ``place`` is the path
+    without masks, which must not be shown.
     """
 
     object: str
@@ -40,12 +40,12 @@ class Change:
                                               repr=False)
 
     def as_dict(self) -> dict[str, typing.Any]:
-        """Return plain JSON data, as RFC 6902 has it."""
+        """Return plain JSON data, an operation of RFC 6902 and its object."""
         return {'object': self.object, 'op': self.op, 'path': self.path,
                 'value': self.value}
 
     def with_before(self) -> dict[str, typing.Any]:
-        """Return the same with what was there before."""
+        """Return the same with the previous value."""
         return {**self.as_dict(), 'before': self.before}
 
 
@@ -55,57 +55,66 @@ _HIDDEN = data_path.pointer([masking.MASK])
 class Journal:
     """Changes, notes and hidden places of a phase.
 
-    ``changes`` are those of the data, ``confirmed`` what was set to the value
-    that was there already, ``notes`` the lines that were logged and the
-    requests that were sent. ``hidden`` are the places that hold values of
-    sensitive rules now, ``found`` those of them where such a value was before
-    a sensitive rule set it.
+    ``changes`` are those of the data, ``confirmed`` values that were set but
+    already there, ``notes`` the lines that were logged and the requests that
+    were sent. ``hidden`` are the places that hold values of sensitive rules,
+    ``found`` those of them that had the value before a sensitive rule set it.
+    ``hides``: what is written now is hidden.
 
-    ``hides`` tells whether what is written now must not show.
-
-    :param port_names: what changes call the ports, by index.
+    :param ports: the ports as they are before the phase.
     :param hidden: places that sensitive rules of earlier phases have
         written to.
     """
 
-    def __init__(self, port_names: typing.Sequence[str],
+    def __init__(self, ports: hiding.Ports,
                  hidden: typing.Iterable[hiding.Place] = ()) -> None:
         self.changes: list[Change] = []
         self.confirmed: list[Change] = []
         self.notes: list[str] = []
         self.hidden = hiding.Hidden(hidden)
         self.found = hiding.Hidden()
-        self.port_names = port_names
+        self._given = ports
+        self._names = hiding.port_names(ports, self.hidden)
         self._secretive = False
         self._sensitive = False
         self.hides = self._hides_path = False
 
     def enter(self, masked: bool, sensitive: bool, copies: bool = False,
               hides_path: bool = False) -> None:
-        """Set whose changes follow.
+        """Begin an action, whose changes follow.
 
         :param masked: whether secrets are hidden from the rule.
-        :param sensitive: whether the values it sets are to be hidden.
-        :param copies: whether they may be made of values that are hidden.
-        :param hides_path: whether the places may be.
+        :param sensitive: whether the rule is.
+        :param copies: whether the action may copy hidden values.
+        :param hides_path: whether its paths may be made of hidden values.
         """
         self._secretive, self._sensitive = masked, sensitive
         self.hides = sensitive or copies
         self._hides_path = sensitive or hides_path
 
     def read(self, root: str, path: data_path.Path) -> None:
-        """Record that what follows may be made of the value at a place."""
+        """Record that the action reads a place, and may copy its value."""
         if not self.hides and self.hidden.covers(root, path):
             self.hides = True
 
     @property
     def copies(self) -> bool:
-        """Return whether what follows may copy values of sensitive rules."""
+        """Return whether the action may copy values of sensitive rules."""
         return self.hides and not self._sensitive
 
     def fork(self) -> 'Journal':
-        """Return an empty journal of the same machine."""
-        return Journal(self.port_names, self.hidden)
+        """Return an empty journal with the same ports and hidden places."""
+        return Journal(self._given, self.hidden)
+
+    @property
+    def port_names(self) -> list[str]:
+        """The names of ports in changes, by index."""
+        return list(map(self._port_name, range(len(self._names))))
+
+    def _port_name(self, index: int) -> str:
+        # Its address is a value like others, which may have been found.
+        return self._uuids[index] if self.found.covers(
+            hiding.PORTS, (str(index), 'address')) else self._names[index]
 
     def note(self, text: str) -> None:
         """Record a line that is logged or a request that is sent."""
@@ -114,7 +123,7 @@ class Journal:
 
     def confirm(self, root: str, path: data_path.Path,
                 value: typing.Any) -> None:
-        """Record that a value was set which was there already.
+        """Record that a value was set but already there.
 
         :param root: a root, or :data:`TRAITS` with a name as its path.
         """
@@ -126,17 +135,17 @@ class Journal:
             self.confirmed.append(self._change(op, root, path, value, value))
 
     def find(self, root: str, path: data_path.Path) -> None:
-        """Record that a value was found which was there already."""
+        """Hide a place if the action would have hidden it by writing."""
         if self.hides:
             self.hidden.add(root, path)
             self.found.add(root, path)
 
     def find_copies(self, changes: typing.Iterable[Change]) -> None:
-        """Hide what may be made of a value that a sensitive rule found."""
+        """Hide the places of changes that may copy a found value."""
         for change in changes:
             root, path = self._where(change)
             for depth, token in enumerate(path):
-                # Items of a list move when others go; ports stay.
+                # Items of a list move when others are removed; ports stay.
                 if (root, depth) != (hiding.PORTS, 0) and (
                         token == data_path.APPEND
                         or data_path.index(token) is not None):
@@ -147,10 +156,10 @@ class Journal:
 
     def hide_found(self, change: Change, copied: bool = False,
                    in_path: bool = False) -> None:
-        """Hide a value in a change that a sensitive rule found later.
+        """Mask a change if a sensitive rule later found its value.
 
-        :param copied: whether it may be a copy of one.
-        :param in_path: whether its place may be.
+        :param copied: whether the change may copy a found value.
+        :param in_path: whether its path may be made of one.
         """
         if not copied and not self.found.covers(*self._where(change)):
             return
@@ -161,10 +170,20 @@ class Journal:
         if change.object == TRAITS or in_path:
             change.path = _HIDDEN
 
+    def rename(self, change: Change) -> None:
+        """Name the port of a change by its UUID if its address was found."""
+        if change.object in self._ports:
+            change.object = self._port_name(int(self._ports[change.object]))
+
+    @functools.cached_property
+    def _uuids(self) -> list[str]:
+        return hiding.port_names(self._given,
+                                 hiding.Hidden([(hiding.PORTS, ())]))
+
     @functools.cached_property
     def _ports(self) -> dict[str, str]:
-        return {name: str(index)
-                for index, name in enumerate(self.port_names)}
+        return {name: str(index) for names in (self._uuids, self._names)
+                for index, name in enumerate(names)}
 
     def _where(self, change: Change) -> hiding.Place:
         if change.object in (NODE, TRAITS, hiding.PLUGIN_DATA):
@@ -180,20 +199,20 @@ class Journal:
 
         :param op: ``add``, ``replace`` or ``remove``.
         :param data: the root as it is after the change.
-        :param part: the part of the value that the rule has set, by a path
-            of its own.
+        :param part: the part of the value that the rule has set, as a path
+            below it.
         """
         if self.hides:
             self.hidden.add(*hiding.of_change(data, root, (*path, *part)))
         change = self._change(op, root, path, value, before, part)
         self.changes.append(change)
         if not self.hides and not part:
-            # Nothing of what was hidden is left there.
+            # The hidden value was replaced.
             self.hidden.remove(root, path)
 
     def record_traits(self, before: typing.Sequence[str],
                       after: typing.Sequence[str]) -> None:
-        """Record the traits that went and those that came."""
+        """Record the traits that were removed and those that were added."""
         for op, some, others in (('remove', before, after),
                                  ('add', after, before)):
             gone = set(others)
@@ -211,24 +230,24 @@ class Journal:
     def _change(self, op: str, root: str, path: data_path.Path,
                 value: typing.Any, before: typing.Any,
                 part: data_path.Path = ()) -> Change:
-        """Build a change of what it may tell; None stands for nothing."""
+        """Build a change in which all that is hidden is masked."""
         covered = self.hidden.covers(*_place(root, path))
-        name, told = root, path
+        name, shown = root, path
         if root == TRAITS:
-            # The place of a trait and its value are its name.
-            told = (masking.MASK,) if self.hides or covered else path
-            value = value and told[0]
-            before = before and told[0]
+            # The name of a trait is its path and its value.
+            shown = (masking.MASK,) if self.hides or covered else path
+            value = value and shown[0]
+            before = before and shown[0]
         else:
             value = None if op == 'remove' else self._shown(path, value)
             before = None if op == 'add' else (
                 masking.MASK if covered else self._shown(path, before))
             if root == hiding.PORTS:
-                name, told = self.port_names[int(path[0])], path[1:]
-            path = told
+                name, shown = self._port_name(int(path[0])), path[1:]
+            path = shown
             if self._hides_path:
-                told = (masking.MASK,)
-        return Change(name, op, data_path.pointer(told), value, before,
+                shown = (masking.MASK,)
+        return Change(name, op, data_path.pointer(shown), value, before,
                       (*path, *part))
 
     def _shown(self, path: data_path.Path, value: typing.Any) -> typing.Any:
@@ -240,5 +259,5 @@ class Journal:
 
 
 def _place(root: str, path: data_path.Path) -> hiding.Place:
-    """Return where a change is in the data; traits are those of the node."""
+    """Return the place of a change in the data; traits are of the node."""
     return (NODE, (TRAITS, *path)) if root == TRAITS else (root, path)

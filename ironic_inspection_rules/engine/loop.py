@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Loops: the items that a condition or an action runs for, one by one."""
+"""Loops: the items that a condition or an action runs for."""
 
 import contextlib
 import dataclasses
@@ -8,21 +8,22 @@ import itertools
 import typing
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.i18n import _
 
 INDEX = '#item'
-"""Under which the roots have the number of the item; no field reaches it."""
+"""The root with the number of the item; no field can reach it."""
 
 _MOST_WRITTEN = 1000
 
-Items = typing.Callable[[template.Roots], list[typing.Any] | template.Missing]
+Items = typing.Callable[[budget.View], list[typing.Any] | rendering.Missing]
 
 
 def compile_items(loop: typing.Any) -> Items:
-    """Build a function that gives the items of a loop.
+    """Build a function that returns the items of a loop.
 
     :param loop: a list; a mapping, which is one item; or a string whose
         field evaluates to one of the two (spec 003 "Consistent arguments
@@ -31,7 +32,7 @@ def compile_items(loop: typing.Any) -> Items:
         items, or :class:`.template.Missing`.
     """
     compiled = template.compile_value(loop, lenient=True)
-    if not isinstance(compiled, template.Template):
+    if not isinstance(compiled, rendering.Template):
         items = _as_list(compiled)
         return lambda roots: items
     return rendering.Made(
@@ -40,10 +41,9 @@ def compile_items(loop: typing.Any) -> Items:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop as the rule has it, before any data comes.
+    """A loop of a rule.
 
-    ``items`` are those that are written out in the rule, None where they
-    come out of the data.
+    ``items`` are those of a literal loop, None if they come from the data.
     """
 
     items: list[typing.Any] | None
@@ -51,10 +51,10 @@ class Loop:
     @classmethod
     def of(cls, loop: typing.Any,
            outer: 'Loop | None' = None) -> 'Loop | None':
-        """Return what is known of a loop as it is written, if it is one.
+        """Return the loop of an operation, if it has one.
 
-        :param outer: the loop it is in, whose item may be part of it. Where
-            there is no other loop, it is this one.
+        :param outer: the loop that the operation is in, which is also its own
+            if it has no other. The inner loop may be made of its item.
         """
         if loop is None:
             return outer
@@ -65,10 +65,10 @@ class Loop:
         return cls(loop if isinstance(loop, list) else None)
 
     def for_each(self, arguments: typing.Iterable[typing.Any]
-                 ) -> template.Template:
-        """Build a template of what an argument is for each item in turn.
+                 ) -> rendering.Template:
+        """Build a template of an argument that is given for each item.
 
-        :raises: :class:`.exceptions.OperationError` where they are too many.
+        :raises: :class:`.exceptions.OperationError` if there are too many.
         """
         most = list(itertools.islice(arguments, _MOST_WRITTEN + 1))
         if len(most) > _MOST_WRITTEN:
@@ -79,24 +79,24 @@ class Loop:
 
 
 @dataclasses.dataclass(slots=True, eq=False)
-class _ForEach(template.Template):
-    """An argument that is known for each item."""
+class _ForEach(rendering.Template):
+    """An argument with one value or template for each item."""
 
     arguments: list[typing.Any]
 
-    def render(self, roots: template.Roots) -> typing.Any:
+    def render(self, roots: budget.View) -> typing.Any:
         argument = self.arguments[roots[INDEX]]
-        if isinstance(argument, template.Template):
+        if isinstance(argument, rendering.Template):
             return argument.render(roots)
         return argument
 
 
 @contextlib.contextmanager
-def iterate(items: list[typing.Any], roots: template.Roots,
+def iterate(items: list[typing.Any], roots: budget.View,
             first: int = 0) -> typing.Iterator[typing.Iterator[typing.Any]]:
-    """Go through the items, each of them known as the item meanwhile.
+    """Iterate over the items, and set the root ``item`` to each in turn.
 
-    Afterwards the item is what it was before, however the loop ends.
+    The previous ``item`` is restored when the context ends.
     """
     outer = {name: roots[name] for name in (interpolation.ITEM, INDEX)
              if name in roots}

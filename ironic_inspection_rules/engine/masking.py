@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Secrets are hidden by the names they are kept under."""
+"""Mask secrets, which are recognized by their names."""
 
 import operator
 import re
@@ -28,18 +28,18 @@ _SECRETS = re.compile('|'.join((
 _PLAIN = frozenset((str, int, float, bool, type(None)))
 _LONGEST_NAME = 255
 _LONGEST_KNOWN = 64
-"""Longest name that is cached: a machine chooses names."""
+"""Maximum length of cached names: machines choose names."""
 _MOST_KNOWN = 8192
 _HARMLESS: set[str] = set()
-"""Names that were found to be of no secret."""
+"""A cache of names that are not of secrets."""
 
 
 def is_secret(key: str) -> bool:
-    """Return whether what is kept under this key has to be hidden.
+    """Return whether the value of a key is a secret.
 
     The names are those that Ironic hides in its own API
-    (``oslo_utils.strutils``), and the credentials of its drivers. What has
-    no name that anyone would choose is hidden too.
+    (``oslo_utils.strutils``), and the credentials of its drivers. Values with
+    unreasonably long names are hidden too.
     """
     if key in _HARMLESS:
         return False
@@ -55,18 +55,17 @@ def is_secret(key: str) -> bool:
 def mask(value: typing.Any) -> typing.Any:
     """Return the value with every secret in it replaced by ``******``.
 
-    Nothing is hidden where there is nothing: None and empty values stay, so
-    that a rule can still ask whether a password is set. What holds no secret
-    is returned as it is, not copied.
+    None and empty values stay, so that a rule can check whether a password is
+    set. A value without secrets is returned itself, not a copy.
     """
     if isinstance(value, dict):
-        # What most mappings are: nothing to hide, and nothing below them.
+        # Most mappings have no secrets, and nothing nested.
         if _HARMLESS.issuperset(value) and _PLAIN.issuperset(
                 map(type, value.values())):
             return value
         changed: dict[typing.Any, typing.Any] = {}
         for key, item in value.items():
-            # What most values are costs no call.
+            # Most values cost no call.
             if (key not in _HARMLESS and isinstance(key, str)
                     and is_secret(key)):
                 shown = mask_at(key, item)
@@ -85,7 +84,7 @@ def mask(value: typing.Any) -> typing.Any:
 
 
 def mask_at(key: typing.Any, value: typing.Any) -> typing.Any:
-    """Return the value as it may be shown under this key."""
+    """Return the value of a key, masked."""
     if isinstance(key, str) and value not in (None, '', [], {}) and (
             is_secret(key)):
         return MASK
@@ -94,11 +93,10 @@ def mask_at(key: typing.Any, value: typing.Any) -> typing.Any:
 
 def mask_along(path: tuple[str, ...], value: typing.Any) -> tuple[
         tuple[str, ...], typing.Any]:
-    """Return where and what to write so that no secret shows.
+    """Return the path and value to write to masked data.
 
-    :param path: the place the value is written to, in unmasked data.
-    :returns: the place in masked data, which ends at the first secret name,
-        and the value to put there.
+    :param path: where the value is written in unmasked data.
+    :returns: the path up to its first secret name, and the masked value.
     """
     where = secret_along(path)
     if where is None:
@@ -116,10 +114,10 @@ def secret_along(path: tuple[str, ...]) -> tuple[str, ...] | None:
 
 def is_masked(root: str, path: data_path.Path, masked: budget.View,
               unmasked: typing.Mapping[str, typing.Any]) -> bool:
-    """Return whether what a rule reads is a secret that is hidden, or has one.
+    """Return whether a value that a rule reads is masked, or has one that is.
 
-    :param masked: the data by root name as the rule sees them, which has the
-        rule's own names too; it pays for what is looked through.
+    :param masked: the data by root name as the rule sees them, with its vars
+        and item; its budget pays for the search.
     :param unmasked: the same with all secrets.
     """
     try:
@@ -128,7 +126,7 @@ def is_masked(root: str, path: data_path.Path, masked: budget.View,
         return False
     real_data = unmasked.get(root)
     if data is real_data:
-        # Nothing in all of it is hidden.
+        # Nothing in the root is masked.
         return False
     seen = data_path.get(data, path)
     if root in unmasked:
@@ -147,7 +145,10 @@ def is_masked(root: str, path: data_path.Path, masked: budget.View,
 
 def _is_hidden(key: typing.Any, value: typing.Any, real: typing.Any,
                allowance: budget.Budget) -> bool:
-    """Return whether a value is masked, or has something that is."""
+    """Return whether a value is masked, or has one in it that is.
+
+    :param real: the unmasked value.
+    """
     ahead = [(key, value, real)]
     while ahead:
         key, seen, real = ahead.pop()

@@ -5,6 +5,7 @@
 import dataclasses
 import typing
 
+from ironic_inspection_rules.engine import path
 from ironic_inspection_rules.i18n import _
 
 EARLY = 'early'
@@ -18,19 +19,18 @@ OFF = 'off'
 MODES = (ENFORCE, AUDIT, OFF)
 
 SCOPE_PROPERTY = 'inspection_scope'
-"""The property of a node that says which rules run for it."""
+"""The property of a node that selects the rules with that scope."""
 
 MULTIPLE = ('any', 'all', 'first', 'last')
-
 
 OPERATIONS = ('conditions', 'actions')
 """The fields of a rule that hold lists of operations."""
 
 VARS = 'vars'
-"""The field of a rule with its values by name, and the root that has them."""
+"""The field of a rule with its values by name, and their root in the data."""
 
 HIDDEN = (*OPERATIONS, VARS)
-"""The fields that nobody reads of a sensitive rule."""
+"""The fields of a sensitive rule that are never shown."""
 
 Operations = tuple[typing.Mapping[str, typing.Any], ...]
 
@@ -49,12 +49,11 @@ def _field(text: str, default: typing.Any = dataclasses.MISSING,
 class Rule:
     """One inspection rule (spec 003 "Data model impact").
 
-    The one list of a rule's fields and their defaults: validation, the
+    The only list of a rule's fields and their defaults: validation, the
     table, the versioned object, the API, the schema and the commands take
-    them from here. In its metadata a field has ``help`` and ``since``, the
-    version of the versioned object that had it first, and may have
-    ``choices``, the values there are, and ``read_only``, which says that its
-    author does not set it.
+    them from here. The metadata of a field are ``help``; ``since``, the first
+    version of the versioned object that has it; and perhaps ``choices``, or
+    ``read_only`` if the author does not set it.
 
     ``conditions`` and ``actions`` hold operations exactly as their author
     wrote them: ``{'op': str, 'args': list | dict, 'loop': ...}``. ``vars``
@@ -101,8 +100,8 @@ class Rule:
     def from_mapping(cls, fields: typing.Mapping[str, typing.Any]) -> 'Rule':
         """Build a rule of a mapping that passed validation.
 
-        :param fields: keys are names of this class's fields; what is absent
-            or None takes the default; other keys are ignored.
+        :param fields: by name; a field that is absent or None gets the
+            default, and other keys are ignored.
         """
         given = ((field.name, fields.get(field.name))
                  for field in dataclasses.fields(cls))
@@ -114,11 +113,7 @@ class Rule:
         return cls(**known)
 
     def to_mapping(self) -> dict[str, typing.Any]:
-        """Return what the author of the rule set, as JSON has it.
-
-        :returns: the fields of :data:`WRITABLE`; conditions and actions are
-            lists, ``vars`` a mapping.
-        """
+        """Return the fields of :data:`WRITABLE` as plain JSON data."""
         fields = {name: getattr(self, name) for name in WRITABLE}
         for name in OPERATIONS:
             fields[name] = list(fields[name])
@@ -132,14 +127,23 @@ SETTABLE = {field.name: field for field in dataclasses.fields(Rule)
 WRITABLE = tuple(SETTABLE)
 SHOWN = (*(name for name in FIELDS if name not in WRITABLE),
          'created_at', 'updated_at', 'links')
-"""The fields that Ironic sets, and shows."""
+"""The fields that are shown but cannot be set."""
 
 DEFAULTS: typing.Mapping[str, typing.Any] = {
     field.name: [] if field.name in OPERATIONS
     else {} if field.name == VARS else field.default
     for field in SETTABLE.values()
     if field.name not in ('uuid', 'actions')}
-"""Their defaults, as JSON has them."""
+"""The defaults of settable fields, as plain JSON data."""
+
+
+def same(name: str, one: typing.Any, other: typing.Any) -> bool:
+    """Return whether two values of a field are the same: 1 is not true.
+
+    Vars are computed in their order, so in another one they are others.
+    """
+    return path.same(one, other) and (name != VARS or list(one or ()) == list(
+        other or ()))
 
 
 def split_op(op: str) -> tuple[str, bool]:

@@ -17,6 +17,7 @@ from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import pattern
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import schema
 from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.engine import template
@@ -130,7 +131,10 @@ def _check_call(operation: dict[str, typing.Any], name: str,
 
 def _literal(op: registry.Op, name: str, value: typing.Any,
              loop: engine_loop.Loop | None) -> dict[str, typing.Any]:
-    """Return what is known of an argument before any data comes, by name."""
+    """Return an argument by name, or nothing if it depends on the data.
+
+    Of a variadic argument it is the values that do not.
+    """
     argument = op.signature.by_name[name]
     compiled = engine_call.compile_argument(op, name, value, loop)
     before = argument.type is data_path.Path and isinstance(value, str) and (
@@ -139,16 +143,16 @@ def _literal(op: registry.Op, name: str, value: typing.Any,
         raise exceptions.OperationError(
             _('a list has no item "%s"; "-" is the place behind its last one')
             % (before[1] or before[2]))
-    if not isinstance(compiled, template.Template):
+    if not isinstance(compiled, rendering.Template):
         return {name: arguments.convert(compiled, argument)}
     if not argument.variadic:
         if isinstance(value, list | dict):
-            # Whatever the fields in it are, it stays what it is.
+            # It stays a list or mapping, whatever its fields are.
             arguments.convert(value, argument)
         return {}
     return {name: [each for each in compiled.items
-                   if not isinstance(each, template.Template)]
-            } if isinstance(compiled, template.List) else {}
+                   if not isinstance(each, rendering.Template)]
+            } if isinstance(compiled, rendering.List) else {}
 
 
 def _needs_node(name: str) -> str:

@@ -31,7 +31,7 @@ ABSENT = Absent()
 
 
 class Key(str):
-    """A token out of a machine's data: a key, whatever it says."""
+    """A token from a machine's data: always a key, never ``-``."""
 
     __slots__ = ()
 
@@ -39,8 +39,8 @@ class Key(str):
 def parse(text: str) -> Path:
     """Read a path in any of its forms.
 
-    :raises: :class:`.exceptions.OperationError` where it names nothing, or
-        has more than 32 tokens.
+    :raises: :class:`.exceptions.OperationError` if it is empty or has more
+        than 32 tokens.
     """
     if text.startswith('/'):
         tokens = tuple(text[1:].split('/'))
@@ -53,10 +53,7 @@ def parse(text: str) -> Path:
 
 
 def check(tokens: typing.Sequence[typing.Any], text: str) -> None:
-    """Check the tokens of a path.
-
-    :raises: :class:`.exceptions.OperationError` as :func:`parse`.
-    """
+    """Check the tokens of a path; raises as :func:`parse`."""
     if '' in tokens[:1]:
         raise exceptions.OperationError(
             _('path "%s" does not name an attribute') % text)
@@ -66,7 +63,7 @@ def check(tokens: typing.Sequence[typing.Any], text: str) -> None:
 
 
 def unescape(token: str) -> str:
-    """Read a token as it is written in an RFC 6901 pointer."""
+    """Unescape a token of an RFC 6901 pointer."""
     return token.replace('~1', '/').replace('~0', '~')
 
 
@@ -97,7 +94,7 @@ def get(data: typing.Any, path: Path) -> typing.Any:
 
 
 def walk(value: typing.Any) -> typing.Iterator[tuple[Path, typing.Any]]:
-    """Yield a value and all that is in it, each with where it is."""
+    """Yield a value and all values in it, each with its path."""
     ahead: list[tuple[Path, typing.Any]] = [((), value)]
     while ahead:
         path, value = ahead.pop()
@@ -110,9 +107,9 @@ def walk(value: typing.Any) -> typing.Iterator[tuple[Path, typing.Any]]:
 def replace_texts(value: typing.Any,
                   make: typing.Callable[[str], typing.Any],
                   keys: bool = False) -> typing.Any:
-    """Return a value with something in place of each text.
+    """Return a value with each string in it replaced.
 
-    :param keys: also of those that are keys.
+    :param keys: also replace keys of mappings.
     """
     if isinstance(value, str):
         return make(value)
@@ -146,10 +143,10 @@ def same(one: typing.Any, other: typing.Any) -> bool:
 
 
 def identity(value: typing.Any) -> typing.Hashable:
-    """Return a key that two values share if :func:`same` holds for them.
+    """Return a key that is equal for two values if :func:`same` is true.
 
-    Numbers are told by their text: a machine can choose integers whose
-    hashes are equal.
+    Numbers are in it as text: a machine can choose integers whose hashes
+    collide.
     """
     parts: list[typing.Hashable] = []
     ahead = [value]
@@ -163,7 +160,7 @@ def identity(value: typing.Any) -> typing.Hashable:
             parts.append((list, len(each)))
             ahead += each
         elif isinstance(each, float):
-            # No number is the same as NaN; zeros of both signs are.
+            # NaN differs from itself; zeros of both signs are equal.
             parts.append(object() if each != each
                          else (float, repr(each + 0.0)))
         else:

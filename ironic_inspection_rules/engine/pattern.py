@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Regular expressions that end in time.
+"""Regular expressions with a time limit.
 
-The language is that of Python's ``re``. The text comes from machines nobody
-has authenticated, so a match that might take long has a time limit, which
-only the ``regex`` library knows. Others are left to ``re``: the limit alone
-costs ten times as much as such a match.
+The language is that of Python's ``re``. The text comes from unauthenticated
+machines, so a match that might take long has a time limit, which only the
+``regex`` library supports. Others are left to ``re``: the limit alone costs
+ten times as much as such a match.
 """
 
 import functools
@@ -20,13 +20,13 @@ from ironic_inspection_rules.engine import text_cache
 from ironic_inspection_rules.i18n import _
 
 TIME_LIMIT = 1.0
-"""Seconds that one match may take, of those that the phase has left."""
+"""Seconds that one match may take; less if less is left of the phase."""
 
 _MOST_STEPS = 1_000_000
-"""Most ways to match that are tried without a time limit."""
+"""Maximum number of ways to match without a time limit."""
 
 _SHORT = 64
-"""For how many characters a quick match needs no look at the clock."""
+"""Characters up to which a quick match needs no look at the clock."""
 
 _BRACES = re.compile(
     r'\\N\{[^}]*\}|\\.|\{(?:[0-9]+(?:,[0-9]*)?|,[0-9]*)\}|(?P<lone>\{)',
@@ -36,8 +36,7 @@ _CHOICES = re.compile(
     r'\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?'
     r'|(?P<nested>\)[*+?{])|(?P<repeat>[*+?{])|(?P<branch>\|)', re.DOTALL)
 
-# Where blanks say nothing, or there are comments, the text of an expression
-# does not tell how its parts belong together.
+# Blanks without a meaning and comments could be mistaken for other parts.
 _VERBOSE = re.compile(r'\(\?(?:[a-zA-Z]*x|#)')
 
 
@@ -47,8 +46,8 @@ Matcher = typing.Callable[[budget.Budget, typing.Any], bool]
 class Replacement(typing.NamedTuple):
     """A replacement for a match.
 
-    ``expands`` tells whether a backslash in it has a meaning: it has in a
-    rule, and none in what a machine sent.
+    ``expands``: backslashes have a meaning. They have in a rule, but not in
+    a machine's data.
     """
 
     text: str
@@ -59,8 +58,8 @@ class Pattern:
     """A regular expression.
 
     :param from_data: whether a part of it comes from a machine. Then it is
-        not kept by the libraries, and always has a time limit.
-    :raises: :class:`.exceptions.OperationError` where it is none.
+        not cached, and always has a time limit.
+    :raises: :class:`.exceptions.OperationError` if it is invalid.
     """
 
     __slots__ = ('_compiled', '_limited', '_quick', 'text')
@@ -89,7 +88,7 @@ class Pattern:
         :param method: of a compiled pattern: ``search``, ``match``,
             ``fullmatch``.
         :returns: a match of ``re`` or ``regex``, or None.
-        :raises: :class:`.exceptions.OperationError` where it takes too long.
+        :raises: :class:`.exceptions.OperationError` if it takes too long.
         """
         length = len(text)
         if length <= self._quick:
@@ -102,10 +101,10 @@ class Pattern:
                 allowance: budget.Budget) -> str:
         """Replace each match in a text, as ``re.sub`` does.
 
-        What comes of a match is measured before it is made.
+        The size of the result is paid for before it is built.
 
-        :raises: :class:`.exceptions.OperationError` where it takes too long,
-            or the replacement fits no match.
+        :raises: :class:`.exceptions.OperationError` if it takes too long, or
+            the replacement does not fit the expression.
         """
         length = 0
 
@@ -134,7 +133,7 @@ class Pattern:
     def check_replacement(self, replacement: Replacement) -> None:
         """Check that a replacement fits the expression.
 
-        :raises: :class:`.exceptions.OperationError` where it may not.
+        :raises: :class:`.exceptions.OperationError` if it does not.
         """
         try:
             re.sub(f'{self.text}|', replacement.text, '')
@@ -178,11 +177,12 @@ class Pattern:
 
 
 def _longest_quick_text(compiled: re.Pattern[str]) -> int:
-    """Return up to how many characters the pattern needs no time limit.
+    """Return up to which length of text the pattern needs no time limit.
 
     Each repetition can begin and end anywhere in the text, and each branch
-    doubles the ways there are; one repetition inside another has no bound
-    worth waiting for.
+    doubles the ways to match. Nested repetitions have no useful bound.
+
+    :returns: characters; -1 for a time limit in any case.
     """
     if compiled.flags & re.VERBOSE or _VERBOSE.search(compiled.pattern):
         return -1
@@ -194,9 +194,10 @@ def _longest_quick_text(compiled: re.Pattern[str]) -> int:
 
 
 def _compile_with_limit(pattern: str) -> typing.Any:
-    """Compile a pattern of ``re`` for ``regex``, which knows more syntax.
+    """Compile a pattern of ``re`` with ``regex``, which has more syntax.
 
-    A lone brace is no fuzzy matching, and ``[[:`` no POSIX class.
+    Unpaired braces are escaped, which would be fuzzy matching, and so is
+    ``[[:``, which would be a POSIX class.
     """
     escaped = _BRACES.sub(
         lambda match: rf'\{match[0]}' if match['lone'] else match[0],
@@ -204,6 +205,6 @@ def _compile_with_limit(pattern: str) -> typing.Any:
     return regex_library.compile(escaped, cache_pattern=False)
 
 
-# Patterns of rules, which somebody with a password wrote.
+# Only for patterns of rules, whose authors are authenticated.
 _compile_known = text_cache.for_short(maxsize=1024, longest=4096)(
     _compile_with_limit)

@@ -26,19 +26,19 @@ Schema = dict[str, typing.Any]
 VERSION = 'version-'  # Prefix of relations between versions: ``version-lt``.
 OPPOSITES = {'lt': 'ge', 'ge': 'lt', 'gt': 'le', 'le': 'gt', 'eq': 'ne',
              'ne': 'eq', 'one-of': 'none-of', 'none-of': 'one-of'}
-"""The relations of facts, each with the one that holds where it does not."""
+"""The relations of facts, each with its negation."""
 
 
 class Fact(typing.NamedTuple):
     """A statement of a condition about one field.
 
     :param field: the field as the rule has it: ``{inventory.cpu.count}``.
-    :param relation: one of :data:`OPPOSITES`: a comparison, as the condition
-        of that name has it, or ``one-of`` or ``none-of`` a list of values; or
+    :param relation: one of :data:`OPPOSITES`: a comparison as the condition
+        of that name makes it, ``one-of`` or ``none-of`` a list of values; or
         a comparison of versions.
-    :param value: what the field is compared with, or another field.
-    :param unordered: whether it is also true of values that have no order
-        with that one, as null has none with a number: so does ``! lt`` differ
+    :param value: the value or field that it is compared with.
+    :param unordered: whether it also holds for values that cannot be ordered
+        with that one, such as null and a number: that is how ``! lt`` differs
         from ``ge``.
     """
 
@@ -54,10 +54,10 @@ class Write(typing.NamedTuple):
     :param kind: ``node``, ``port``, ``plugin_data``, ``capability``,
         ``trait``, or ``traits`` for all that begin with a prefix.
     :param name: a path in the first three, else a name or the prefix.
-    :param value: what is there then; :data:`.path.ABSENT` for nothing.
-    :param extends: whether the value is appended to the list that is there.
-    :param owner: which port, where it is one.
-    :param argument: which argument the name is from.
+    :param value: the new value; :data:`.path.ABSENT` if it is removed.
+    :param extends: whether the value is appended to a list.
+    :param owner: the port, if it is one.
+    :param argument: the argument that has the name.
     """
 
     kind: str
@@ -75,30 +75,26 @@ Facts = typing.Iterator[Fact]
 Writes = typing.Iterator[Write]
 
 
-class Plugin:
-    """Base of conditions and actions."""
+class Plugin(abc.ABC):
+    """Base of conditions, actions and filters."""
 
     LITERAL: typing.ClassVar[frozenset[str]] = frozenset()
-    """Arguments whose text is never interpolated, such as regexes."""
+    """Arguments that are taken as the rule has them, without fields."""
 
     NEEDS_VIEW: typing.ClassVar[bool] = False
-    """True where calls begin with the data by root name."""
+    """True where calls begin with the data by root name; not for filters."""
 
     PAYS: typing.ClassVar[bool] = False
-    """True where calls begin with the budget of the phase, behind the data by
-    root name if they are given too: what grows with the data is paid for."""
+    """True where calls begin with the budget of the phase, after the data by
+    root name if they are passed too: what grows with the data is paid for."""
 
     SCHEMAS: typing.ClassVar[typing.Mapping[str, typing.Sequence[Schema]]] = {}
-    """JSON Schemas (draft 7) of arguments, of which a value without fields
-    meets one, and each of any number of values; those that are not named are
-    of the type they declare."""
-
-    def schemas(self, argument: str) -> typing.Sequence[Schema] | None:
-        """Return what is in :data:`SCHEMAS`, or None for the type alone."""
-        return self.SCHEMAS.get(argument)
+    """JSON Schemas (draft 7) by argument. A value without fields meets one of
+    them; so does each value of a variadic argument. Arguments that are not
+    listed are of the type they declare."""
 
     def cases(self) -> typing.Iterator[tuple[str, Schema, Schema]]:
-        """Yield what ``value`` may be by what ``path`` is, for editors.
+        """Yield the schemas of ``value`` for each kind of ``path``.
 
         :returns: a pattern of the path, then JSON Schemas of the arguments
             ``value`` and ``cleanup``.
@@ -106,73 +102,75 @@ class Plugin:
         yield from ()
 
     def problems(self, arguments: Arguments) -> Problems:
-        """Check what is known of the arguments when a rule is made.
+        """Check the arguments that are known when a rule is made.
 
-        :param arguments: the arguments without replacement fields, by name;
-            of any number of values those that have none.
-        :returns: pairs of argument name and what is wrong with it.
+        :param arguments: those without replacement fields, by name; of a
+            variadic argument the values that have none.
         """
         yield from ()
 
     def of_node(self, arguments: Arguments) -> typing.Iterator[str]:
-        """Yield the names of arguments that mean nothing without a node.
+        """Yield the names of arguments that need a node.
 
-        A rule of the early phase is refused with them. Fields need not be
-        looked at: these are checked for all ops alike.
+        They are refused in the early phase. Replacement fields are checked
+        for all ops alike.
 
         :param arguments: all arguments as the rule has them, by name.
         """
         yield from ()
 
-
-class Condition(Plugin, abc.ABC):
-    """A condition op; its arguments are the parameters of ``__call__``."""
-
-    ACCEPTS_MISSING: typing.ClassVar[bool] = False
-    """True where a missing field counts as None; else the condition is false,
-    inverted or not."""
-
-    SEES_MISSING: typing.ClassVar[bool] = False
-    """True where a missing field reaches it, as :data:`.path.ABSENT`."""
-
-    DECIDES_FIRST: typing.ClassVar[bool] = False
-    """True where the rule is decided before the first action of any rule."""
-
     def bind(self, arguments: dict[str, typing.Any]
-             ) -> typing.Callable[..., bool]:
-        """Prepare a check when a rule is compiled.
+             ) -> typing.Callable[..., typing.Any]:
+        """Prepare calls when a rule is compiled; not used for actions.
 
         :param arguments: the arguments without replacement fields, by name.
-        :returns: a callable that takes the others, by name, after the
-            budget where it pays.
+            A filter is prepared only if that is all of them.
+        :returns: a callable that takes the rest, as ``__call__`` does.
         """
         call = self.__call__
         return functools.partial(call, **arguments) if arguments else call
 
+    @abc.abstractmethod
+    def __call__(self, *args: typing.Any, **kwargs: typing.Any) -> typing.Any:
+        """Check, apply or carry out; see the derived classes."""
+
+
+class Condition(Plugin):
+    """A condition op; its arguments are the parameters of ``__call__``."""
+
+    ACCEPTS_MISSING: typing.ClassVar[bool] = False
+    """True if a missing field counts as None; otherwise the condition is
+    false, inverted or not."""
+
+    SEES_MISSING: typing.ClassVar[bool] = False
+    """True if a missing field is passed as :data:`.path.ABSENT`."""
+
+    DECIDES_FIRST: typing.ClassVar[bool] = False
+    """True if the rule is decided before the first action of any rule."""
+
     def bind_pair(self, arguments: dict[str, typing.Any]
                   ) -> typing.Callable[[typing.Any, typing.Any], bool] | None:
-        """Prepare a check of two values, of an op that takes any number.
+        """Prepare a check of two values, for an op that takes any number.
 
-        :param arguments: as of :meth:`bind`.
-        :returns: a callable that takes the two, None where they must be paid.
+        :returns: a callable that takes the two, None if it takes the budget.
         """
         return None if self.PAYS else self.bind(arguments)
 
     def explain(self, view: budget.View, arguments: Arguments) -> str | None:
-        """Return the reason of the condition.
+        """Return the reason for the result.
 
         :param view: the data by root name.
-        :param arguments: all arguments as they were for this data, by name.
-        :returns: one phrase, or None where the arguments say it all.
+        :param arguments: all arguments, rendered with the data.
+        :returns: one phrase, or None to show the arguments.
         """
         return None
 
     def facts(self, arguments: Arguments, inverted: bool = False) -> Facts:
-        """Yield what is true of fields wherever the condition holds.
+        """Yield what is true of fields if the condition holds.
 
-        :param arguments: all arguments as the rule has them, by name; what
-            they may be is checked.
-        :param inverted: wherever it does not hold, instead.
+        :param arguments: all arguments as the rule has them, by name; they
+            are valid.
+        :param inverted: yield what is true if it does not hold.
         """
         yield from ()
 
@@ -182,101 +180,73 @@ class Condition(Plugin, abc.ABC):
 
 
 class Group(Condition):
-    """A condition made of conditions, which a rule has beside its name.
+    """A condition made of conditions, the ``conditions`` of the operation.
 
-    ``__call__`` takes whether each of them holds, in order; one that it does
-    not ask for is not checked.
+    ``__call__`` takes an iterator of their results, in order; a condition
+    whose result it does not ask for is not checked.
     """
 
     HOLDS: typing.ClassVar[str] = ''
-    """Number that holds: ``any``, ``all``, ``none``; empty if it depends."""
+    """How many must hold: ``any``, ``all``, ``none``; empty for anything else.
+    """
 
 
-class Filter(abc.ABC):
+class Filter(Plugin):
     """A filter.
 
     Its arguments are the parameters of ``__call__`` after the value.
     """
 
     ACCEPTS_MISSING: typing.ClassVar[bool] = False
-    """True where a field that does not exist reaches the filter, as
-    :data:`.path.ABSENT`."""
-
-    LITERAL: typing.ClassVar[frozenset[str]] = frozenset()
-    """Arguments that are written out in the rule, such as regexes."""
+    """True if a missing field is passed as :data:`.path.ABSENT`."""
 
     TAKES: typing.ClassVar[frozenset[str]] = frozenset()
-    """Of which types a value is: ``boolean``, ``number``, ``text``, ``list``,
+    """The types it takes: ``boolean``, ``number``, ``text``, ``list``,
     ``mapping``; empty for any."""
 
-    NEEDS_VIEW: typing.ClassVar[bool] = False
-
-    PAYS: typing.ClassVar[bool] = False
-    """True where calls begin with the budget of the phase."""
-
     TAKES_FILTER: typing.ClassVar[bool] = False
-    """True where arguments by place are the name of a filter and its
-    arguments; the first parameter then is a function that applies it."""
-
-    def problems(self, arguments: Arguments) -> Problems:
-        """Check what is known of the arguments when a rule is made.
-
-        :param arguments: the arguments that are no paths, by name.
-        :returns: pairs of argument name and what is wrong with it.
-        """
-        yield from ()
-
-    def bind(self, arguments: dict[str, typing.Any]
-             ) -> typing.Callable[..., typing.Any]:
-        """Prepare the filter when a rule is compiled, if it has no paths.
-
-        :param arguments: all arguments of the filter, by name.
-        :returns: a callable that takes the value, after the budget where
-            the filter pays.
-        """
-        call = self.__call__
-        return functools.partial(call, **arguments) if arguments else call
+    """True if positional arguments are the name of a filter and its
+    arguments; the first parameter is then a function that applies it."""
 
     @abc.abstractmethod
     def __call__(self, /, *args: typing.Any, **kwargs: typing.Any
                  ) -> typing.Any:
-        """Return what becomes of the value, which stays as it is.
+        """Return the new value; the given one must not be changed.
 
-        :returns: plain JSON data, or :data:`.path.ABSENT` for a field that
-            does not exist.
-        :raises: :class:`.exceptions.OperationError` where the filter cannot
+        :returns: plain JSON data, or :data:`.path.ABSENT` for a missing
+            field.
+        :raises: :class:`.exceptions.OperationError` if the filter cannot
             take the value.
         """
 
 
-class Action(Plugin, abc.ABC):
+class Action(Plugin):
     """An action op.
 
     Its arguments are the parameters of ``__call__`` after the target. An
     action that can be undone also has a method ``revert``, which takes the
-    target and any of the same arguments; it does nothing where there is
-    nothing to undo.
+    target and any of the same arguments; it does nothing if there is nothing
+    to undo.
     """
 
     SUPPORTS_EARLY: typing.ClassVar[bool] = False
-    """True where the action may be used in the early phase."""
+    """True if the action may be used in the early phase."""
 
     TELLS: typing.ClassVar[frozenset[str]] = frozenset()
-    """Arguments that are told to people: a missing field reads ``(missing)``
-    there, and a secret ``******``. A secret in any argument of other actions
-    is an error."""
+    """Arguments that are messages for people: a missing field reads
+    ``(missing)`` there, and a secret ``******``. In an action without such
+    arguments a secret is an error."""
 
     FAILS: typing.ClassVar[bool] = False
-    """True where the inspection ends with it, as a failure."""
+    """True if the action fails the inspection."""
 
     def writes(self, arguments: Arguments) -> Writes:
         """Yield what is written, and where.
 
-        Where this is not overridden, a sensitive rule may have written
-        anywhere.
+        An action that does not override this is assumed to write anywhere.
 
         :param arguments: all arguments as the rule has them, by name, with
-            the item of a loop filled in where the rule has it.
+            the items of a literal loop filled in.
         """
         yield from ()
 

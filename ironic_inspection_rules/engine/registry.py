@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The ops there are: conditions and actions by entry point.
+"""The installed plugins: conditions, actions and filters by entry point.
 
-In-tree ops are plugins like anyone's. A name taken twice, a class that
-cannot be loaded or one that is no plugin is an error at start-up that names
-the plugin.
+In-tree plugins are loaded like those of others. A duplicate name, a class
+that cannot be loaded and one that is not a plugin are errors at start-up that
+name the plugin.
 """
 
 import functools
@@ -28,14 +28,14 @@ PAGE = 'contributor/plugins'  # Page of the documentation about plugins.
 
 
 class Op(typing.NamedTuple):
-    """A plugin under the name rules use for it."""
+    """A plugin with its name in rules."""
 
     name: str
     plugin: typing.Any
     signature: arguments.Signature
 
     def context(self, view: budget.View) -> list[typing.Any]:
-        """Return what its calls begin with, before the arguments."""
+        """Return the values that precede the arguments of its calls."""
         paid = [view.budget] if self.plugin.PAYS else []
         return [view, *paid] if self.plugin.NEEDS_VIEW else paid
 

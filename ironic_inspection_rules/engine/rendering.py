@@ -12,8 +12,6 @@ from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
 
-Roots = budget.View
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Missing:
@@ -29,11 +27,11 @@ class Template(abc.ABC):
 
     @property
     def parts(self) -> typing.Iterable[typing.Any]:
-        """Return its parts: templates among other values."""
+        """Return the values that it is made of, templates and others."""
         return ()
 
     @abc.abstractmethod
-    def render(self, roots: Roots) -> typing.Any:
+    def render(self, roots: budget.View) -> typing.Any:
         """Return the value with the types it has in the data.
 
         :param roots: the data by root name.
@@ -43,7 +41,7 @@ class Template(abc.ABC):
 
 @dataclasses.dataclass(slots=True, eq=False)
 class OrElse(Template):
-    """A value that is another one where a field is missing."""
+    """A value with a default for a missing field."""
 
     source: Template
     other: typing.Any
@@ -52,7 +50,7 @@ class OrElse(Template):
     def parts(self) -> typing.Iterable[typing.Any]:
         return (self.source,)
 
-    def render(self, roots: Roots) -> typing.Any:
+    def render(self, roots: budget.View) -> typing.Any:
         value = self.source.render(roots)
         return self.other if isinstance(value, Missing) else value
 
@@ -62,9 +60,9 @@ Make = typing.Callable[[typing.Any, budget.Budget], typing.Any]
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Made(Template):
-    """A value that is made of another, unless a field in that is missing.
+    """A value that a function makes of another, unless a field is missing.
 
-    :param make: makes it; given what the other is, and the budget.
+    :param make: takes the other value and the budget.
     """
 
     source: Template
@@ -74,7 +72,7 @@ class Made(Template):
     def parts(self) -> typing.Iterable[typing.Any]:
         return (self.source,)
 
-    def render(self, roots: Roots) -> typing.Any:
+    def render(self, roots: budget.View) -> typing.Any:
         value = self.source.render(roots)
         if value.__class__ is Missing:
             return value
@@ -84,8 +82,8 @@ class Made(Template):
 class List(Template):
     """A list, some of whose items are templates.
 
-    :param lenient: leave missing items where they stand, instead of letting
-        the whole list be missing.
+    :param lenient: keep missing items in the list; by default they make the
+        whole list missing.
     """
 
     __slots__ = ('_lenient', '_templates', 'items')
@@ -103,13 +101,13 @@ class List(Template):
         return self.items
 
     def pair(self) -> tuple[Template, typing.Any] | None:
-        """Return a template and the value after it, if it is just that."""
+        """Return both items if it has two and only the first is a template."""
         if len(self.items) != 2 or [index for index, _item
                                      in self._templates] != [0]:
             return None
         return self.items[0], self.items[1]
 
-    def render(self, roots: Roots) -> list[typing.Any] | Missing:
+    def render(self, roots: budget.View) -> list[typing.Any] | Missing:
         values = self.items.copy()
         for index, item in self._templates:
             value = values[index] = item.render(roots)
@@ -119,15 +117,15 @@ class List(Template):
 
 
 def varies(items: typing.Iterable[typing.Any]) -> bool:
-    """Return whether there is a template among some values."""
+    """Return whether any of the values is a template."""
     return any(isinstance(item, Template) for item in items)
 
 
 def mapping(keys: list[typing.Any], items: list[typing.Any],
             lenient: bool = False) -> typing.Any:
-    """Build a mapping, or a template of it if some of it is one.
+    """Build a mapping, or a template of one if keys or items vary.
 
-    :param lenient: as :class:`List` takes it, for the items.
+    :param lenient: see :class:`List`; it is about the items.
     """
     if varies(keys + items):
         return Made(List([List(keys), List(items, lenient)]), zip_mapping)
@@ -136,7 +134,7 @@ def mapping(keys: list[typing.Any], items: list[typing.Any],
 
 def zip_mapping(pair: list[list[typing.Any]],
                 _allowance: budget.Budget) -> dict[str, typing.Any]:
-    """Return a mapping of its keys and its items."""
+    """Build a mapping of keys and items."""
     keys, items = pair
     return dict(zip(map(str, keys), items, strict=True))
 
@@ -146,7 +144,7 @@ PORT_ROOTS = ('ports', 'port_groups')
 SECOND_NAMES: typing.Mapping[str, tuple[data_path.Path, ...]] = {
     'bmc_address': (('inventory', 'bmc_address'),
                     ('inventory', 'bmc_v6address'))}
-"""Other places of fields of plugin data, by their first step.
+"""Other places of values in plugin data, by the first step of their path.
 
 ironic-inspector's hook ``validate_interfaces`` put the address of the BMC
 there, and spec 003 "Rules examples" relies on it; Ironic's hook does not.
@@ -157,14 +155,14 @@ there, and spec 003 "Rules examples" relies on it; Ironic's hook does not.
 class Path(Template):
     """The value at a path in plain data; rules spend their time here.
 
-    To render it spends nothing of the budget, and cannot fail.
+    Rendering it costs no budget and cannot fail.
     """
 
     root: str
     steps: data_path.Path
     missing: Missing
 
-    def render(self, roots: Roots) -> typing.Any:
+    def render(self, roots: budget.View) -> typing.Any:
         value: typing.Any = None
         try:
             value = roots[self.root]
@@ -176,11 +174,11 @@ class Path(Template):
 
 
 class ItemPath(Path):
-    """The same, where a step may be the index of an item of a list."""
+    """The same if steps may be indices of lists."""
 
     __slots__ = ()
 
-    def render(self, roots: Roots) -> typing.Any:
+    def render(self, roots: budget.View) -> typing.Any:
         value: typing.Any = None
         try:
             value = roots[self.root]
@@ -204,7 +202,7 @@ def path_to(root: str, steps: data_path.Path, missing: Missing) -> Path:
 
 
 class SecondName(Template):
-    """The value at a path of plugin data, or at its second name."""
+    """The value at a path in plugin data, or at its second name."""
 
     __slots__ = ('_others', '_path')
 
@@ -215,7 +213,7 @@ class SecondName(Template):
                                 missing)
                         for other in SECOND_NAMES[steps[0]]]
 
-    def render(self, roots: Roots) -> typing.Any:
+    def render(self, roots: budget.View) -> typing.Any:
         value = self._path.render(roots)
         for other in self._others if isinstance(value, Missing) else ():
             found = other.render(roots)
@@ -225,7 +223,7 @@ class SecondName(Template):
 
 
 class PortPath(Template):
-    """The value at a path below a port."""
+    """The value at a path in a port."""
 
     __slots__ = ('_missing', '_name', '_path', '_root')
 
@@ -236,7 +234,7 @@ class PortPath(Template):
         self._path = path_to(root, steps[1:], missing)
         self._missing = missing
 
-    def render(self, roots: Roots) -> typing.Any:
+    def render(self, roots: budget.View) -> typing.Any:
         try:
             ports = roots[self._root]
         except LookupError:
@@ -248,11 +246,15 @@ class PortPath(Template):
             budget.View({self._root: ports[index]}, roots.budget))
 
 
-def missing_inside(value: typing.Any, _allowance: budget.Budget
+def missing_inside(value: typing.Any, allowance: budget.Budget
                    ) -> typing.Any:
-    """Return what is missing anywhere inside a value, else the value."""
+    """Return a missing field from inside a value, else the value.
+
+    Items of lenient lists may have some.
+    """
     if value.__class__ is not dict and value.__class__ is not list:
         return value
+    allowance.check_time()
     parts = [value]
     while parts:
         part = parts.pop()
@@ -266,7 +268,7 @@ def missing_inside(value: typing.Any, _allowance: budget.Budget
 
 
 def formatter(field: interpolation.Field) -> Make:
-    """Build what writes a field by its conversion and specification."""
+    """Build a function that formats the value of a field."""
     def write(value: typing.Any, allowance: budget.Budget) -> str:
         if field.conversion:
             value = repr(value) if field.conversion == 'r' else str(value)

@@ -27,12 +27,12 @@ Why = tuple[trace.ConditionTrace, ...]
 class Outcome:
     """The outcome of a phase.
 
-    ``traces`` hold the rules that matched or, where an explanation was asked
-    for, all that were looked at. With a :class:`.exceptions.RuleFailed` the
-    changes made so far are to be kept, with any other ``error`` none are.
-    ``audited`` hold what the rules in mode ``audit`` would have done.
-    ``timings`` tell the seconds that each rule took, by its UUID, where they
-    were asked for. ``plans`` are the rules that were run.
+    ``traces`` are of the rules that matched or, with an explanation, of all
+    that were checked. After a :class:`.exceptions.RuleFailed` the changes so
+    far are kept, after any other ``error`` none are. ``audited`` are traces of
+    what the rules in mode ``audit`` would have done. ``timings`` are the
+    seconds that each rule took, by its UUID, if the run is to be kept.
+    ``plans`` are the rules that were run.
     """
 
     traces: tuple[trace.RuleTrace, ...]
@@ -43,9 +43,10 @@ class Outcome:
     plans: tuple[compiler.CompiledRule, ...] = ()
 
     def without_found(self, journal: engine_journal.Journal) -> 'Outcome':
-        """Return it without values that sensitive rules found since.
+        """Return it without values that sensitive rules found later.
 
-        :param journal: of this phase or of a later one; learns of copies.
+        :param journal: of this phase or a later one; copies of such values
+            are added to its hidden places.
         """
         if not journal.found:
             return self
@@ -63,7 +64,7 @@ class Outcome:
 
     def record(self, plugin_data: dict[str, typing.Any],
                phase: str) -> None:
-        """Note in plugin data which rules matched and which ops ran."""
+        """Write to plugin data which rules matched and which ops ran."""
         matched = [rule.summary() for rule in self.traces
                    if rule.matched and rule.rule.mode != model.AUDIT]
         if matched:
@@ -80,14 +81,14 @@ def run(plans: typing.Iterable[compiler.CompiledRule],
         limits: budget.Limits = budget.MAIN) -> Outcome:
     """Run rules in the order given.
 
-    Rules that decide first, and the undoing of what such rules did earlier,
-    come before the first action of any rule (blueprint 000 "Plugins").
+    Rules that decide first are decided, and undone where they do not match,
+    before the first action of any rule (blueprint 000 "Plugins").
 
     :param scope: the inspection scope of the node; a rule with another one
-        is passed over (spec 003 "Data model impact").
+        is skipped (spec 003 "Data model impact").
     :param explain: trace every rule, with a reason for each condition. This
         has a budget of its own, so that it does not change the outcome.
-    :param keep: tell of what is kept of a run: reasons for the conditions of
+    :param keep: collect what is kept of a run: reasons for the conditions of
         the rules that match, and how long each rule took.
     """
     plans = [plan for plan in plans
@@ -113,10 +114,10 @@ def run(plans: typing.Iterable[compiler.CompiledRule],
 
 
 class _Phase:
-    """A phase as far as it has come.
+    """The state of a phase that is running.
 
-    A rule in mode ``audit`` acts on a copy of the target that nobody else
-    sees, and what goes wrong with it is told, not raised.
+    A rule in mode ``audit`` acts on a copy of the target of its own, and its
+    errors are traced, not raised.
     """
 
     def __init__(self, target: working_copy.WorkingCopy,
@@ -124,10 +125,10 @@ class _Phase:
         self._target = target
         self._explain = explain
         self._keep = keep
-        # What only tells of rules must not use up what rules may take: with
-        # one budget for all, an inspection would fail because somebody asked
-        # why, or because a rule is being tried. Each of the three has what a
-        # phase may take, so that a phase takes three times that at most.
+        # Explanations and audited rules have budgets of their own: with one
+        # for all, an inspection would fail because somebody asked why, or
+        # because a rule is being tried. So a phase takes at most three times
+        # its limits.
         self._explaining = budget.Budget(limits)
         self._auditing = budget.Budget(limits)
         self._views = (target.view(masked=False), target.view(masked=True))
@@ -172,27 +173,26 @@ class _Phase:
 
     def _decide_explained(self, plan: compiler.CompiledRule,
                           view: budget.View) -> bool:
-        told: list[trace.ConditionTrace] = []
+        traces: list[trace.ConditionTrace] = []
         try:
             if plan.rule.mode == model.AUDIT:
                 return self._audit_conditions(plan, view)
-            return step.decide(plan, view, told)
+            return step.decide(plan, view, traces)
         finally:
-            # Also after an error, since why a rule could not be decided is
-            # what people ask for first. Reasons are made now, while the data
-            # are those that decided; later rules and the rule's own actions
-            # change them. Most conditions bring their reason along, so that
-            # nothing is looked at twice.
-            if explanation.is_complete(plan, told) and (
+            # Also after an error, which people want explained first. Reasons
+            # are built now, before later rules and the rule's own actions
+            # change the data. Most conditions return their reason with the
+            # result, so that nothing is read twice.
+            if explanation.is_complete(plan, traces) and (
                     not self._target.journal.hidden):
-                self._why[plan] = tuple(told)
+                self._why[plan] = tuple(traces)
             else:
                 with self._target.paid_by(self._explaining):
                     self._why[plan] = self._shown(
-                        plan, explanation.explain(plan, view, told))
+                        plan, explanation.explain(plan, view, traces))
 
     def _shown(self, plan: compiler.CompiledRule, why: Why) -> Why:
-        """Hide what sensitive rules wrote in what conditions tell."""
+        """Hide values of sensitive rules in the reasons of conditions."""
         hidden = self._target.journal.hidden
         if not hidden or plan.unexplained:
             return why
@@ -200,7 +200,7 @@ class _Phase:
             plan, why, hidden, self._views[plan.masked], self._views[True])
 
     def revert(self, plan: compiler.CompiledRule) -> None:
-        """Undo what a rule did earlier that does not match."""
+        """Undo what a rule that does not match did earlier."""
         if not self._decided[plan]:
             self._carry_out(plan, step.revert, None)
 
@@ -209,12 +209,12 @@ class _Phase:
         if self._keep:
             self._keep_why(plan)
             self._started = time.perf_counter()
-        # What is kept of a run has no secrets, whoever sees them.
-        told = self._explain or self._keep and plan.masked
-        self._carry_out(plan, step.act, self._explaining if told else None)
+        # A kept run must not have reasons with secrets in them.
+        explains = self._explain or self._keep and plan.masked
+        self._carry_out(plan, step.act, self._explaining if explains else None)
 
     def _keep_why(self, plan: compiler.CompiledRule) -> None:
-        """Keep why a rule matches, while the data are those that decided."""
+        """Explain why a rule matches, before the data change."""
         if not plan.rule.sensitive and plan not in self._why:
             shown = self._views[True]
             with (self._target.paid_by(self._explaining),
@@ -247,7 +247,7 @@ class _Phase:
             tuple(plans)).without_found(self._target.journal)
 
     def _stop_clock(self, uuid: str) -> None:
-        """Count the time since the clock was last stopped for a rule."""
+        """Add the time since the clock was last stopped to that of a rule."""
         now = time.perf_counter()
         seconds, self._started = now - self._started, now
         if uuid in self._timings:

@@ -2,12 +2,12 @@
 
 """The shape of a rule as JSON Schema (draft 7), declared once.
 
-Validation checks rules with it, and the schema that editors get is made of
-it; what a rule means is checked in Python. ``errorMessage`` is what people
-read where a value does not fit; language servers for YAML know it too.
+Validation checks rules with it, and the schema for editors is made of it; the
+meaning of a rule is checked in Python. ``errorMessage`` is the message for a
+value that does not fit, also in language servers for YAML.
 
-Patterns mean the same to Python and to ECMAScript, which editors use: no
-``$``, since it is also before the end of a last line to Python.
+Patterns must mean the same to Python and to ECMAScript, which editors use.
+They have no ``$``: in Python it also matches before a newline at the end.
 """
 
 from collections.abc import Iterable, Iterator
@@ -31,7 +31,7 @@ FIELD = r'^(?:[^{}]|\}|\{\{)*\{(?!\{)[^}]*\}'
 
 NEGATIVE_INDEX = (r'^(?:/?[^/{]+/(?:[^{]*/)?(-[0-9]+)(?:/[^{]*)?|'
                   r'[^/{]+\.(-[0-9]+)(?:\.[^/{]*)?)' + END)
-"""A path with a step that is no place in a list, as ``/l/-1``."""
+"""A path with a negative index, such as ``/l/-1``."""
 
 VARIES_TEXT: Schema = {'type': 'string', 'pattern': FIELD}
 
@@ -42,7 +42,7 @@ UUID = (r'^(?:urn:|uuid:)*[{}]*-*(?:[0-9A-Fa-f]-*){32}[{}]*' + END)
 
 
 def words(known: Iterable[str]) -> str:
-    """Return a pattern of some words in any case."""
+    """Return a pattern of words in any case."""
     patterns = (''.join(f'[{letter.upper()}{letter.lower()}]'
                         if letter.isalpha() else re.escape(letter)
                         for letter in word) for word in known)
@@ -50,17 +50,17 @@ def words(known: Iterable[str]) -> str:
 
 
 def whole(pattern: str) -> Schema:
-    """Return what text is that a pattern matches as a whole."""
+    """Return the schema of text that a pattern matches as a whole."""
     return {'type': 'string', 'pattern': f'^{pattern}{END}'}
 
 
 def names(known: Iterable[str]) -> str:
-    """Return a pattern of one of some names."""
+    """Return a pattern of names."""
     return f'(?:{"|".join(map(re.escape, known))})'
 
 
 def either(*schemas: Schema) -> Schema:
-    """Return what meets at least one of some schemas."""
+    """Return the schema of what meets at least one schema."""
     return {'anyOf': list(schemas)} if len(schemas) > 1 else schemas[0]
 
 
@@ -69,18 +69,12 @@ NULL: Schema = {'type': 'null'}
 TRUTHS = words(strutils.TRUE_STRINGS)
 FALSEHOODS = words(strutils.FALSE_STRINGS)
 
-BOOLEAN = either({'type': 'boolean'},
-                 whole(words((*strutils.TRUE_STRINGS,
-                              *strutils.FALSE_STRINGS))))
-"""true or false, also as text."""
-
 TRUE = either({'const': True}, whole(TRUTHS))
 FALSE = either({'const': False}, whole(FALSEHOODS))
 
-WHOLE_NUMBER = r'\s*[+-]?[0-9](?:_?[0-9]){0,999}\s*'
-_DIGITS = r'[0-9](?:_?[0-9])*'
-NUMBER = (rf'\s*[+-]?(?:(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})'
-          rf'(?:[eE][+-]?{_DIGITS})?)\s*')
+WHOLE_NUMBER = r'\s*[+-]?[0-9]{1,1000}\s*'
+NUMBER = (r'\s*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)'
+          r'(?:[eE][+-]?[0-9]+)?\s*')
 
 VARYING: Schema = {'anyOf': [
     VARIES_TEXT,
@@ -95,16 +89,18 @@ PRIORITIES = range(10000)
 DEEPEST_GROUP = 8
 
 _NAME = '[A-Za-z0-9_-]{1,255}'
-_PRIORITY = r'\s*(?:\+?(?:0_?)*[0-9](?:_?[0-9]){0,3}|-0(?:_?0)*)\s*'
+_PRIORITY = r'\s*(?:\+?0*[0-9]{1,4}|-0+)\s*'
 
 UNSTORABLE = _('must not hold the characters NUL and U+D800 to U+DFFF')
-"""The message for text that no database takes."""
+"""The message for text that databases refuse."""
 
 _TEXT: Schema = {
     'type': ['string', 'null'], 'maxLength': MAX_TEXT,
     'pattern': rf'^[^\u0000]*{END}', 'patternErrorMessage': UNSTORABLE,
     'errorMessage': _('must be a string of at most %d characters') % MAX_TEXT}
-_TRUTH: Schema = {**either(BOOLEAN, NULL),
+_TRUTH: Schema = {**either({'type': 'boolean'},
+                           whole(words((*strutils.TRUE_STRINGS,
+                                        *strutils.FALSE_STRINGS))), NULL),
                   'errorMessage': _('must be true or false')}
 _OPERATION: Schema = {'type': 'object', 'errorMessage': _('must be a mapping')}
 _OPERATIONS: Schema = {'type': ['array', 'null'], 'items': _OPERATION,
@@ -125,7 +121,7 @@ def _at_least_one(message: str) -> Schema:
 
 
 def rule(built_in: bool = False) -> Schema:
-    """Return the schema of a rule, without what its operations are.
+    """Return the schema of a rule, but for the shape of its operations.
 
     :param built_in: whether priorities outside 0 … 9999 are allowed.
     """
@@ -139,7 +135,7 @@ def rule(built_in: bool = False) -> Schema:
             'uuid': {'type': ['string', 'null'], 'pattern': UUID,
                      'errorMessage': _('must be a UUID')},
             'priority': _PRIORITY_OF[built_in],
-            # What YAML makes of off is false.
+            # YAML reads off as false.
             'mode': {'enum': [*model.MODES, False, None]},
             'conditions': _OPERATIONS,
             'actions': _at_least_one(_('at least one action is required')),
@@ -175,9 +171,9 @@ GROUP = {**_operation(conditions=_at_least_one(
 
 
 class Shape:
-    """A schema that values are checked with.
+    """A schema to check values with.
 
-    :param kind: what a property is called in messages.
+    :param kind: what messages call a property.
     """
 
     def __init__(self, schema: Schema, kind: str) -> None:
@@ -185,7 +181,7 @@ class Shape:
         self._kind = kind
 
     def problems(self, value: typing.Any) -> Iterator[exceptions.Problem]:
-        """Yield what is wrong with the shape of a value, with its place."""
+        """Yield the problems of a value."""
         for error in self._validator.iter_errors(value):
             pointer = data_path.pointer(error.absolute_path)
             properties = error.schema.get('properties', {})
@@ -197,7 +193,8 @@ class Shape:
                             suggestion.unknown(self._kind, str(name),
                                                properties))
             elif error.validator == 'required':
-                # Each of them has its own error, which does not say its name.
+                # There is one error for each name, which has it only in its
+                # message.
                 name = next(name for name in error.validator_value
                             if error.message.startswith(repr(name)))
                 yield exceptions.Problem(

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compiled conditions that are one call of an op, and sentences about them.
+"""Compiled conditions that are one call of an op, and their reasons.
 
 Most time of an inspection is spent here. Nearly all conditions have only one
-argument that depends on the data, and get along without a mapping of their
-arguments.
+argument that depends on the data, and need no mapping of their arguments.
 """
 
 import typing
 
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import call as engine_call
 from ironic_inspection_rules.engine import condition
 from ironic_inspection_rules.engine import loop as engine_loop
@@ -20,15 +20,15 @@ from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.i18n import _
 
 _KEPT = 64
-"""Characters of a machine's text that are kept for the next machine."""
+"""Maximum length of a machine's text that is kept for the next machine."""
 
 _SHORT = 20
-"""Characters of text that are shown without a call."""
+"""Maximum length of text that is shown without a call."""
 
 Holds = typing.Callable[..., bool]
-Missing = template.Missing
-Say = typing.Callable[[rendering.Roots, typing.Any], str]
-"""Says a sentence, given the data by root name and a value out of them."""
+Missing = rendering.Missing
+DescribeValue = typing.Callable[[budget.View, typing.Any], str]
+"""Takes the data by root name and a value from them."""
 
 
 class _Single(condition.Condition):
@@ -45,27 +45,23 @@ class _Single(condition.Condition):
 
     @property
     def sentence(self) -> 'Sentence':
-        """What says why it holds or does not.
-
-        It is made when first asked for: of most conditions nobody wants to
-        know.
-        """
+        """The text of its reasons, built when first asked for."""
         if self._sentence is None:
             self._sentence = Sentence(self.op, self.operation.get('args'),
                                       self._loop)
         return self._sentence
 
-    def reason(self, view: condition.Roots, shown: condition.Roots) -> str:
-        return self.sentence.tell(shown)
+    def reason(self, view: budget.View, shown: budget.View) -> str:
+        return self.sentence.describe(shown)
 
 
 class OfValue(_Single):
     """A condition of which only the first argument varies."""
 
-    __slots__ = ('_holds', '_other', '_pays', '_says_value', '_template',
-                 '_told')
+    __slots__ = ('_describes_value', '_holds', '_last', '_other', '_pays',
+                 '_template')
 
-    def __init__(self, varying: template.Template, holds: Holds,
+    def __init__(self, varying: rendering.Template, holds: Holds,
                  other: typing.Any, op: registry.Op,
                  *written: typing.Any) -> None:
         super().__init__(op, *written)
@@ -73,18 +69,18 @@ class OfValue(_Single):
         self._holds = holds
         self._other = other
         self._pays = bool(op.plugin.PAYS)
-        self._says_value = not isinstance(varying, template.List) and (
+        self._describes_value = not isinstance(varying, rendering.List) and (
             engine_call.is_as_written(varying))
-        # The last value, the one it was before filters, and the trace of
-        # them. Threads share a plan: with three attributes one could read the
-        # value of its own machine and the trace of another. So it is one
-        # tuple in one attribute, read once and replaced whole.
-        self._told = ('', '', trace.ConditionTrace(self.written_op, None))
+        # The last value, the same before filters, and their trace. Threads
+        # share a plan: with three attributes one could read the value of its
+        # own machine and the trace of another. So it is one tuple in one
+        # attribute, read once and replaced as a whole.
+        self._last = ('', '', trace.ConditionTrace(self.written_op, None))
 
-    def decide(self, roots: condition.Roots) -> trace.ConditionTrace:
-        told_by = self._sentence or self.sentence
-        say, source = told_by.say, told_by.source
-        if say is None or not self._says_value:
+    def decide(self, roots: budget.View) -> trace.ConditionTrace:
+        sentence = self._sentence or self.sentence
+        describe, source = sentence.describe_value, sentence.source
+        if describe is None or not self._describes_value:
             return super().decide(roots)
         value = self._template.render(roots)
         holds = value.__class__ is not Missing and (
@@ -92,21 +88,21 @@ class OfValue(_Single):
         seen = value if source is None else source.render(roots)
         is_text = value.__class__ is seen.__class__ is str
         if is_text:
-            # Machines of one kind are decided on alike.
-            last, last_seen, told = self._told
-            if value == last and seen == last_seen and told.result is holds:
-                return told
-        told = trace.ConditionTrace(self.written_op, holds,
-                                    say(roots, value))
+            # Machines of one kind have the same values.
+            last, last_seen, known = self._last
+            if value == last and seen == last_seen and known.result is holds:
+                return known
+        decided = trace.ConditionTrace(self.written_op, holds,
+                                       describe(roots, value))
         if is_text and len(value) <= _KEPT and len(seen) <= _KEPT:
-            self._told = value, seen, told
-        return told
+            self._last = value, seen, decided
+        return decided
 
-    def _test(self, roots: condition.Roots, value: typing.Any) -> bool:
+    def _test(self, roots: budget.View, value: typing.Any) -> bool:
         return bool(self._holds(roots.budget, value) if self._pays
                     else self._holds(value))
 
-    def check(self, roots: condition.Roots) -> bool:
+    def check(self, roots: budget.View) -> bool:
         value = self._template.render(roots)
         if value.__class__ is Missing:
             return False
@@ -121,10 +117,10 @@ class OfPair(OfValue):
 
     __slots__ = ()
 
-    def _test(self, roots: condition.Roots, value: typing.Any) -> bool:
+    def _test(self, roots: budget.View, value: typing.Any) -> bool:
         return bool(self._holds(value, self._other))
 
-    def check(self, roots: condition.Roots) -> bool:
+    def check(self, roots: budget.View) -> bool:
         value = self._template.render(roots)
         if value.__class__ is Missing:
             return False
@@ -140,7 +136,7 @@ class OfValues(OfValue):
 
     decide = condition.Condition.decide
 
-    def check(self, roots: condition.Roots) -> bool:
+    def check(self, roots: budget.View) -> bool:
         values = self._template.render(roots)
         if values.__class__ is Missing:
             return False
@@ -164,7 +160,7 @@ class OfArguments(_Single):
         self._values = literals.pop(self._variadic, ())
         self._holds = call.op.plugin.bind(literals)
 
-    def check(self, roots: condition.Roots) -> bool:
+    def check(self, roots: budget.View) -> bool:
         rendered = self._call.render(roots)
         if isinstance(rendered, Missing):
             return False
@@ -175,20 +171,18 @@ class OfArguments(_Single):
 
 
 class Sentence:
-    """Says what a condition is decided on.
+    """The text of a condition's reasons.
 
-    The words are put together once, as far as the rule says them; the values
-    of a machine then fill the gaps.
+    The literal parts are joined once; the values of a machine fill the gaps.
 
-    ``tell`` says it for the data of a machine, given by root name. ``say``
-    says it of the one value that the sentence is about, where it is about
-    one: it spends nothing, and does not fail. It is the same sentence for the
-    same value, whatever else the data are, but for what ``source`` renders:
-    the value before filters, where it tells of that.
+    ``describe`` takes the data by root name. ``describe_value`` also takes
+    the value of the only gap, where there is one: it costs no budget and
+    cannot fail. Its text depends on that value only, and on the one of
+    ``source``, which is the value before filters, if the text shows that.
     """
 
     __slots__ = ('_after', '_arguments', '_filtered', '_gaps', '_plugin',
-                 'say', 'source', 'tell')
+                 'describe', 'describe_value', 'source')
 
     def __init__(self, op: registry.Op, args: typing.Any,
                  loop: engine_loop.Loop | None) -> None:
@@ -200,39 +194,39 @@ class Sentence:
         self._filtered = [
             each for value in self._arguments.values()
             for each in template.filtered(value)]
-        self._gaps: list[tuple[str, template.Template]] = []
+        self._gaps: list[tuple[str, rendering.Template]] = []
         self._after = ''
         for name, value in self._arguments.items():
             self._after += f', {name}=' if self._after or self._gaps else (
                 f'{name}=')
             self._add(value)
-        self.tell: typing.Callable[[rendering.Roots], str] = self._tell
-        self.say: Say | None = None
-        self.source: template.Template | None = None
+        self.describe: typing.Callable[[budget.View], str] = self._describe
+        self.describe_value: DescribeValue | None = None
+        self.source: rendering.Template | None = None
         if type(op.plugin).explain is not plugin.Condition.explain:
-            self.tell = self._tell_plugin
+            self.describe = self._explain
         elif len(self._gaps) == 1:
             self._of_value(*self._gaps[0])
 
     def _add(self, value: typing.Any) -> None:
-        """Add a value to the text that is known, or a gap for it."""
-        if isinstance(value, template.List):
+        """Add a value to the literal text, or a gap for it."""
+        if isinstance(value, rendering.List):
             for index, item in enumerate(value.items):
                 self._after += ', ' if index else '['
                 self._add(item)
             self._after += ']'
-        elif isinstance(value, template.Template):
+        elif isinstance(value, rendering.Template):
             self._gaps.append((self._after, value))
             self._after = ''
         else:
             self._after += trace.show(value)
 
-    def _of_value(self, before: str, gap: template.Template) -> None:
-        """Prepare for one value, which is nearly every condition."""
+    def _of_value(self, before: str, gap: rendering.Template) -> None:
+        """Prepare for the only gap, which nearly every condition has."""
         after, render = self._after, gap.render
 
-        def say(view: rendering.Roots, value: typing.Any) -> str:
-            # What most values are costs no call.
+        def describe(view: budget.View, value: typing.Any) -> str:
+            # Most values cost no call.
             if value.__class__ is str and len(value) <= _SHORT:
                 return f'{before}{value!r}{after}'
             if value.__class__ is Missing:
@@ -240,17 +234,17 @@ class Sentence:
             return f'{before}{trace.show(value)}{after}'
 
         if not self._filtered:
-            self.say = say
-            self.tell = lambda view: say(view, render(view))
+            self.describe_value = describe
+            self.describe = lambda view: describe(view, render(view))
         elif self._filtered == [gap] and isinstance(
                 self._filtered[0].source, rendering.Path):
-            tell_filter = _filter_teller(self._filtered[0])
-            self.say = lambda view, value: (
-                say(view, value) + tell_filter(view, value))
+            describe_filters = _filter_description(self._filtered[0])
+            self.describe_value = lambda view, value: (
+                describe(view, value) + describe_filters(view, value))
             self.source = self._filtered[0].source
 
-    def _tell(self, view: rendering.Roots) -> str:
-        made: dict[template.Template, typing.Any] = {
+    def _describe(self, view: budget.View) -> str:
+        made: dict[rendering.Template, typing.Any] = {
             each: each.render(view) for each in self._filtered}
         text = ''
         for before, gap in self._gaps:
@@ -261,23 +255,24 @@ class Sentence:
             text += before + trace.show(value)
         else:
             text += self._after
-        return text + ''.join(_filter_teller(each)(view, made[each])
+        return text + ''.join(_filter_description(each)(view, made[each])
                               for each in self._filtered)
 
-    def _tell_plugin(self, view: rendering.Roots) -> str:
+    def _explain(self, view: budget.View) -> str:
         arguments = {}
         for name, value in self._arguments.items():
-            if isinstance(value, template.Template):
+            if isinstance(value, rendering.Template):
                 value = value.render(view)
             if isinstance(value, Missing):
                 return _('field {%s} does not exist') % value.field
             arguments[name] = value
-        told = self._plugin.explain(view, arguments)
-        return self._tell(view) if told is None else trace.shorten(told)
+        reason = self._plugin.explain(view, arguments)
+        return (self._describe(view) if reason is None
+                else trace.shorten(reason))
 
 
-def _filter_teller(field: template.Filtered) -> Say:
-    """Build what says which value filters made of which."""
+def _filter_description(field: template.Filtered) -> DescribeValue:
+    """Build a function that describes what the filters of a field did."""
     frame = _('; {%(field)s} makes %(after)s of %(before)s')
     text, source = trace.shorten(field.missing.field), field.source
 

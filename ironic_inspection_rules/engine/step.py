@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The steps of one rule: to decide, to act, to undo what it did earlier."""
+"""The steps of one rule: decide, act, or undo what it did earlier."""
 
 import collections.abc
 import contextlib
@@ -14,7 +14,6 @@ from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import explanation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import rendering
-from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
@@ -29,11 +28,11 @@ Step = collections.abc.Callable[
 
 def compute(plan: compiler.CompiledRule,
             view: budget.View) -> None:
-    """Put the values of a rule into the data by root name.
+    """Compute the vars of a rule, and put them into the data by root name.
 
-    One with a field that is missing is missing.
+    Those with a missing field are left out.
 
-    :raises: :class:`.exceptions.RuleError` where one cannot be computed.
+    :raises: :class:`.exceptions.RuleError` if one cannot be computed.
     """
     values: dict[str, typing.Any] = {}
     view[model.VARS] = values
@@ -41,9 +40,9 @@ def compute(plan: compiler.CompiledRule,
     for name, value in plan.vars:
         try:
             allowance.spend()
-            if isinstance(value, template.Template):
+            if isinstance(value, rendering.Template):
                 made = value.render(view)
-                if made.__class__ is template.Missing:
+                if made.__class__ is rendering.Missing:
                     continue
                 if not isinstance(value, rendering.Path):
                     allowance.make_value(made)
@@ -59,7 +58,7 @@ def matches(plan: compiler.CompiledRule,
             view: budget.View) -> bool:
     """Return whether all conditions of a rule hold.
 
-    :raises: :class:`.exceptions.RuleError` where one cannot be decided.
+    :raises: :class:`.exceptions.RuleError` if one cannot be decided.
     """
     if plan.vars:
         compute(plan, view)
@@ -74,10 +73,10 @@ def matches(plan: compiler.CompiledRule,
 
 
 def decide(plan: compiler.CompiledRule, view: budget.View,
-           told: list[trace.ConditionTrace]) -> bool:
+           traces: list[trace.ConditionTrace]) -> bool:
     """Return the same as :func:`matches`, and trace the conditions.
 
-    :param told: takes the trace of each condition that was checked.
+    :param traces: gets the trace of each condition that was checked.
     """
     if plan.vars:
         compute(plan, view)
@@ -87,7 +86,7 @@ def decide(plan: compiler.CompiledRule, view: budget.View,
         except Exception as exc:
             op = condition.operation['op']
             raise _error(plan, op, exc) from _cause(plan, exc)
-        told.append(decided)
+        traces.append(decided)
         if not decided.result:
             return False
     return True
@@ -95,9 +94,9 @@ def decide(plan: compiler.CompiledRule, view: budget.View,
 
 def pay(plan: compiler.CompiledRule, count: int,
         allowance: budget.Budget) -> None:
-    """Pay for some rules, of which this is the first.
+    """Pay for several rules, of which this is the first.
 
-    :raises: :class:`.exceptions.RuleError` where too little is left.
+    :raises: :class:`.exceptions.RuleError` if too little is left.
     """
     try:
         allowance.spend(count)
@@ -111,8 +110,8 @@ def act(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
         explaining: budget.Budget | None) -> Done:
     """Carry out the actions of a rule that matches.
 
-    :param explaining: pays for the reasons of their conditions, if these
-        are to be told.
+    :param explaining: pays for the reasons of their conditions; None for no
+        reasons.
     """
     done: list[trace.ActionTrace] = []
     error = None
@@ -130,40 +129,40 @@ def act(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
 
 
 class _Asked:
-    """The conditions of an action, as far as they were checked."""
+    """The conditions of an action, and their traces so far."""
 
     def __init__(self, plan: compiler.CompiledRule,
                  action: engine_action.Action,
                  explaining: budget.Budget | None) -> None:
         self._conditions = action.when
         self._explaining = None if plan.unexplained else explaining
-        self.told = [trace.AskedTrace(each.written_op)
-                     for each in action.when]
+        self._traces = [trace.AskedTrace(each.written_op)
+                        for each in action.when]
 
     def note(self, number: int, holds: bool,
              roots: budget.View) -> None:
-        """Count a condition that was checked, and keep a reason."""
-        told = self.told[number]
-        if self._explaining and (told.reason is None
-                                 or not holds and not told.false):
+        """Add a result, and keep the reason of the first false one."""
+        known = self._traces[number]
+        if self._explaining and (known.reason is None
+                                 or not holds and not known.false):
             with roots.paid_by(self._explaining):
-                told = told._replace(reason=explanation.reason(
+                known = known._replace(reason=explanation.reason(
                     self._conditions[number], roots, roots))
-        self.told[number] = told._replace(true=told.true + holds,
-                                          false=told.false + (not holds))
+        self._traces[number] = known._replace(
+            true=known.true + holds, false=known.false + (not holds))
 
     def traces(self, hides: bool) -> tuple[trace.AskedTrace, ...]:
-        """Return what is known of the conditions.
+        """Return the traces.
 
         :param hides: whether the reasons may hold values of sensitive rules.
         """
-        return explanation.hide_asked(self.told) if hides else (
-            tuple(self.told))
+        return explanation.hide_asked(self._traces) if hides else (
+            tuple(self._traces))
 
 
 def revert(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
            _explaining: budget.Budget | None) -> Done:
-    """Undo what a rule did earlier that does not match."""
+    """Undo what a rule that does not match did in earlier inspections."""
     done: list[trace.ActionTrace] = []
     error = None
     try:
@@ -195,7 +194,7 @@ def _carry_out(plan: compiler.CompiledRule, action: engine_action.Action,
         ran = step(target, target.view(plan.masked))
     except Exception as exc:
         error = _error(plan, action.name, exc)
-        # These hold no value, or one that was made to be shown.
+        # The messages of these errors hold no hidden values.
         if journal.copies and not isinstance(exc, (
                 exceptions.BudgetExceeded, exceptions.FailRequested,
                 exceptions.MissingField)):
@@ -211,7 +210,7 @@ def _carry_out(plan: compiler.CompiledRule, action: engine_action.Action,
 
 
 def without_values(error: exceptions.RuleError) -> exceptions.RuleError:
-    """Return an error that does not tell the values it came of."""
+    """Return an error without the values that it is about."""
     return exceptions.RuleError(
         error.rule, error.op,
         _('what it reads was written by a sensitive rule'))
@@ -219,7 +218,7 @@ def without_values(error: exceptions.RuleError) -> exceptions.RuleError:
 
 def _error(plan: compiler.CompiledRule, op: str,
            exc: Exception) -> exceptions.RuleError:
-    """Return an error with its rule and op; of a sensitive one no more."""
+    """Return an error with rule and op; of a sensitive rule no reason."""
     reason = None
     if not plan.rule.sensitive:
         known = isinstance(exc, exceptions.InspectionRulesError)
@@ -231,38 +230,38 @@ def _error(plan: compiler.CompiledRule, op: str,
 
 
 def _cause(plan: compiler.CompiledRule, exc: Exception) -> Exception | None:
-    """Return what a log may show as the cause of an error."""
+    """Return the cause of an error, unless its rule is sensitive."""
     return None if plan.rule.sensitive else exc
 
 
 class RuleVars:
-    """The values of the rules of a phase, from when they were decided.
+    """The vars of the rules of a phase, kept from deciding to acting.
 
-    One that was made of a value of a sensitive rule stays hidden, whatever
-    becomes of the place that it was read from.
+    One that was made of a value of a sensitive rule stays hidden, even if the
+    place that it was read from changes.
     """
 
     def __init__(self, target: working_copy.WorkingCopy) -> None:
         self._target = target
-        # The values of a rule, and which of them must not show.
+        # The vars of each rule, and the names of those that are hidden.
         self._of: dict[compiler.CompiledRule, tuple[
             dict[str, typing.Any], list[str]]] = {}
 
     def take(self, plan: compiler.CompiledRule,
              view: budget.View) -> None:
-        """Move the values of a rule out of the data, for its actions."""
+        """Move the vars of a rule out of the data."""
         hidden = self._target.journal.hidden
         values = view.pop(model.VARS, {})
         self._of[plan] = values, [name for name in plan.rule.vars
                                   if hidden.covers(model.VARS, (name,))]
         hidden.remove(model.VARS, ())
-        # Whatever is written, they stay as they are.
+        # Later writes must not change them.
         self._target.release(values)
 
     @contextlib.contextmanager
     def given(self, plan: compiler.CompiledRule,
               target: working_copy.WorkingCopy) -> typing.Iterator[None]:
-        """Put the values of a rule into the data while the context lasts."""
+        """Put the vars of a rule into the data while the context lasts."""
         if not plan.vars:
             yield
             return

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Messages for unknown names, with the one that was perhaps meant.
+"""Messages for unknown names, with the nearest known one.
 
-One voice for rules, files, requests, options and plugins alike.
+They are the same for rules, files, requests, options and plugins.
 """
 
 import difflib
@@ -14,8 +14,8 @@ import typing
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.i18n import _
 
-_MOST_LISTED = 40  # Most known names in one message.
-_LONGEST = 80  # Most characters of a wrong name that are shown.
+_MOST_LISTED = 40  # Maximum number of known names in one message.
+_LONGEST = 80  # Maximum number of characters of an unknown name.
 _ELSEWHERE = {
     'eq': ('=', '==', 'equal', 'equals', 'is', 'same'),
     'ne': ('!=', '<>', 'not-equal', 'differs'),
@@ -47,7 +47,7 @@ _ELSEWHERE = {
     'loop': ('with-items', 'for-each', 'items'),
     'main': ('default', 'normal'),
 }
-"""Names here, and what the same thing is called elsewhere."""
+"""Names in this project, and what others call the same thing."""
 
 _MEANINGS = {other: name for name, others in _ELSEWHERE.items()
              for other in others}
@@ -55,12 +55,11 @@ _MEANINGS = {other: name for name, others in _ELSEWHERE.items()
 
 def nearest(name: str, known: typing.Iterable[str],
             cutoff: float = 0.6) -> str | None:
-    """Find the known name that was perhaps meant.
+    """Find the nearest known name, regardless of case and punctuation.
 
-    Case and punctuation do not count, other tongues' words for the same
-    thing do.
+    It may also be what other languages call by the given name.
 
-    :param cutoff: how much of them must be alike, 0 to 1.
+    :param cutoff: minimum similarity, 0 to 1.
     """
     by_form = {_form(each): each for each in sorted(known, reverse=True)}
     name = name[:_LONGEST]
@@ -78,12 +77,12 @@ def nearest(name: str, known: typing.Iterable[str],
 
 
 def slip(name: str, known: typing.Iterable[str]) -> str | None:
-    """Find the one known name that differs by a slip of the finger.
+    """Find the only known name that differs by a typing error.
 
-    That is one letter left out, put in, swapped with the next, or another
-    one; or case and punctuation.
+    That is one letter omitted, inserted, replaced or swapped with the next,
+    or another case or punctuation.
 
-    :returns: None where there is none, or more than one.
+    :returns: None if there is none, or more than one.
     """
     name = name[:_LONGEST]
     form = _form(name)
@@ -102,9 +101,9 @@ def _one_letter_off(one: str, other: str) -> bool:
 
 
 def hint(name: str, known: typing.Iterable[str]) -> str:
-    """Return a hint at the name that was meant, or list those there are.
+    """Return a hint with the nearest known name, or a list of all.
 
-    :returns: a phrase without a full stop, empty where too many are known.
+    :returns: a phrase without a full stop, empty if too many are known.
     """
     known = sorted(known)
     near = nearest(name, known)
@@ -128,10 +127,7 @@ def unknown(kind: str, name: str, known: typing.Iterable[str]) -> str:
 
 def all_unknown(kind: str, names: typing.Iterable[str],
                 known: typing.Collection[str]) -> str:
-    """Name those that are unknown, with the near ones of the first of them.
-
-    :returns: an empty text where all are known.
-    """
+    """Return the messages for all unknown names; empty if there are none."""
     return exceptions.listed(
         [name for name in names if name not in known],
         lambda name: unknown(kind, name, known))
@@ -146,7 +142,7 @@ def not_one_of(value: object, known: typing.Sequence[str]) -> str:
 
 
 def quoted(value: object) -> str:
-    """Show a value that is wrong: text in quotes, others by their type."""
+    """Return a value for a message: text in quotes, lists by their type."""
     if isinstance(value, str):
         return f'"{shown(value)}"'
     if value is None or isinstance(value, bool | int | float):
@@ -155,7 +151,7 @@ def quoted(value: object) -> str:
 
 
 def shown(text: str) -> str:
-    """Cut a text that is too long to be read."""
+    """Cut a text that is too long for a message."""
     return text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'
 
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values with replacement fields and filters, and what becomes of them.
+"""Compile values with replacement fields and filters to templates.
 
-A template is made of a value once, when a rule is compiled: names and
-arguments of filters are checked then. Rendering it with the data of a machine
-parses nothing. A field that does not exist passes a filter as it is, unless
-the filter takes it.
+This is done once, when a rule is compiled: names and arguments of filters are
+checked then. Rendering a template with the data of a machine parses nothing.
+A missing field stays missing through a filter, unless the filter accepts it.
 """
 
 import dataclasses
@@ -26,32 +25,27 @@ from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.engine import text_cache
 from ironic_inspection_rules.i18n import _
 
-List = rendering.List
-Missing = rendering.Missing
-Roots = rendering.Roots
-Template = rendering.Template
-
 _KNOWN = 256
-"""Characters of text up to which templates are kept."""
+"""Maximum length of text whose template is cached."""
 
 _SIZED = frozenset((str, list, dict))
-_NOTHING = frozenset((Missing, data_path.Absent))
+_NOTHING = frozenset((rendering.Missing, data_path.Absent))
 
 _SHORT = 63
-"""Characters or items up to which a value costs no more than its filter."""
+"""Characters or items up to which a value costs no extra operations."""
 
 _TOO_LARGE = 1 << 14_000
-"""For a whole number: Python writes none as text with some more bits."""
+"""The limit of whole numbers, somewhat below that of Python's ``str``."""
 
 
 def compile_value(value: typing.Any, lenient: bool = False) -> typing.Any:
     """Build a template of a value, or return the value if it has no fields.
 
     :param value: a string, or lists and mappings with strings anywhere.
-    :param lenient: leave a missing field where it stands inside a list or
-        mapping, instead of letting the whole value be missing.
-    :returns: a :class:`Template`, or the value itself with its literal
-        braces read.
+    :param lenient: keep a missing field inside a list or mapping; by default
+        it makes the whole value missing.
+    :returns: a :class:`.rendering.Template`, or the value with its braces
+        unescaped.
     """
     if isinstance(value, str):
         return _compile_text(value)
@@ -62,7 +56,8 @@ def compile_value(value: typing.Any, lenient: bool = False) -> typing.Any:
         return rendering.mapping(keys, items, lenient)
     if isinstance(value, list | tuple):
         items = [compile_value(item, lenient) for item in value]
-        return List(items, lenient) if rendering.varies(items) else items
+        return (rendering.List(items, lenient) if rendering.varies(items)
+                else items)
     return value
 
 
@@ -74,7 +69,7 @@ def _compile_text(text: str) -> typing.Any:
 
 
 def join(pieces: typing.Iterable[str | interpolation.Field]) -> typing.Any:
-    """Build a template of text in pieces, or text where none is a field."""
+    """Build a template of pieces of text, or text if none is a field."""
     compiled = [_compile_field(piece)
                 if isinstance(piece, interpolation.Field) else piece
                 for piece in pieces]
@@ -82,24 +77,24 @@ def join(pieces: typing.Iterable[str | interpolation.Field]) -> typing.Any:
         return ''.join(map(str, compiled))
     if len(compiled) == 1:
         return compiled[0]
-    return rendering.Made(List(compiled), join_text)
+    return rendering.Made(rendering.List(compiled), join_text)
 
 
 def join_text(pieces: list[typing.Any], allowance: budget.Budget) -> str:
-    """Return text of all pieces."""
+    """Join rendered pieces of text."""
     text = ''.join(map(str, pieces))
     if len(text) > _KNOWN:
         allowance.make_text(len(text))
     return text
 
 
-def _compile_field(field: interpolation.Field) -> Template:
+def _compile_field(field: interpolation.Field) -> rendering.Template:
     if field.problem:
         raise exceptions.OperationError(
             _('field {%(field)s} cannot be read: %(problem)s')
             % {'field': field.text, 'problem': field.problem})
-    missing = Missing(field.text)
-    path: Template = rendering.path_to(field.root or '', field.steps,
+    missing = rendering.Missing(field.text)
+    path: rendering.Template = rendering.path_to(field.root or '', field.steps,
                                        missing)
     if field.root == interpolation.ITEM:
         path = rendering.Made(path, rendering.missing_inside)
@@ -119,15 +114,15 @@ def _compile_field(field: interpolation.Field) -> Template:
 class _Step(typing.NamedTuple):
     """One filter of several.
 
-    ``apply`` takes the value and, where ``varying`` has templates of
-    arguments, those by name.
+    ``apply`` takes the value and the arguments that ``varying`` has templates
+    of, by name.
     """
 
     op: registry.Op
     accepts_missing: bool
     pays: bool
     apply: typing.Callable[..., typing.Any]
-    varying: dict[str, Template]
+    varying: dict[str, rendering.Template]
 
 
 def _compile_filter(call: filter_syntax.Call) -> _Step:
@@ -137,7 +132,7 @@ def _compile_filter(call: filter_syntax.Call) -> _Step:
         raise exceptions.OperationError(
             suggestion.unknown(_('filter'), call.name, known))
     literals: dict[str, typing.Any] = {}
-    varying: dict[str, Template] = {}
+    varying: dict[str, rendering.Template] = {}
     if op.plugin.TAKES_FILTER and call.arguments and (
             call.arguments[0][0] is None):
         (_none, name), *others = call.arguments
@@ -153,7 +148,7 @@ def _compile_filter(call: filter_syntax.Call) -> _Step:
         raise _error(op, problems[0].message)
     for name, written in bound.items():
         compiled = _compile_argument(written)
-        if isinstance(compiled, Template):
+        if isinstance(compiled, rendering.Template):
             if name in op.plugin.LITERAL or (
                     op.signature.by_name[name].type is pattern.Pattern):
                 raise _error(op, _('%s must be written out in the rule')
@@ -177,12 +172,15 @@ def filtered(value: typing.Any) -> list['Filtered']:
     """Return all fields with filters in a value, from left to right."""
     if isinstance(value, Filtered):
         return [value]
-    parts = value.parts if isinstance(value, Template) else ()
+    parts = value.parts if isinstance(value, rendering.Template) else ()
     return [each for part in parts for each in filtered(part)]
 
 
 def _convert(op: registry.Op, name: str, value: typing.Any) -> typing.Any:
-    """Read an argument as the type it has; null is a value of any type."""
+    """Convert an argument to its type.
+
+    Null stands for the default, unless the argument takes any value.
+    """
     argument = op.signature.by_name[name]
     if argument.type is typing.Any:
         return value
@@ -200,7 +198,7 @@ def _compile_argument(written: typing.Any) -> typing.Any:
         return _compile_field(written)
     if isinstance(written, list):
         items = list(map(_compile_argument, written))
-        return List(items) if rendering.varies(items) else items
+        return rendering.List(items) if rendering.varies(items) else items
     if isinstance(written, dict):
         return rendering.mapping(
             list(written), list(map(_compile_argument, written.values())))
@@ -208,35 +206,35 @@ def _compile_argument(written: typing.Any) -> typing.Any:
 
 
 @dataclasses.dataclass(slots=True, eq=False)
-class Filtered(Template):
-    """A value that goes through filters.
+class Filtered(rendering.Template):
+    """A field with filters.
 
     ``source`` is the value before them, ``missing`` has the text of the whole
     field.
     """
 
-    source: Template
+    source: rendering.Template
     steps: tuple[_Step, ...]
-    missing: Missing
+    missing: rendering.Missing
 
-    def render(self, roots: Roots) -> typing.Any:
+    def render(self, roots: budget.View) -> typing.Any:
         value = _apply(self.steps, self.source.render(roots), roots)
         return self.missing if value is data_path.ABSENT else value
 
 
 @dataclasses.dataclass(slots=True, eq=False)
-class Applied(Template):
-    """A filter as a function of what it is applied to."""
+class Applied(rendering.Template):
+    """A filter that is an argument of another, as a function of a value."""
 
     step: _Step
 
-    def render(self, roots: Roots) -> typing.Any:
+    def render(self, roots: budget.View) -> typing.Any:
         return functools.partial(_apply, (self.step,), roots=roots)
 
 
 def _apply(steps: tuple[_Step, ...], value: typing.Any,
-           roots: Roots) -> typing.Any:
-    """Return what filters make of a value; ABSENT where one finds nothing."""
+           roots: budget.View) -> typing.Any:
+    """Apply filters to a value; the result may be ABSENT."""
     allowance = roots.budget
     allowance.spend(len(steps))
     for op, accepts_missing, pays, apply, varying in steps:
@@ -244,11 +242,15 @@ def _apply(steps: tuple[_Step, ...], value: typing.Any,
             if not accepts_missing:
                 continue
             value = data_path.ABSENT
-        elif value.__class__ in _SIZED and len(value) > _SHORT:
-            allowance.spend(len(value) >> 6)
+        elif value.__class__ in _SIZED:
+            if len(value) > _SHORT:
+                allowance.spend(len(value) >> 6)
+            if value.__class__ is not str:
+                # A short list may hold all that the machine sent.
+                allowance.check_time()
         if varying:
             given = _arguments(op, varying, roots)
-            if isinstance(given, Missing):
+            if isinstance(given, rendering.Missing):
                 value = given
                 continue
             apply = functools.partial(apply, **given)
@@ -274,19 +276,22 @@ def _check(op: registry.Op, made: typing.Any,
         raise _error(op, _('the number is not finite'))
 
 
-def _arguments(op: registry.Op, varying: dict[str, Template],
-               roots: Roots) -> dict[str, typing.Any] | Missing:
+def _arguments(op: registry.Op, varying: dict[str, rendering.Template],
+               roots: budget.View
+               ) -> dict[str, typing.Any] | rendering.Missing:
     given = {}
     for name, template in varying.items():
         argument = template.render(roots)
-        if isinstance(argument, Missing):
+        if isinstance(argument, rendering.Missing):
             return argument
         if op.signature.by_name[name].type is data_path.Path:
-            # What a machine sends is one step, whatever is in it.
+            # A machine's text is one step, whatever is in it.
             token = str(argument)
             roots.budget.make_text(len(token))
             given[name] = (token,)
             continue
+        if argument.__class__ is str and len(argument) > _SHORT:
+            roots.budget.make_text(len(argument))
         read = _convert(op, name, argument)
         if isinstance(read, pattern.Replacement):
             read = read._replace(expands=False)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Caches by text, for short texts only.
+"""Caches of functions of a text, for short texts only.
 
-Machines and users choose texts, so what a cache holds needs a bound in bytes,
-not only in entries.
+Machines and users choose the texts, so a cache needs a limit in bytes, not
+only in entries.
 """
 
 import functools
@@ -14,9 +14,9 @@ _Known = typing.TypeVar('_Known')
 
 def for_short(maxsize: int, longest: int) -> typing.Callable[
         [typing.Callable[[str], _Known]], typing.Callable[[str], _Known]]:
-    """Build a decorator that keeps the results of a function of a text.
+    """Build a decorator that caches the results of a function of a text.
 
-    :param longest: how many characters a text may have for that.
+    :param longest: maximum length of the texts in the cache.
     """
     def decorate(function: typing.Callable[[str], _Known]
                  ) -> typing.Callable[[str], _Known]:

@@ -13,7 +13,7 @@ _SHORT = 20
 
 
 def show(value: typing.Any) -> str:
-    """Write a value as a rule would have it, at no great length."""
+    """Return the text of a value, cut to a readable length."""
     if value.__class__ is str:
         if len(value) <= _SHORT:
             return repr(value)
@@ -29,7 +29,7 @@ def show(value: typing.Any) -> str:
 
 
 def _write(value: typing.Any) -> typing.Iterator[str]:
-    """Write a value piece by piece: it may be large."""
+    """Yield the text of a value piece by piece: it may be large."""
     is_list = value.__class__ is list
     if not is_list and value.__class__ is not dict:
         yield show(value)
@@ -44,15 +44,15 @@ def _write(value: typing.Any) -> typing.Iterator[str]:
 
 
 def shorten(text: str) -> str:
-    """Cut text that is longer than anybody wants to read."""
+    """Cut text to a readable length."""
     return text if len(text) <= _LONGEST else f'{text[:_LONGEST]}…'
 
 
 class ConditionTrace(typing.NamedTuple):
     """The trace of one condition.
 
-    ``result`` is None where it could not be. ``reason`` is one phrase, and
-    None for a sensitive rule.
+    ``result`` is None after an error. ``reason`` is one phrase, None for a
+    sensitive rule.
     """
 
     op: str
@@ -63,8 +63,8 @@ class ConditionTrace(typing.NamedTuple):
 class AskedTrace(typing.NamedTuple):
     """The trace of a condition of an action, over the items of its loop.
 
-    ``true`` and ``false`` say how often. ``reason`` is that of the first
-    item that it did not hold for, else of the first one.
+    ``true`` and ``false`` count the results. ``reason`` is that of the first
+    item with a false result, else of the first item.
     """
 
     op: str
@@ -77,9 +77,9 @@ class ActionTrace(typing.NamedTuple):
     """The trace of one action.
 
     ``notes`` are the lines it logged and the requests it sent; a sensitive
-    rule has none. ``reverted`` tells that it was undone instead.
-    ``confirmed`` is what it set to the value that was there already.
-    ``when`` tells of its conditions, and ``ran`` whether they ever held.
+    rule has none. ``reverted``: it was undone instead. ``confirmed`` are the
+    values it set that were already there. ``when`` are the traces of its
+    conditions; ``ran``: they held at least once.
     """
 
     op: str
@@ -103,8 +103,8 @@ class ActionTrace(typing.NamedTuple):
 class RuleTrace(typing.NamedTuple):
     """The trace of one rule.
 
-    Of a rule in mode ``audit`` it is what would have become of it, and
-    ``error`` what it would have had inspection fail with.
+    For a rule in mode ``audit`` it says what the rule would have done, and
+    ``error`` what the inspection would have failed with.
     """
 
     rule: model.Rule
@@ -131,16 +131,16 @@ class RuleTrace(typing.NamedTuple):
 
         :returns: for a sensitive rule only its UUID, and whether it matches.
         """
-        told = {'uuid': self.rule.uuid, 'matched': self.matched}
+        shown = {'uuid': self.rule.uuid, 'matched': self.matched}
         if self.rule.sensitive:
-            return told
-        return {**told, 'description': self.rule.description,
+            return shown
+        return {**shown, 'description': self.rule.description,
                 'error': self.error,
                 'changes': [change.as_dict() for action in self.actions
                             for change in action.changes]}
 
     def summary(self) -> dict[str, typing.Any]:
-        """Return what is kept with a machine's inventory.
+        """Return what is stored with a machine's inventory.
 
         :returns: for a sensitive rule only its UUID.
         """

@@ -28,10 +28,10 @@ Problem = exceptions.Problem
 
 READ_ONLY = _('read only; leave it out')
 
-# A file may hold less than it says: aliases of YAML stand for whole values.
+# A file may be far smaller than its data: YAML has aliases.
 _LIMITS = budget.Limits(time=math.inf)
 
-# With NUL, characters that no database takes.
+# With NUL, the characters that databases refuse.
 _SURROGATES = re.compile('[\ud800-\udfff]')
 _SHAPES = {built_in: schema.Shape(schema.rule(built_in), _('field'))
            for built_in in (False, True)}
@@ -65,7 +65,7 @@ def is_old(rule: typing.Any) -> bool:
 _READERS: dict[str, typing.Callable[[typing.Any], typing.Any]] = {
     'priority': int,
     'sensitive': strutils.bool_from_string,
-    # What YAML makes of off.
+    # YAML reads off as false.
     'mode': lambda value: model.OFF if value is False else value,
 }
 
@@ -113,7 +113,7 @@ def _problems(rule: typing.Any, ops: registry.Registry,
 
 
 def _check_meaning(rule: dict[str, typing.Any]) -> typing.Iterator[Problem]:
-    """Return the problems of single fields that their shape does not show."""
+    """Return the problems of fields that the schema does not find."""
     if rule.get('phase') == model.EARLY and rule.get('scope'):
         yield Problem('/scope', _('there is no node in the early phase'))
     for name in ('description', 'scope'):
@@ -131,7 +131,7 @@ def _check_meaning(rule: dict[str, typing.Any]) -> typing.Iterator[Problem]:
 
 def fields_of_node(rule: typing.Mapping[str, typing.Any]
                    ) -> typing.Iterator[Problem]:
-    """Yield the fields that a rule of the early phase cannot have."""
+    """Yield the fields that are refused in a rule of the early phase."""
     for path, value in data_path.walk({
             name: rule.get(name) for name in model.HIDDEN}):
         if isinstance(value, list):

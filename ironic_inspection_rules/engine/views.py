@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The data of a machine with its secrets, and the same without them.
+"""The data of a machine in two views, with secrets and masked.
 
 A container is copied when something in it is first changed; from then on the
 copy is the tree's own and is changed in place. So a loop that fills a list
-takes time in proportion to its items, not to their square.
+takes linear time, not quadratic.
 """
 
 import dataclasses
@@ -21,28 +21,28 @@ Container = dict[str, typing.Any] | list[typing.Any]
 
 
 class Tree:
-    """The containers that nobody else holds, of data kept elsewhere.
+    """Changes data, and knows which of their containers it has copied.
 
-    Each method that changes data takes it and returns what it is then: the
-    same object where it was the tree's own.
+    The data themselves are kept by the caller: each method that changes them
+    takes them and returns them, or a copy if they were not the tree's own.
     """
 
     __slots__ = ('_members', '_own')
 
     def __init__(self) -> None:
-        # By identity; kept alive, so that no other gets the same one.
+        # By id. The containers are kept alive, so that no id is used again.
         self._own: dict[int, Container] = {}
         self._members: dict[int, tuple[Container, set[typing.Any]]] = {}
 
     def assign(self, data: typing.Any, path: data_path.Path,
                value: typing.Any) -> typing.Any:
-        """Put a value at the path.
+        """Set the value at a path.
 
         Parents that are absent or null are created: a list for ``-``,
         mappings otherwise. In a list, an index replaces an item, the next
         free index and ``-`` append.
 
-        :raises: :class:`.exceptions.OperationError` where the path runs
+        :raises: :class:`.exceptions.OperationError` if the path leads
             through a plain value or beyond the end of a list.
         """
         if not path:
@@ -86,9 +86,9 @@ class Tree:
 
     def has_member(self, data: typing.Any, path: data_path.Path,
                    value: typing.Any) -> bool:
-        """Return whether the list at the path holds a value that is the same.
+        """Return whether the list at the path has the same item.
 
-        What it holds is remembered for the next time.
+        The set of its items is kept for the next time.
         """
         items = data_path.get(data, path)
         if not isinstance(items, list):
@@ -139,7 +139,8 @@ class Facts:
 
     ``node`` is None in the early phase. Its key ``traits`` lists the names
     of the node's traits. ``previous`` has the ``inventory`` and the
-    ``plugin_data`` that the last successful inspection stored, or is None.
+    ``plugin_data`` that the last successful inspection stored, if there are
+    any.
     """
 
     inventory: dict[str, typing.Any]
@@ -159,9 +160,9 @@ class Facts:
             properties, dict) else None
 
     def masked(self, root: str, data: typing.Any) -> typing.Any:
-        """Mask the data of a root, once for all phases that have the same.
+        """Mask the data of a root, once for all phases with the same data.
 
-        :param data: what is there, which must not change any more.
+        :param data: the data, which must not change any more.
         """
         known = self._masked.get(root)
         if known is None or known[0] is not data:
@@ -169,7 +170,7 @@ class Facts:
         return known[1]
 
     def roots(self) -> dict[str, typing.Any]:
-        """Return the data by the name it has in replacement fields."""
+        """Return the data by the names of replacement fields."""
         roots: dict[str, typing.Any] = {'inventory': self.inventory,
                                         'plugin_data': self.plugin_data}
         if self.node is not None:
@@ -184,7 +185,7 @@ Mask = typing.Callable[[str, typing.Any], typing.Any]
 
 
 class _MaskedRoots(budget.View):
-    """The data by root name, masked when it is first looked at."""
+    """The data by root name; each root is masked when it is first read."""
 
     def __init__(self, roots: budget.View, own: Tree, mask: Mask) -> None:
         super().__init__(budget=roots.budget)
@@ -193,20 +194,19 @@ class _MaskedRoots(budget.View):
         self._mask = mask
 
     def __missing__(self, root: str) -> typing.Any:
-        # What holds no secret is in both views from now on, and what is
-        # masked once must stay as it is.
+        # Containers without secrets are now in both views.
         self._own.release_all()
         masked = self[root] = self._mask(root, self._roots[root])
         return masked
 
 
 class Views:
-    """Both views of the data; what changes one of them changes the other.
+    """Both views of the data; changes are made to both.
 
     ``open`` and ``masked`` are the data by root name.
 
-    :param roots: the data by root name; what is in it is never changed.
-    :param mask: masks the data of a root, given its name and them.
+    :param roots: the data by root name; the values in it are never changed.
+    :param mask: masks the data of a root; takes its name and the data.
     """
 
     def __init__(self, roots: budget.View, mask: Mask) -> None:
@@ -233,8 +233,8 @@ class Views:
 
     def assign(self, root: str, path: data_path.Path,
                value: typing.Any) -> None:
-        """Put a value at the path; see :meth:`.views.Tree.assign`."""
-        # It may be part of the data already, and then is in two places.
+        """Set the value at a path; see :meth:`Tree.assign`."""
+        # If it is part of the data already, it will be in two places.
         self.release(value)
         self.open[root] = self._own.assign(self.open[root], path, value)
         if root in self.masked:
@@ -266,7 +266,7 @@ class Views:
             self.masked[root] = self._own_masked.remove(
                 self.masked[root], path)
         else:
-            # What is left of the secret may be nothing.
+            # The rest of the secret may be empty, and is shown then.
             self.masked[root] = self._own_masked.assign(
                 self.masked[root], where, masking.mask_at(
                     where[-1], data_path.get(self.open[root], where)))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The data that the rules of a phase see and their actions change.
+"""The data that the rules of a phase read and their actions change.
 
-All rules of a phase share one target: later rules see what earlier ones
-changed, and nothing outside has changed until someone applies it. A dry run
-just never does.
+All rules of a phase share one target: later rules see the changes of earlier
+ones. Nothing else changes until the caller saves the result, which a dry run
+does not.
 """
 
 import dataclasses
@@ -25,7 +25,6 @@ PORTS = hiding.PORTS
 PLUGIN_DATA = hiding.PLUGIN_DATA
 TRAITS = journal.TRAITS
 
-
 Facts = views.Facts
 
 
@@ -42,7 +41,7 @@ class Request:
 
 
 class Effects:
-    """What actions do outside of the data: nothing, in a dry run."""
+    """What actions do beyond the data; this one does nothing."""
 
     def log(self, level: str, message: str) -> None:
         """Write a line to the log of the service."""
@@ -50,18 +49,18 @@ class Effects:
     def call(self, request: Request, seconds: float) -> None:
         """Send a GET request.
 
-        :param seconds: when the phase ends, from now on.
-        :raises: :class:`.exceptions.OperationError` where it fails.
+        :param seconds: how long it may take: what is left of the phase.
+        :raises: :class:`.exceptions.OperationError` if it fails.
         """
 
 
 class WorkingCopy:
     """The data of one machine during one phase.
 
-    ``roots`` are the data by root name, ``before`` as the phase found them;
-    ``journal`` tells what became of them.
+    ``roots`` are the data by root name, ``before`` the same before the phase;
+    ``journal`` has the changes.
 
-    :param facts: the data as the phase finds it; it is never changed.
+    :param facts: the data before the phase, which are never changed.
     :param hidden: places that sensitive rules of earlier phases have
         written to.
     """
@@ -70,9 +69,7 @@ class WorkingCopy:
                  effects: Effects | None = None,
                  hidden: typing.Iterable[hiding.Place] = ()) -> None:
         self.roots = budget.View(facts.roots())
-        hidden = hiding.Hidden(hidden)
-        self.journal = journal.Journal(
-            hiding.port_names(facts.ports, hidden), hidden)
+        self.journal = journal.Journal(facts.ports, hidden)
         self._views = views.Views(self.roots, facts.masked)
         self._touched: dict[str, dict[str, set[str] | None]] = {}
         self._effects = effects or Effects()
@@ -91,9 +88,9 @@ class WorkingCopy:
         self._views.release(value)
 
     def get(self, root: str, path: data_path.Path) -> typing.Any:
-        """Return what is there, unmasked, or :data:`.path.ABSENT`.
+        """Return the unmasked value at a path, or :data:`.path.ABSENT`.
 
-        What the action then writes is hidden where that is.
+        If it is hidden, what the action writes will be hidden too.
         """
         self.journal.read(root, path)
         return data_path.get(self.roots[root], path)
@@ -102,10 +99,10 @@ class WorkingCopy:
             value: typing.Any, part: data_path.Path = ()) -> None:
         """Set a value; missing parents are created.
 
-        :param part: the part of it that the rule has set, by a path of its
-            own: a capability has a place below the text of all of them.
-        :raises: :class:`.exceptions.OperationError` where the path leads
-            through a plain value.
+        :param part: the part of it that the rule has set, as a path below it:
+            a capability has a place below the text of all of them.
+        :raises: :class:`.exceptions.OperationError` if the path leads through
+            a plain value.
         """
         before = data_path.get(self.roots[root], path)
         op = 'add' if before is data_path.ABSENT else 'replace'
@@ -120,11 +117,11 @@ class WorkingCopy:
 
     def extend(self, root: str, path: data_path.Path, value: typing.Any,
                unique: bool = False) -> None:
-        """Append to a list, which is created where there is none.
+        """Append to a list, which is created if there is none.
 
-        :param unique: do nothing if the list has such an item.
-        :raises: :class:`.exceptions.OperationError` where something else
-            than a list is there.
+        :param unique: do nothing if the list has the same item.
+        :raises: :class:`.exceptions.OperationError` if the value at the path
+            is not a list.
         """
         items = data_path.get(self.roots[root], path)
         if items is data_path.ABSENT or items is None:
@@ -142,7 +139,7 @@ class WorkingCopy:
         self.journal.record('add', self.roots[root], root, place, value)
 
     def unset(self, root: str, path: data_path.Path) -> None:
-        """Remove what is there; nothing is fine too."""
+        """Remove the value at a path, if there is one."""
         before = data_path.get(self.roots[root], path)
         if before is data_path.ABSENT:
             return
@@ -155,7 +152,7 @@ class WorkingCopy:
 
     def discard(self, root: str, path: data_path.Path,
                 value: typing.Any) -> None:
-        """Remove the last such item of a list, if it has one."""
+        """Remove the last item of a list that is the same, if it has one."""
         items = data_path.get(self.roots[root], path)
         if not isinstance(items, list):
             return
@@ -169,7 +166,7 @@ class WorkingCopy:
         """Find a port by MAC address in any case, or by UUID.
 
         :returns: the path of the port below :data:`PORTS`.
-        :raises: :class:`.exceptions.OperationError` where there is none.
+        :raises: :class:`.exceptions.OperationError` if there is none.
         """
         index = self._port_index(port_id)
         if index is None:
@@ -185,15 +182,15 @@ class WorkingCopy:
         if data_path.index(port_id) is not None:
             return None
         return rendering.find_port(self.roots[PORTS], port_id,
-                                        self.roots.budget)
+                                   self.roots.budget)
 
     @property
     def traits(self) -> list[str]:
-        """Names of the node's traits as they are now."""
+        """The names of the node's traits."""
         return list(self.roots[NODE].get(TRAITS) or ())
 
     def set_traits(self, names: typing.Iterable[str]) -> None:
-        """Build these the node's traits."""
+        """Replace the node's traits."""
         before, after = self.traits, list(dict.fromkeys(names))
         self.journal.record_traits(before, after)
         if set(before) != set(after):
@@ -203,8 +200,8 @@ class WorkingCopy:
         """Return what was changed directly below a place, by name.
 
         :param parents: path of the place: nothing or one token.
-        :returns: values as they are now. :data:`.path.ABSENT` is what is
-            gone: removed, or lost when what held it was replaced or removed.
+        :returns: the new values; :data:`.path.ABSENT` for what was removed,
+            also with its parent.
         """
         touched = self._touched.get(root, {})
         names: set[str] = set(touched)
@@ -219,12 +216,11 @@ class WorkingCopy:
                 for name in sorted(names)}
 
     def final_values(self) -> list[tuple[str, data_path.Path, typing.Any]]:
-        """Return every place that was changed, and what is there now.
+        """Return every place that was changed, and its new value.
 
         :returns: root, path of one or two tokens, and the value, or
-            :data:`.path.ABSENT` where nothing is. Setting the values and
-            unsetting the rest gives a target over the same facts the same
-            data.
+            :data:`.path.ABSENT`. Setting the values and unsetting the rest
+            in another target over the same facts leads to the same data.
         """
         places: list[hiding.Place] = []
         for root, names in sorted(self._touched.items()):
@@ -235,7 +231,7 @@ class WorkingCopy:
                 for root, path in places]
 
     def confirm_traits(self, names: typing.Iterable[str]) -> None:
-        """Record those of the traits that the node has already."""
+        """Record the given traits that the node already has."""
         present = set(self.traits)
         for name in names:
             if name in present:
@@ -268,10 +264,7 @@ class WorkingCopy:
                 below.add(path[1])
 
     def fork(self) -> 'WorkingCopy':
-        """Return a copy of the data as they are now, without effects.
-
-        What is changed there does not show here.
-        """
+        """Return a copy that has no effects and does not change this one."""
         self._views.release_all()
         fork = WorkingCopy(Facts(
             self.roots['inventory'], self.roots[PLUGIN_DATA],

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Filters on mappings, and on what may be missing."""
+"""Filters on mappings, and on missing fields."""
 
 import typing
 
@@ -14,9 +14,9 @@ Mapping = dict[str, typing.Any]
 
 
 def read(allowance: budget.Budget, value: typing.Any) -> Mapping:
-    """Return the mapping that a value is.
+    """Check that a value is a mapping, and pay for it.
 
-    :raises: :class:`.exceptions.OperationError` where it is none.
+    :raises: :class:`.exceptions.OperationError` if it is not.
     """
     if not isinstance(value, dict):
         raise exceptions.OperationError(
@@ -61,7 +61,7 @@ class Items(plugin.Filter):
 
 
 class Get(plugin.Filter):
-    """``get``: what is at a path in the value; missing if nothing is."""
+    """``get``: the value at a path in the value; missing if there is none."""
 
     def __call__(self, value: typing.Any, path: data_path.Path,
                  default: typing.Any = data_path.ABSENT) -> typing.Any:
@@ -70,9 +70,9 @@ class Get(plugin.Filter):
 
 
 class Default(plugin.Filter):
-    """``default``: another value where the field does not exist.
+    """``default``: another value if the field does not exist.
 
-    With ``boolean`` also where it is false, zero, null or empty.
+    With ``boolean`` also if it is false, zero, null or empty.
     """
 
     ACCEPTS_MISSING = True
@@ -85,7 +85,7 @@ class Default(plugin.Filter):
 
 
 class Lookup(plugin.Filter):
-    """``lookup``: what a mapping has for the value."""
+    """``lookup``: the value's entry in a mapping."""
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         if not isinstance(arguments.get('mapping', {}), dict):
@@ -98,7 +98,7 @@ class Lookup(plugin.Filter):
                 _('takes a plain value and a mapping'))
         key = str(value)
         if value is None or isinstance(value, bool):
-            # As JSON has them; rules of before have them as Python does.
+            # As JSON has them; older rules have them as Python does.
             word = 'null' if value is None else key.lower()
             return mapping.get(word, mapping.get(key, default))
         return mapping.get(key, default)

@@ -15,15 +15,15 @@ from ironic_inspection_rules.i18n import _
 
 Number = int | float
 
-_MOST_DIGITS = 5000  # More than a number has that Python reads from text.
-_LONGEST = 100  # Characters of a number that is written as text.
+_MOST_DIGITS = 5000  # More than Python reads from the text of a number.
+_LONGEST = 100  # Maximum length of a number as text.
 _NUMBERS = frozenset(('number',))
 
 
 def read(value: typing.Any) -> Number:
-    """Return the number that a value is.
+    """Check that a value is a finite number.
 
-    :raises: :class:`.exceptions.OperationError` where it is none.
+    :raises: :class:`.exceptions.OperationError` if it is not.
     """
     if isinstance(value, float) and not math.isfinite(value):
         raise exceptions.OperationError(_('takes no number without end'))
@@ -66,7 +66,7 @@ class Round(plugin.Filter):
     TAKES = _NUMBERS
 
     def __call__(self, value: typing.Any, precision: int = 0) -> Number:
-        # Further to the left of the point every number is zero.
+        # Any number rounds to zero there; round() would be slow beyond.
         return round(read(value), max(precision, -_MOST_DIGITS))
 
 

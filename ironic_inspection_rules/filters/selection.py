@@ -33,7 +33,7 @@ class _Select(plugin.Filter):
             return
         parameter = _parameter(known[op])
         if 'value' not in arguments:
-            # What a machine sends is no expression.
+            # The value varies, and a machine's data are not an expression.
             if parameter and parameter.type is pattern.Pattern:
                 yield 'value', _('must be a regular expression')
         elif parameter is None:
@@ -49,7 +49,7 @@ class _Select(plugin.Filter):
 
     def bind(self, arguments: dict[str, typing.Any]
              ) -> typing.Callable[..., typing.Any]:
-        # Nothing varies, so that a value that is not given is missing.
+        # No argument varies: without a value here there is none at all.
         _test(arguments['op'], arguments.get('value', data_path.ABSENT),
               budget.UNLIMITED)
         return super().bind(arguments)
@@ -95,7 +95,7 @@ class SelectAttribute(_Select):
                  ) -> sequence.Items:
         items = sequence.read(allowance, items)
         path = tuple(name.split('.'))
-        # Most names are of one step into what a mapping is: that is no call.
+        # Most names are one step into a mapping, which costs no call.
         found = [item.get(name, data_path.ABSENT)
                  if item.__class__ is dict and len(path) == 1
                  else data_path.get(item, path) for item in items]
@@ -103,14 +103,14 @@ class SelectAttribute(_Select):
 
 
 class RejectAttribute(SelectAttribute):
-    """``rejectattr``: the items whose attribute it does not hold for."""
+    """``rejectattr``: the items whose attribute a condition is false for."""
 
     KEEPS = False
 
 
 @functools.cache
 def _tests() -> typing.Mapping[str, registry.Op]:
-    """Return the conditions on one value, and perhaps one more, by name."""
+    """Return the conditions with one or two required arguments, by name."""
     return {
         name: op for name, op in registry.installed().conditions.items()
         if op.signature.arguments and not op.plugin.NEEDS_VIEW
@@ -119,7 +119,7 @@ def _tests() -> typing.Mapping[str, registry.Op]:
 
 
 def _parameter(op: registry.Op) -> engine_arguments.Argument | None:
-    """Return what is compared with, None where nothing is."""
+    """Return the argument that the value is compared with, if any."""
     declared = op.signature.arguments
     if declared[0].variadic:
         return declared[0]
@@ -136,11 +136,11 @@ def _literals(parameter: engine_arguments.Argument,
 
 def _test(name: str, wanted: typing.Any,
           allowance: budget.Budget) -> tuple[Test, bool]:
-    """Return what tells whether a condition holds for a value.
+    """Build the test of a value by a condition.
 
-    :param wanted: its second argument, if it is given one.
-    :returns: a function of the value, and whether it holds for none.
-    :raises: :class:`.exceptions.OperationError` where it needs another.
+    :param wanted: the second argument of the condition, or ABSENT.
+    :returns: a function of the value, and its result for a missing value.
+    :raises: :class:`.exceptions.OperationError` if an argument is missing.
     """
     op = _tests()[name]
     parameter = _parameter(op)

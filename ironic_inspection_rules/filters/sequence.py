@@ -14,9 +14,9 @@ Items = list[typing.Any]
 
 
 def read(allowance: budget.Budget, value: typing.Any) -> Items:
-    """Return the items of a list; those of a mapping are its keys.
+    """Return the items of a list, the keys of a mapping, or characters.
 
-    :raises: :class:`.exceptions.OperationError` where it has none.
+    :raises: :class:`.exceptions.OperationError` for any other value.
     """
     if isinstance(value, list):
         return value
@@ -29,14 +29,19 @@ def read(allowance: budget.Budget, value: typing.Any) -> Items:
 
 def attributes(items: Items, attribute: typing.Any,
                default: typing.Any = data_path.ABSENT) -> typing.Any:
-    """Return an attribute of each item, or :data:`.path.ABSENT`.
+    """Return an attribute of each item.
 
     :param attribute: its name, or names with dots between them; None for
         the items themselves.
-    :param default: what an item without it has.
+    :param default: the value for an item without it; by default the result
+        is then :data:`.path.ABSENT`.
+    :raises: :class:`.exceptions.OperationError` if the attribute is no name.
     """
     if attribute is None:
         return items
+    if isinstance(attribute, list | dict):
+        raise exceptions.OperationError(
+            _('an attribute cannot be of type %s') % type(attribute).__name__)
     path = tuple(str(attribute).split('.'))
     found = [data_path.get(item, path) for item in items]
     if data_path.ABSENT not in found:
@@ -47,7 +52,7 @@ def attributes(items: Items, attribute: typing.Any,
 
 
 def ignore_case(value: typing.Any) -> typing.Any:
-    """Return what a value is told by where case does not matter."""
+    """Return a value to compare without regard to case."""
     return value.lower() if isinstance(value, str) else value
 
 
@@ -66,7 +71,7 @@ class Join(plugin.Filter):
 
 
 class Length(plugin.Filter):
-    """``length``: how many items or characters there are."""
+    """``length``: the number of items or characters."""
 
     def __call__(self, value: typing.Any) -> int:
         if not isinstance(value, str | list | dict):
@@ -77,7 +82,7 @@ class Length(plugin.Filter):
 
 
 class Sum(plugin.Filter):
-    """``sum``: all numbers together."""
+    """``sum``: the sum of all numbers."""
 
     PAYS = True
 
@@ -103,19 +108,19 @@ class _Extreme(plugin.Filter):
 
 
 class Min(_Extreme):
-    """``min``: the smallest item; missing where there is none."""
+    """``min``: the smallest item; missing if there is none."""
 
     choose = min
 
 
 class Max(_Extreme):
-    """``max``: the largest item; missing where there is none."""
+    """``max``: the largest item; missing if there is none."""
 
     choose = max
 
 
 class First(plugin.Filter):
-    """``first``: the first item; missing where there is none."""
+    """``first``: the first item; missing if there is none."""
 
     PAYS = True
     INDEX: typing.ClassVar[int] = 0
@@ -127,13 +132,13 @@ class First(plugin.Filter):
 
 
 class Last(First):
-    """``last``: the last item; missing where there is none."""
+    """``last``: the last item; missing if there is none."""
 
     INDEX = -1
 
 
 class Unique(plugin.Filter):
-    """``unique``: each item once, text in any case."""
+    """``unique``: each item once, regardless of case."""
 
     PAYS = True
 
@@ -150,7 +155,7 @@ class Unique(plugin.Filter):
 
 
 def _key(value: typing.Any) -> typing.Hashable:
-    """Return a key for what is equal, which numbers of all types may be."""
+    """Return a key by which numbers of different types may be equal."""
     if isinstance(value, bool):
         value = int(value)
     if isinstance(value, float) and value.is_integer():
@@ -159,7 +164,10 @@ def _key(value: typing.Any) -> typing.Hashable:
 
 
 class Sort(plugin.Filter):
-    """``sort``: in order, the smallest first; text in any case."""
+    """``sort``: the items in ascending order, regardless of case.
+
+    Of several attributes, separated by commas, the first counts most.
+    """
 
     PAYS = True
 
@@ -167,18 +175,23 @@ class Sort(plugin.Filter):
                  attribute: typing.Any = None,
                  reverse: bool = False) -> typing.Any:
         items = read(allowance, value)
-        found = attributes(items, attribute)
-        if found is data_path.ABSENT:
-            return found
-        keys = [ignore_case(each) for each in found]
-        allowance.spend(len(items) >> 2)
+        columns = []
+        for name in attribute.split(',') if isinstance(
+                attribute, str) else [attribute]:
+            found = attributes(items, name)
+            if found is data_path.ABSENT:
+                return found
+            allowance.spend(1 + (len(items) >> 2))
+            columns.append(map(ignore_case, found))
+        # As Jinja2 has it: what is equal needs no order.
+        keys = list(zip(*columns, strict=True))
         order = sorted(range(len(items)), key=keys.__getitem__,
                        reverse=reverse)
         return [items[index] for index in order]
 
 
 class Map(plugin.Filter):
-    """``map``: an attribute of each item, or what a filter makes of it."""
+    """``map``: an attribute of each item, or a filter applied to it."""
 
     PAYS = True
     TAKES_FILTER = True

@@ -14,18 +14,18 @@ from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.traits import names as trait_names
 
-_FREE = 255  # Characters of text that cost nothing.
+_FREE = 255  # Characters up to which text costs nothing.
 _TIME = re.compile(r'%[HIMSfpXcz]')
 _SOME_DAY = datetime.datetime(2023, 5, 17, 10, tzinfo=datetime.UTC)
-_LONGEST_DATE = 100  # Characters of a date.
+_LONGEST_DATE = 100  # Maximum length of a date as text.
 _NOT_IN_TRAITS = re.compile('[^A-Z0-9]+')
 
 
 def read(value: typing.Any, or_number: bool = True) -> str:
-    """Return the value as text.
+    """Return a value as text.
 
-    :param or_number: whether a number is taken too.
-    :raises: :class:`.exceptions.OperationError` where it is none.
+    :param or_number: whether numbers are accepted.
+    :raises: :class:`.exceptions.OperationError` for any other value.
     """
     if isinstance(value, str):
         return value
@@ -59,7 +59,7 @@ class Trim(plugin.Filter):
 
 
 class Replace(plugin.Filter):
-    """``replace``: with one text in the place of another."""
+    """``replace``: with one text replaced by another."""
 
     PAYS = True
 
@@ -74,30 +74,30 @@ class Replace(plugin.Filter):
 
     def bind(self, arguments: dict[str, typing.Any]
              ) -> typing.Callable[..., typing.Any]:
-        slowly = super().bind(arguments)
+        replace_paid = super().bind(arguments)
         old, new = arguments['old'], arguments['new']
         count = arguments.get('count', -1)
-        # Text up to this length costs nothing, even if all of it matches.
+        # Up to this length the result is free, even if all of it matches.
         longest = (_FREE - len(new)) // (len(new) + 1)
 
         def replace(allowance: budget.Budget, value: typing.Any) -> typing.Any:
             if value.__class__ is str and len(value) <= longest:
                 return value.replace(old, new, count)
-            return slowly(allowance, value)
+            return replace_paid(allowance, value)
 
         return replace
 
 
 class Split(plugin.Filter):
-    """``split``: the list of the parts between a separator, or blanks."""
+    """``split``: the list of the parts between separators, or blanks."""
 
     PAYS = True
 
     def __call__(self, allowance: budget.Budget, value: typing.Any,
                  sep: str | None = None) -> list[str]:
-        # A number has no parts: one that YAML made of text has lost some.
+        # Numbers are refused: reading 2.10 as one has lost a part already.
         text = read(value, or_number=False)
-        # Paid first: each part takes more memory than it has text.
+        # Paid first: each part takes more memory than its text.
         allowance.spend(
             (len(text) >> 1 if sep is None else text.count(sep)) >> 2)
         return text.split(sep)
@@ -113,9 +113,9 @@ def _group(written: typing.Any) -> typing.Any:
 
 
 class RegexSearch(plugin.Filter):
-    """``regex_search``: what matches, or a group of it; missing if nothing.
+    """``regex_search``: the match, or a group of it; missing without a match.
 
-    The group is a number or a name, as it is or as ``\\1`` or ``\\g<name>``.
+    The group is a number or a name, also as ``\\1`` or ``\\g<name>``.
     """
 
     PAYS = True
@@ -135,7 +135,7 @@ class RegexSearch(plugin.Filter):
 
 
 class RegexReplace(plugin.Filter):
-    """``regex_replace``: with a replacement for each match."""
+    """``regex_replace``: with each match replaced."""
 
     PAYS = True
 
@@ -155,13 +155,13 @@ class RegexReplace(plugin.Filter):
 
 
 class Date(plugin.Filter):
-    """``date``: a date that is written in a format, as ISO 8601 text.
+    """``date``: a date as ISO 8601 text, read by a format.
 
-    The format is that of Python's ``strptime``; where it has a time, the
-    text has.
+    The format is that of Python's ``strptime``; if it has a time, the result
+    has one too.
     """
 
-    # Python makes a regular expression of it.
+    # Python compiles it to a regular expression.
     LITERAL = frozenset({'format'})
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:

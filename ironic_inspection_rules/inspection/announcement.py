@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Logging what is switched on, in one line when a service starts.
+"""Logging what a service has switched on, in one line when it starts.
 
-A service also warns about what the same configuration leaves out: rules that
-can be made and never run, or run and cannot be made.
+A service also warns about gaps in its configuration, such as rules that can
+be stored but never run.
 """
 
 from collections.abc import Iterator
@@ -37,17 +37,16 @@ PLUGIN = 'inspection-rules'
 """The name of the middleware, and of the hook."""
 
 HOOK = 'inspection hook'
-"""The service that runs rules on nodes."""
+"""Name of the service that runs rules on nodes."""
 
 _DISTRIBUTION = 'ironic-inspection-rules'
 
 
 @functools.cache
 def announce(service: str, rules: repository.Repository) -> None:
-    """Log what this service has; once a process.
+    """Log what this service has switched on, once in a process.
 
-    :param service: which part of it: ``API``, ``inspection hook``,
-        ``inspection worker``.
+    :param service: ``API``, ``inspection hook`` or ``inspection worker``.
     """
     LOG.info(
         'Inspection rules %(version)s, %(service)s: %(built_in)d built-in '
@@ -62,14 +61,12 @@ def announce(service: str, rules: repository.Repository) -> None:
             'queue': 'on' if CONF.inspection_queue.enabled else 'off'})
     for message in (*missing(), *unknown_hooks(), *out_of_reach(),
                     *conf.unknown(CONF),
-                    *((gaps(PLUGIN), left_behind()) if service == HOOK
-                      else ())):
-        if message:
-            LOG.warning('%s', message)
+                    *((*gaps(), *left_behind()) if service == HOOK else ())):
+        LOG.warning('%s', message)
 
 
 def missing() -> Iterator[str]:
-    """Return warnings of what this service's configuration leaves off."""
+    """Yield a warning for each option that does not name this plugin."""
     if (not start.is_all_in_one()
             and 'agent' not in CONF.enabled_inspect_interfaces
             and PLUGIN not in _names(CONF.redfish.inspection_hooks)):
@@ -88,8 +85,8 @@ def missing() -> Iterator[str]:
 def unknown_hooks() -> Iterator[str]:
     """Yield a warning for each hook that is not installed.
 
-    A conductor that names one here does not start: Ironic ends with the
-    traceback of its driver.
+    A conductor with such a hook does not start: it ends with a traceback of a
+    driver.
     """
     known = {found.name for found in importlib.metadata.entry_points(
         group='ironic.inspection.hooks')}
@@ -102,7 +99,7 @@ def unknown_hooks() -> Iterator[str]:
 
 
 def out_of_reach() -> Iterator[str]:
-    """Return warnings of what needs a process that reads the tables itself."""
+    """Yield a warning about calls that need a database of this process."""
     if not tables.are_here():
         yield _('[DEFAULT]use_rpc_for_database: this API answers 400 to lists '
                 'of nodes by trait and to /v1/traits, for which it would have '
@@ -113,27 +110,26 @@ def _names(hooks: str) -> list[str]:
     return [name for name in hooks.replace(' ', '').split(',') if name]
 
 
-def gaps(hook: str) -> str | None:
-    """Return which phases do not run, or run too early, by interface.
+def gaps() -> Iterator[str]:
+    """Yield one warning about phases that do not run, or run too early.
 
-    :returns: all of it in one message, None where there is nothing to say.
+    It names all enabled inspect interfaces with such a gap.
     """
     supported = re.compile(CONF.inspection_rules.supported_interfaces)
-    enabled = {entry.name: entry.load() for entry
-               in importlib.metadata.entry_points(
-                   group='ironic.hardware.interfaces.inspect')
-               if entry.name in CONF.enabled_inspect_interfaces
-               and supported.search(entry.name)}
-    found = [f'{name}: {gap}' for name, interface in enabled.items()
-             if not issubclass(interface, noop.NoInspect)
-             and (gap := _gap(interface, hook))]
-    if not found:
+    found = [f'{entry.name}: {gap}' for entry
+             in importlib.metadata.entry_points(
+                 group='ironic.hardware.interfaces.inspect')
+             if entry.name in CONF.enabled_inspect_interfaces
+             and supported.search(entry.name)
+             and (gap := _gap(entry.load()))]
+    if found:
+        yield _('Not all inspection rules run on nodes with these inspect '
+                'interfaces: %s') % '; '.join(found)
+
+
+def _gap(interface: type) -> str | None:
+    if issubclass(interface, noop.NoInspect):
         return None
-    return _('Not all inspection rules run on nodes with these inspect '
-             'interfaces: %s') % '; '.join(found)
-
-
-def _gap(interface: type, hook: str) -> str | None:
     redfish_like = issubclass(interface, redfish.RedfishInspect)
     in_band = (getattr(interface, 'continue_inspection', None)
                is not base.InspectInterface.continue_inspection)
@@ -147,22 +143,19 @@ def _gap(interface: type, hook: str) -> str | None:
     else:
         return None
     names = _names(hooks)
-    if hook not in names:
+    if PLUGIN not in names:
         return _('no rules of the phase preprocess run, since %(option)s does '
-                 'not name %(hook)s') % {'option': option, 'hook': hook}
-    if names[-1] != hook:
+                 'not name %(hook)s') % {'option': option, 'hook': PLUGIN}
+    if names[-1] != PLUGIN:
         return _('rules of the phase preprocess run before the preprocess of '
                  '%(hooks)s, which %(option)s names after %(hook)s') % {
-                     'hooks': ', '.join(names[names.index(hook) + 1:]),
-                     'option': option, 'hook': hook}
+                     'hooks': ', '.join(names[names.index(PLUGIN) + 1:]),
+                     'option': option, 'hook': PLUGIN}
     return None
 
 
-def left_behind() -> str | None:
-    """Return which rules of stock Ironic nobody has taken over.
-
-    :returns: a message with the command that does, None where there are none.
-    """
+def left_behind() -> Iterator[str]:
+    """Yield a warning about rules of stock Ironic that are not adopted."""
     places = []
     if count := len(adoption.read_ironic()):
         places.append(_("%d in Ironic's own table") % count)
@@ -177,9 +170,8 @@ def left_behind() -> str | None:
         if not there:
             places.append(_('those of [inspection_rules]built_in_rules, %s')
                           % path)
-    if not places:
-        return None
-    return _('Inspection rules of stock Ironic do not run beside this plugin: '
-             '%(places)s. "%(command)s adopt" takes them over') % {
-                 'places': _(' and ').join(places),
-                 'command': migration.COMMAND}
+    if places:
+        yield _('Inspection rules of stock Ironic do not run beside this '
+                'plugin: %(places)s. "%(command)s adopt" takes them over') % {
+                    'places': _(' and ').join(places),
+                    'command': migration.COMMAND}

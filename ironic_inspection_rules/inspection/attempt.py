@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""An attempt at an inspection, as the hook works on it.
+"""An attempt at an inspection, as the hook sees it.
 
-A worker delivers a request at least once, and what the rules of a phase do
-is to happen once. So further attempts repeat the outcome of a phase instead
-of running its rules again.
+A request is delivered at least once, but the changes of a phase must be made
+once. So later attempts repeat the saved outcome of a phase instead of running
+its rules again.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,18 +22,18 @@ from ironic_inspection_rules.queue import surroundings
 from ironic_inspection_rules.runs import recorder
 
 Difference = Mapping[str, Any]
-"""A difference of plugin data: names to ``set`` and to ``unset``."""
+"""A difference of plugin data: values to ``set``, names to ``unset``."""
 
 
 class Abandoned(BaseException):
-    """The attempt ends here, and Ironic is told nothing.
+    """The attempt ends, and Ironic must not fail the inspection.
 
-    Not an ``Exception``: Ironic takes those as an inspection that failed.
+    Not an ``Exception``: Ironic would catch that and fail the inspection.
     """
 
 
 class NullAttempt:
-    """Inspection without a request, which happens once or not at all."""
+    """An inspection without a request, which is never repeated."""
 
     def __init__(self, run: recorder.Run) -> None:
         self.run = run
@@ -54,20 +54,20 @@ class NullAttempt:
 
     @contextlib.contextmanager
     def guard(self) -> Iterator[None]:
-        """Leave what goes wrong with the database to Ironic."""
+        """Leave all errors to Ironic."""
         yield
 
 
 class Attempt(NullAttempt):
     """One attempt at a request.
 
-    A checkpoint is the outcome of a phase. It is kept with the request, so it
-    outlives the worker, and it is saved in the transaction of the changes
-    that the phase made: either both are there or none, and the next attempt
-    does not apply the phase twice. Saving proves the token of the delivery,
-    so a worker that was given up saves neither.
+    A checkpoint is the outcome of a phase. It is stored with the request, in
+    the transaction that saves the changes of the phase, so that the next
+    attempt does not apply the phase twice. Saving checks the token of the
+    delivery, so a worker that has lost its lease saves neither.
 
-    :param request: the request, its processing begun.
+    :param requests: the queue.
+    :param request: as :meth:`.request.Queue.begin` returned it.
     """
 
     def __init__(self, run: recorder.Run, requests: queue_request.Queue,
@@ -83,11 +83,11 @@ class Attempt(NullAttempt):
                plugin_data: dict) -> None:
         """Repeat the outcome of a phase.
 
-        What the phase changed is set again where something else has set it
-        since: other hooks run once more in each attempt.
+        Changed values are set again, as other hooks run in each attempt and
+        may have overwritten them.
 
         :param plugin_data: is changed in place.
-        :raises: HardwareInspectionFailure where a rule had inspection fail.
+        :raises: HardwareInspectionFailure if a rule has failed inspection.
         """
         outcome = self.request.checkpoints[phase]
         self.run.take_up(phase, outcome.get('run'))
@@ -105,10 +105,11 @@ class Attempt(NullAttempt):
                    error: Exception | None) -> saving.Checkpoint | None:
         """Prepare the checkpoint of a phase.
 
-        :param difference: what the phase did to plugin data.
-        :param more: further attributes of the node that were changed.
-        :returns: saves it; raises Abandoned if the request has been
-            delivered anew.
+        :param difference: changes of plugin data.
+        :param more: further changed attributes of the node.
+        :param error: the failure that a rule requested, if any.
+        :returns: a function that saves it; raises Abandoned if the request
+            has been delivered again.
         """
         return self._checkpoint(phase, {
             'changes': _final_values(target),
@@ -130,7 +131,7 @@ class Attempt(NullAttempt):
 
     @contextlib.contextmanager
     def guard(self) -> Iterator[None]:
-        """Abandon the attempt when something around it fails."""
+        """Raise Abandoned for errors of the surroundings."""
         try:
             yield
         except Exception as exc:
@@ -140,21 +141,21 @@ class Attempt(NullAttempt):
 
 
 _ATTRIBUTE = 'inspection_rules_attempt'
-"""The attribute of a task that holds the attempt.
+"""Attribute of a task that holds the attempt.
 
-Between who begins an inspection and the hook that runs rules lie calls of
-Ironic. All of them hand on the task.
+Ironic's calls lie between the start of an inspection and the hook that runs
+rules. All of them pass the task on.
 """
 
 
 def of(task: Any) -> NullAttempt | None:
-    """Return the attempt that a task is for, None if it has none yet."""
+    """Return the attempt of a task, None if it has none."""
     return getattr(task, _ATTRIBUTE, None)
 
 
 @contextlib.contextmanager
 def handed_over(attempt: NullAttempt, task: Any) -> Iterator[None]:
-    """Hand an attempt to all that get the task while the context lasts."""
+    """Attach an attempt to a task while the context lasts."""
     setattr(task, _ATTRIBUTE, attempt)
     try:
         yield
@@ -164,9 +165,9 @@ def handed_over(attempt: NullAttempt, task: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def request_scope(attempt: Attempt, task: Any) -> Iterator[None]:
-    """Hand over an attempt at a request while the context lasts.
+    """Attach an attempt at a request to a task while the context lasts.
 
-    :raises: LeaseLost or TemporaryFailure where the attempt is abandoned.
+    :raises: LeaseLost or TemporaryFailure if the attempt is abandoned.
     """
     try:
         with handed_over(attempt, task):
@@ -177,9 +178,34 @@ def request_scope(attempt: Attempt, task: Any) -> Iterator[None]:
         raise exceptions.TemporaryFailure(str(exc.__cause__)) from exc
 
 
+class GuardedHook:
+    """An inspection hook that ends the attempt if its surroundings fail.
+
+    Ironic would fail the node, or keep only the text of the error.
+
+    :param hook: the stevedore extension.
+    """
+
+    def __init__(self, hook: Any, current: NullAttempt) -> None:
+        self.name = hook.name
+        self.obj = self
+        self._hook = hook.obj
+        self._attempt = current
+
+    def preprocess(self, *args: Any) -> None:
+        """Run the hook before those that change something."""
+        with self._attempt.guard():
+            self._hook.preprocess(*args)
+
+    def __call__(self, *args: Any) -> None:
+        """Run the hook."""
+        with self._attempt.guard():
+            self._hook(*args)
+
+
 def difference(before: Mapping[str, Any],
                after: Mapping[str, Any]) -> Difference:
-    """Return what makes one plugin data of another, name by name."""
+    """Return the difference of plugin data, by top-level names."""
     return {'set': {name: value for name, value in after.items()
                     if name not in before
                     or not data_path.same(before[name], value)},
@@ -187,14 +213,18 @@ def difference(before: Mapping[str, Any],
 
 
 def apply(changes: Difference, plugin_data: dict) -> None:
-    """Change plugin data, in place."""
+    """Apply a difference to plugin data, in place."""
     plugin_data.update(changes['set'])
     for name in changes['unset']:
         plugin_data.pop(name, None)
 
 
 def _final_values(target: working_copy.WorkingCopy) -> list[list[Any]]:
-    """List what became of the node and its ports, ports by their UUID."""
+    """List the changed values of the node and its ports.
+
+    :returns: lists of root, path and value; without a value where it was
+        removed. Ports are named by their UUID.
+    """
     found: list[list[Any]] = []
     for root, path, value in target.final_values():
         if root == working_copy.PLUGIN_DATA:
@@ -213,7 +243,7 @@ def _repeat(target: working_copy.WorkingCopy, root: str, path: data_path.Path,
         try:
             path = (*target.port(path[0]), *path[1:])
         except exceptions.OperationError:
-            # Removed meanwhile.
+            # The port was removed meanwhile.
             return
     if value:
         target.set(root, path, *value)

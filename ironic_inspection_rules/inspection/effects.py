@@ -27,7 +27,7 @@ _RETRIED = (429, 500, 502, 503, 504)
 
 
 class ServiceEffects(working_copy.Effects):
-    """Effects of a rule that runs in a service of Ironic."""
+    """Effects of rules that run in a service of Ironic."""
 
     def log(self, level: str, message: str) -> None:
         """Write one line to the log of the service."""
@@ -35,10 +35,13 @@ class ServiceEffects(working_copy.Effects):
                 exceptions.one_line(message))
 
     def call(self, request: working_copy.Request, seconds: float) -> None:
-        """Send a GET request, verified as ``[DEFAULT]webserver_verify_ca``.
+        """Send a GET request, in a thread of its own.
 
-        :param seconds: when the phase ends, from now on.
-        :raises: :class:`.exceptions.OperationError` where it fails.
+        ``[DEFAULT]webserver_verify_ca`` says how to verify the server.
+
+        :param seconds: time until the phase ends.
+        :raises: :class:`.exceptions.OperationError` if it fails, or gets no
+            answer before the phase ends.
         """
         done: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         deadline = _Deadline(seconds)
@@ -51,7 +54,7 @@ class ServiceEffects(working_copy.Effects):
         except queue.Empty:
             problem = late
         if problem:
-            # The request gives up at the same time, and may be first.
+            # The request has the same deadline, and may report it first.
             error = late if deadline.is_over() else problem
             raise exceptions.OperationError(
                 _('GET %(url)s failed: %(error)s')
@@ -59,25 +62,25 @@ class ServiceEffects(working_copy.Effects):
 
 
 class _Deadline:
-    """When the phase ends for which a request is sent.
+    """The end of the phase for which a request is sent.
 
-    :param seconds: from now on.
+    :param seconds: time until then.
     """
 
     def __init__(self, seconds: float) -> None:
         self._time = time.monotonic() + seconds
 
     def at_most(self, seconds: float) -> float:
-        """Return a time to wait that does not lead past it."""
+        """Return a time to wait, shortened to the end of the phase."""
         return max(min(seconds, self._time - time.monotonic()), 0.001)
 
     def is_over(self) -> bool:
-        """Return whether nobody waits for the answer any more."""
+        """Check if the phase has ended."""
         return time.monotonic() >= self._time
 
 
 class _Retry(urllib3_retry.Retry):
-    """Tries again until the end of the phase at the latest."""
+    """Retries until the end of the phase at the latest."""
 
     deadline: _Deadline
 
@@ -98,10 +101,11 @@ class _Retry(urllib3_retry.Retry):
 
 
 def _get(request: working_copy.Request, deadline: _Deadline) -> str | None:
-    """Send a GET request, and tell what went wrong, if anything.
+    """Send a GET request; the body of the answer is not read.
 
-    The answer is not read. Errors of the libraries hold the URL with the
-    values of its query, so nobody gets to see them.
+    :returns: None for success; else the status and its reason, or the class
+        of an error, without the message, which may contain the query of the
+        URL.
     """
     try:
         retry = _Retry(
@@ -125,10 +129,10 @@ def _get(request: working_copy.Request, deadline: _Deadline) -> str | None:
 
 
 class _Session(requests.Session):
-    """A session that follows no redirect to another scheme.
+    """A session that restricts redirects.
 
-    Nor does it follow one after the end of the phase. Another host does not
-    get to see the headers of the rule.
+    It follows none to another scheme or after the end of the phase, and does
+    not send the headers of the rule to another host.
     """
 
     def __init__(self, request: working_copy.Request,

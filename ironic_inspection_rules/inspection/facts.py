@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Facts of a machine, from Ironic's objects, and which must not show."""
+"""Facts of a machine from Ironic's objects, and which of them are hidden."""
 
 from collections.abc import Iterable, Sequence
 import datetime
@@ -23,7 +23,7 @@ _PLAIN = (str, int, float, bool, dict, list)
 
 
 def stored_before(node, context) -> dict | None:
-    """Read what the last successful inspection of the node has stored."""
+    """Read what the last successful inspection of a node stored, or None."""
     try:
         return inspect_utils.get_inspection_data(node, context)
     except exception.NodeInventoryNotFound:
@@ -32,7 +32,7 @@ def stored_before(node, context) -> dict | None:
 
 def read(context, node, inventory: dict, plugin_data: dict,
          previous: dict | None = None) -> working_copy.Facts:
-    """Gather what rules may see of a node, whose ports are read."""
+    """Read the ports of a node, and build its facts."""
     return of_node(
         node, objects.Port.list_by_node_id(context, node.id),
         objects.Portgroup.list_by_node_id(context, node.id), inventory,
@@ -41,9 +41,9 @@ def read(context, node, inventory: dict, plugin_data: dict,
 
 def of_node(node, ports, portgroups, inventory: dict, plugin_data: dict,
             previous: dict | None = None) -> working_copy.Facts:
-    """Gather what rules may see of a node and its ports.
+    """Build the facts of a node and its ports.
 
-    :param previous: what the inspection before has stored.
+    :param previous: the data that the inspection before has stored.
     """
     fields = as_dict(node)
     fields['traits'] = node.traits.get_trait_names()
@@ -66,7 +66,7 @@ def as_dict(ironic_object) -> dict:
         try:
             value = getattr(ironic_object, name)
         except NotImplementedError:
-            # Not set: a check in advance takes longer than all the rest.
+            # Not set. Asking each object first would take longer.
             continue
         if isinstance(value, datetime.datetime):
             values[name] = value.isoformat()
@@ -77,10 +77,11 @@ def as_dict(ironic_object) -> dict:
 
 def hidden_by_runs(context, node_uuids: Sequence[str]
                    ) -> dict[str, list[hiding.Lasting]]:
-    """Read where sensitive rules have left values, as kept runs say.
+    """Read from kept runs where sensitive rules have stored values.
 
-    Where that cannot be known, they may be anywhere.
+    If the places cannot be read, everything is hidden.
 
+    :returns: the places of each node, by UUID.
     :raises: DBConnectionError if the database cannot be reached.
     """
     try:
@@ -94,35 +95,39 @@ def hidden_by_runs(context, node_uuids: Sequence[str]
                     {'nodes': ', '.join(node_uuids), 'error': exc})
         everything = [[root, list(path)] for root, path in hiding.ANYWHERE]
         found = dict.fromkeys(node_uuids, everything)
-    # What rules change now leaves that of the last inspection as it was.
-    return {uuid: [*places, *(
-        [hiding.PREVIOUS, [root, *path]] for root, path in places
-        if root == hiding.PLUGIN_DATA)]
-        for uuid in node_uuids for places in [found.get(uuid, [])]}
+    hidden_by_node = {}
+    for uuid in node_uuids:
+        places = found.get(uuid, [])
+        # The plugin data of the run before are hidden too.
+        previous = [[hiding.PREVIOUS, [root, *path]] for root, path in places
+                    if root == hiding.PLUGIN_DATA]
+        hidden_by_node[uuid] = [*places, *previous]
+    return hidden_by_node
 
 
 def hidden_by_rules(plans: Iterable[compiler.CompiledRule]
                     ) -> frozenset[hiding.Place]:
-    """Return where those of the rules that are sensitive may leave values.
+    """Return where sensitive rules may store values.
 
-    No run may be kept that knows where they did.
+    Used if no run is kept that says where they did.
     """
     return frozenset(place for plan in plans for place in plan.hides)
 
 
 def hidden(kept: Iterable[hiding.Lasting], rules: Iterable[hiding.Place],
            machine: working_copy.Facts) -> hiding.Hidden:
-    """Return what is hidden of a machine.
+    """Return which facts of a machine are hidden.
 
-    :param kept: its part of what :func:`hidden_by_runs` returns.
-    :param rules: what :func:`hidden_by_rules` returns.
+    :param kept: the places of its node from :func:`hidden_by_runs`.
+    :param rules: the places from :func:`hidden_by_rules`.
     """
     found = hiding.located(kept, machine.ports)
     for root, path in rules:
-        if root != hiding.PORTS:
-            found.add(root, path)
-        for number in range(len(machine.ports) * (root == hiding.PORTS)):
-            found.add(root, (str(number), *path))
+        if root == hiding.PORTS:
+            for number in range(len(machine.ports)):
+                found.add(root, (str(number), *path))
+            continue
+        found.add(root, path)
         if root == hiding.PLUGIN_DATA:
             found.add(hiding.PREVIOUS, (root, *path))
     return found

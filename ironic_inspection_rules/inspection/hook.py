@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The inspection hook: it brings rules into a conductor."""
+"""The inspection hook, which makes a conductor run rules."""
 
 from ironic.conf import CONF
 from ironic.drivers.modules.inspector.hooks import base
@@ -40,7 +40,7 @@ def prepare_conductor() -> phase.PhaseRunner:
     keeping.install()
     deploy_patch.check(deploy.node_problem)
     if CONF.inspection_queue.enabled:
-        # What is switched off is not even loaded.
+        # Not loaded if it is switched off.
         from ironic_inspection_rules.queue import power_on
         with start.required():
             power_on.install()
@@ -48,11 +48,11 @@ def prepare_conductor() -> phase.PhaseRunner:
 
 
 class InspectionRulesHook(base.InspectionHook):
-    """Runs the rules of the preprocess phase; belongs last in the list.
+    """Runs the rules of the preprocess phase; the last hook in the list.
 
-    So they come after the preprocess of all hooks (spec 003 "Phases"). Rules
-    of the main phase run where Ironic applies its own, wherever in the list
-    the hook is.
+    So they run after the preprocess of all hooks (spec 003 "Phases"). Rules
+    of the main phase run where Ironic applies its own, wherever the hook is
+    in the list.
     """
 
     def __init__(self) -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Keeping runs, statistics and metrics of the rules' work."""
+"""Storing runs, statistics and metrics of rules."""
 
 from collections.abc import Iterator
 import contextlib
@@ -29,7 +29,7 @@ LOG = log.getLogger(__name__)
 
 @functools.cache
 def counter() -> statistics.RuleCounter:
-    """Return what counts in this process; written when the process stops."""
+    """Return the counter of this process, written when the process stops."""
     def write(rows: list[statistics.Row]) -> None:
         context = ironic_context.get_admin_context()
         rule_statistics.RuleStatistics.add(context, [
@@ -45,16 +45,17 @@ def counter() -> statistics.RuleCounter:
 
 def phase_ended(phase: str, outcome: runner.Outcome, seconds: float,
                 node_uuid: str | None, error: Exception | None = None) -> None:
-    """Count and measure a phase of rules that has ended.
+    """Add a phase to statistics and metrics.
 
-    :param node_uuid: None before the machine is known.
+    :param seconds: how long its rules ran.
+    :param node_uuid: None in the early phase.
     """
     counter().count(outcome, node_uuid, error)
     metrics.send_phase(phase, error is None, seconds)
 
 
 def install() -> None:
-    """Keep what rules do in each inspection of this process."""
+    """Store a run of each inspection in this process."""
     inspection.around_inspection(run_of)
     inspection.after_removal(lambda uuid: recorder.forget([uuid]))
 
@@ -63,13 +64,14 @@ def install() -> None:
 def run_of(task: typing.Any, inventory: dict[str, typing.Any] | None = None,
            plugin_data: dict[str, typing.Any] | None = None,
            is_inspection: bool = True) -> Iterator[attempt.NullAttempt]:
-    """Keep what the rules do to a node in this context as one run.
+    """Store what the rules do to a node in this context as one run.
 
-    Within a run this changes nothing: that one is kept by whoever began it.
+    Within another run it does nothing; that one includes the rules.
 
     :param task: a TaskManager instance with an exclusive lock.
-    :param inventory: what the machine sent, None where it is not known yet.
-    :param is_inspection: whether the node says why it fails.
+    :param inventory: what the machine sent, None if it is not known yet.
+    :param is_inspection: whether ``last_error`` of the node is the error of
+        the run if it fails.
     """
     current = attempt.of(task)
     if current is not None:
@@ -92,7 +94,11 @@ def run_of(task: typing.Any, inventory: dict[str, typing.Any] | None = None,
 
 def _store(prepared: recorder.Store | None, node: typing.Any) -> None:
     if prepared is not None:
-        recorder.store(prepared, node)
+        try:
+            prepared()
+        except db_exc.DBError as exc:
+            # The inspection must not fail for that.
+            recorder.warn_of_loss(node, exc)
         clean()
 
 
@@ -100,11 +106,12 @@ _CLEANER = history.Cleaner()
 
 
 def clean() -> None:
-    """Remove what has been kept for long enough, a little at a time."""
+    """Remove some of the history that is too old."""
     try:
         _CLEANER.clean(CONF.inspection_rules.keep_history)
     except db_exc.DBError as exc:
-        LOG.warning('What is old is not removed from the history: %s', exc)
+        LOG.warning('Old inspections are not removed from the history: %s',
+                    exc)
 
 
 def prepare(run: recorder.Run, task: typing.Any, error: str | None,
@@ -112,8 +119,8 @@ def prepare(run: recorder.Run, task: typing.Any, error: str | None,
     """Prepare to store a run that has ended.
 
     :param error: why it failed, None if it did not.
-    :param is_inspection: whether the node says why it fails.
-    :returns: what stores it, None if it is not to be kept.
+    :param is_inspection: see :func:`run_of`.
+    :returns: a function that stores it, None if it is not to be stored.
     """
     if not is_supported(task.node):
         return None
@@ -126,6 +133,6 @@ def prepare(run: recorder.Run, task: typing.Any, error: str | None,
 
 
 def is_supported(node: typing.Any) -> bool:
-    """Return whether rules run for nodes with the node's inspect interface."""
+    """Return whether rules run on nodes with the node's inspect interface."""
     return re.search(CONF.inspection_rules.supported_interfaces,
                      node.inspect_interface or '') is not None

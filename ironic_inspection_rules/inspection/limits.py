@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Limits of the rules of a phase, from the options."""
+"""Limits of phases, from the options."""
 
 from ironic.conf import CONF
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A phase of rules on the node of a task."""
+"""Running a phase of rules on the node of a task."""
 
 import time
 
@@ -30,7 +30,7 @@ LOG = log.getLogger(__name__)
 
 
 class PhaseRunner:
-    """Runs phases of rules where Ironic inspects nodes."""
+    """Runs phases of rules on nodes."""
 
     def __init__(self, rules: repository.Repository) -> None:
         self._rules = rules
@@ -38,10 +38,10 @@ class PhaseRunner:
     def preprocess(self, task, inventory: dict, plugin_data: dict) -> None:
         """Run the rules of the preprocess phase.
 
-        A node that was just discovered gets its scope first.
+        A node enrolled by auto-discovery gets its scope first.
 
         :param plugin_data: is changed in place.
-        :raises: HardwareInspectionFailure where a rule fails.
+        :raises: HardwareInspectionFailure if a rule fails.
         """
         with keeping.run_of(task, inventory, plugin_data) as current, (
                 current.guard()):
@@ -56,15 +56,15 @@ class PhaseRunner:
 
     def apply(self, task, inventory: dict, plugin_data: dict,
               phase: str) -> None:
-        """Run rules where Ironic would apply its own.
+        """Run rules instead of Ironic's own.
 
-        Outside of an inspection, in a step (approved specification
-        "inspection-steps") or by whatever else calls it, they make a run of
-        their own. Plugin data are changed in place; who stores them is who
-        calls.
+        Outside of an inspection, for instance in a step (approved
+        specification "inspection-steps"), they have a run of their own.
 
-        :raises: HardwareInspectionFailure where a rule fails, or where there
-            is no such phase of a node.
+        :param plugin_data: is changed in place; the caller stores it.
+        :param phase: ``preprocess`` or ``main``.
+        :raises: HardwareInspectionFailure if a rule fails, or the phase is
+            another one.
         """
         if phase not in (model.PREPROCESS, model.MAIN):
             raise ironic_exception.HardwareInspectionFailure(
@@ -82,12 +82,11 @@ class PhaseRunner:
     def _run(self, current: attempt.NullAttempt, task, inventory: dict,
              plugin_data: dict, phase: str) -> None:
         run = current.run
-        if run.revision is None:
-            # All phases of an inspection have the rules of its first.
-            self._rules.refresh(task.context)
+        if run.rules is None:
+            run.rules = self._rules.refresh(task.context)
             uuid = task.node.uuid
             run.hide(facts.hidden_by_runs(task.context, [uuid])[uuid])
-        rules = self._rules.snapshot
+        rules = run.rules
         plans = rules.plans(phase)
         saved = current.has_checkpoint(phase)
         run.begin(inventory, plugin_data)
@@ -98,7 +97,7 @@ class PhaseRunner:
         if not saved and not (supported and (
                 plans or CONF.inspection_rules.keep_history)):
             return
-        # Hooks make ports, and the task would show those of before.
+        # Hooks create ports; the task must read them again.
         task.ports = task.portgroups = None
         redfish.reconcile_properties(task)
         machine = facts.of_node(task.node, task.ports, task.portgroups,
@@ -121,9 +120,9 @@ class PhaseRunner:
 
 def _read_previous(run: recorder.Run, rules: repository.Snapshot, phase: str,
                    task) -> None:
-    """Read what was stored before, if a rule of this inspection asks for it.
+    """Read what was stored before, if a rule of this inspection reads it.
 
-    In its first phase: Redfish stores its data before the main one.
+    In the first phase, as Redfish stores its data before the main one.
     """
     if run.reads_previous is not None or (
             phase == model.MAIN and redfish.goes_on(task)):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Changes of rules that Ironic would not save, found without saving them."""
+"""Finding changes that Ironic would refuse, without saving them."""
 
 from collections.abc import Collection, Iterator
 import contextlib
@@ -25,12 +25,11 @@ NODE, PORTS = working_copy.NODE, working_copy.PORTS
 
 
 class Refusals:
-    """Questions to Ironic's database about what rules would change.
+    """Checks changes against Ironic's database.
 
-    Nothing is asked about what they leave as it is. What is not known for
-    certain is not refused.
+    Only changed attributes are checked, and doubtful changes pass.
 
-    :param context: of the request.
+    :param context: context of the request.
     """
 
     def __init__(self, context: Any) -> None:
@@ -39,9 +38,9 @@ class Refusals:
 
     @contextlib.contextmanager
     def assuming(self) -> Iterator[set[str]]:
-        """Take all names of nodes for free.
+        """Assume that names of nodes are free, and collect them.
 
-        :returns: those names, of which :meth:`taken` then asks together.
+        :returns: the names, to be checked together by :meth:`taken`.
         """
         self._assumed = set()
         try:
@@ -50,7 +49,7 @@ class Refusals:
             self._assumed = None
 
     def taken(self, names: Collection[str]) -> set[str]:
-        """Return the names that nodes have, in upper or in lower case."""
+        """Return the names that nodes have; case does not matter."""
         found = {name.lower() for _uuid, name in self._named(names)}
         return {name for name in names if name.lower() in found}
 
@@ -62,10 +61,10 @@ class Refusals:
 
     def find(self, target: working_copy.WorkingCopy, traces: saving.Traces
              ) -> exceptions.RuleError | None:
-        """Return the error that saving a phase would end with.
+        """Return the error that saving a phase would raise, None without one.
 
-        :param target: holds the changes.
-        :param traces: what the rules did, to name the one at fault.
+        :param target: has the changes.
+        :param traces: what the rules did, to name the rule in the error.
         """
         if NODE not in target.roots:
             # The early phase saves nothing.
@@ -116,18 +115,18 @@ class Refusals:
 
     def _check_driver(self, driver: str | None,
                       chosen: dict[str, str]) -> None:
-        """Check what conductors tell of themselves.
+        """Check a driver and interfaces against those that conductors have.
 
-        A conductor that has stopped still tells its hardware types, but not
-        their interfaces.
+        The interfaces are not checked if a conductor with the driver has
+        stopped: Ironic knows its hardware types, but not its interfaces.
 
         :param chosen: interfaces that rules have set, by attribute.
-        :raises: IronicException or ValueError where no conductor has them.
+        :raises: IronicException or ValueError if no conductor has them.
         """
-        having = {each.hostname for each in self._conductors
-                  if driver in each.drivers}
         if driver is None or not self._conductors:
             return
+        having = {each.hostname for each in self._conductors
+                  if driver in each.drivers}
         if not having:
             raise ironic_exception.DriverNotFound(driver_name=driver)
         database = db_api.get_instance()
@@ -155,7 +154,8 @@ class Refusals:
         own = {port.get('uuid') for port in before}
         changed = [target.changed(PORTS, str(index))
                    for index, _port in enumerate(before)]
-        # They are saved one after the other, but may exchange their names.
+        # Ports may swap names, but not addresses: they are saved one by
+        # one, and only names are removed before.
         addresses = {port.get('address'): index
                      for index, port in enumerate(before)}
         names = {port.get('name'): index for index, port in enumerate(before)
@@ -181,11 +181,11 @@ class Refusals:
                 del addresses[was]
 
     def _is_elsewhere(self, find: Any, value: str, own: set[Any]) -> bool:
-        """Return whether a port of another node has a value."""
+        """Check if a port of another node has a value."""
         return self._holder(find, value) not in {None, *own}
 
     def _holder(self, find: Any, value: Any) -> str | None:
-        """Return the UUID of what has a value, None if nothing has."""
+        """Return the UUID of the object with a value, None without one."""
         try:
             return find(self._context, value).uuid
         except ironic_exception.NotFound:
@@ -194,13 +194,13 @@ class Refusals:
 
 @functools.cache
 def _may_take_anything(driver: str) -> bool:
-    """Return whether a hardware type may take what conductors do not list.
+    """Check if a hardware type may have interfaces that no conductor lists.
 
-    They list what it supports, but Ironic's fake hardware, and what is
-    derived from it, takes any interface that is enabled. Nobody knows of one
-    that only conductors have installed.
+    Conductors list the interfaces that a type supports, but Ironic's fake
+    hardware and its subclasses accept any that is enabled. So may a type that
+    is installed with conductors only.
     """
-    # Only where it matters: it imports half of Ironic's drivers.
+    # Imported late: it imports many drivers.
     from ironic.drivers import fake_hardware
     found = importlib.metadata.entry_points(
         group='ironic.hardware.types', name=driver)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Saving what the rules of a phase changed, each object once."""
+"""Saving the changes of a phase, each object once."""
 
 from collections.abc import Callable, Iterator, Mapping
 import contextlib
@@ -24,7 +24,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.patches import database
 
 Checkpoint = Callable[[Any], None]
-"""Called with a session of the database, within its transaction."""
+"""Called with a database session, within its transaction."""
 
 Traces = tuple[trace.RuleTrace, ...]
 
@@ -35,11 +35,11 @@ References = Mapping[str, tuple[str | None, str]]
 NODE_REFERENCES: References = {
     'chassis_uuid': ('chassis_id', 'Chassis'), 'parent_node': (None, 'Node')}
 PORT_REFERENCES: References = {'portgroup_uuid': ('portgroup_id', 'Portgroup')}
-"""Attributes that name another object by UUID: the one that holds its number,
-None where it is the UUID that is kept, and its class."""
+"""Attributes that name another object by UUID; each with the attribute that
+stores its ``id``, None if the UUID is stored, and the class of the object."""
 
 UNIQUE = ('address', 'instance_uuid', 'name')
-"""Attributes that are unique in the database, which may refuse them."""
+"""Attributes with a unique constraint in the database."""
 
 
 @transaction.retried
@@ -48,15 +48,15 @@ def save(task, target: working_copy.WorkingCopy, traces: Traces,
          checkpoint: Checkpoint | None = None) -> None:
     """Save a phase's changes of the node, its ports and traits.
 
-    Each object is saved once, and all of them or none. What loses against
-    another transaction is read and changed anew.
+    All objects are saved in one transaction, which is retried if it conflicts
+    with another one.
 
     :param task: a TaskManager instance with an exclusive lock.
-    :param target: holds the changes.
-    :param traces: what the rules did, to name the one at fault.
-    :param more: further attributes of the node to save with them.
-    :param checkpoint: does the rest of what the transaction is to do.
-    :raises: :class:`.exceptions.RuleError` where Ironic refuses a change.
+    :param target: has the changes.
+    :param traces: what the rules did, to name the rule in an error.
+    :param more: further attributes of the node to save.
+    :param checkpoint: called in the same transaction.
+    :raises: :class:`.exceptions.RuleError` if Ironic refuses a change.
     """
     try:
         _write(task, target, traces, more or {}, checkpoint)
@@ -68,7 +68,7 @@ def save(task, target: working_copy.WorkingCopy, traces: Traces,
 
 def update_plugin_data(target: working_copy.WorkingCopy,
                        plugin_data: dict) -> None:
-    """Take a phase's changes over into plugin data, in place."""
+    """Apply a phase's changes to plugin data, in place."""
     for name, value in target.changed(working_copy.PLUGIN_DATA).items():
         if value is data_path.ABSENT:
             plugin_data.pop(name, None)
@@ -90,8 +90,8 @@ def _write(task, target: working_copy.WorkingCopy, traces: Traces,
                     task.context, task.node.id, traits)
                 task.node.obj_reset_changes(['traits'])
         if checkpoint is not None:
-            # After the node, as in all that locks both: no two of them
-            # wait for each other.
+            # After the node: all transactions lock the node first, else
+            # two of them could deadlock.
             checkpoint(session)
 
 
@@ -104,7 +104,7 @@ def _write_ports(task, target: working_copy.WorkingCopy,
     names = {values.get('name'): port for port, values, _name in changed}
     for port, values, _name in changed:
         if 'name' in values and names.get(port.name, port) is not port:
-            # No two ports have one name, also while they exchange theirs.
+            # Names are unique, also while ports swap theirs.
             port.name = None
             port.save()
     for port, values, name in changed:
@@ -115,10 +115,13 @@ def _write_ports(task, target: working_copy.WorkingCopy,
 
 @contextlib.contextmanager
 def blaming(traces: Traces, name: str, *attributes: str) -> Iterator[None]:
-    """Lay an error of Ironic on the rule that caused it.
+    """Convert an error of Ironic to one of the rule that caused it.
 
-    That is the one that changed these attributes of the object last, or the
-    object, where none of them was changed.
+    That is the last rule that changed one of the attributes of the object, or
+    the object if none of them was changed.
+
+    :param name: ``node``, ``port <MAC>`` or ``traits``, as in a trace.
+    :raises: :class:`.exceptions.RuleError`
     """
     try:
         yield
@@ -133,7 +136,7 @@ def blaming(traces: Traces, name: str, *attributes: str) -> Iterator[None]:
         rule, action, _change = done[-1]
         cause: Exception | None = exc
         reason: str | None = str(exc)
-        # Ironic tells the value, which another rule may have set or copied.
+        # The message may have a value that a sensitive rule has set.
         if any(each.sensitive or change.value == masking.MASK
                for each, _action, change in done):
             cause = None
@@ -165,8 +168,8 @@ def _update(saved, values: Mapping[str, Any],
 def _update_node(task, attributes: Mapping[str, Any], traces: Traces) -> None:
     """Set and save attributes of the node.
 
-    Interfaces that the driver lacks are reset to its defaults; those that a
-    rule chose itself have to be right.
+    Interfaces that the driver does not support are reset to its defaults,
+    except those that a rule has set, which are an error.
     """
     node = task.node
     _update(node, attributes, NODE_REFERENCES, task.context, traces,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The rules in force of a process, made when its service starts."""
+"""The rules of a process, loaded when its service starts."""
 
 from collections.abc import Iterator, Sequence
 import contextlib
@@ -20,14 +20,14 @@ from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.objects import tables
-from ironic_inspection_rules.rule_file import builtin
+from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_set import repository
 
 LOG = log.getLogger(__name__)
 
 
 class ObjectStore:
-    """Stored rules, through the versioned object."""
+    """Reads stored rules through the versioned object."""
 
     def revision(self, context) -> int:
         """Return the revision of the rule set."""
@@ -40,10 +40,10 @@ class ObjectStore:
 
 @functools.cache
 def rules() -> repository.Repository:
-    """Return the rules in force in this process; made at its start.
+    """Return the rules in force in this process.
 
     :raises: Invalid for a bad option, DatabaseNotReady, InvalidDocument or
-        PluginError, once the log says why in one line.
+        PluginError, after logging it in one line.
     """
     conf.register_opts(CONF)
     with required():
@@ -51,8 +51,8 @@ def rules() -> repository.Repository:
         tables.check()
         options = CONF.inspection_rules
         ops = registry.installed()
-        built_in = (builtin.load(options.built_in, ops) if options.built_in
-                    else ())
+        built_in = () if not options.built_in else (
+            file_rule.load_built_in(options.built_in, ops))
         _refuse_twins(built_in)
         return repository.Repository(
             ops, built_in, ObjectStore(), options.default_scope,
@@ -63,9 +63,9 @@ def rules() -> repository.Repository:
 def required() -> Iterator[None]:
     """Stop the service, with one line in the log, when its start fails.
 
-    Ironic's launcher restarts a worker that does not come up, for ever. A
-    launcher that is asked to end does so with 0, as if all was well, and one
-    that is interrupted with 1.
+    Ironic's launcher would restart a process forever that fails to start. So
+    the launcher gets SIGINT and exits with 1; after SIGTERM it would exit
+    with 0.
     """
     try:
         yield
@@ -78,7 +78,7 @@ def required() -> Iterator[None]:
 
 
 def is_all_in_one() -> bool:
-    """Return whether API and conductor are one process."""
+    """Return whether API and conductor share one process."""
     return CONF.rpc_transport in ('none', 'local')
 
 

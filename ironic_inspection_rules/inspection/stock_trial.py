@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules of stock Ironic tried beside what has become of them here."""
+"""Comparing rules of stock Ironic with the rules converted from them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 import copy
@@ -25,7 +25,7 @@ _LONGEST = 200
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """A machine as inspection finds it; node and ports are Ironic's."""
+    """A machine before inspection; node and ports are Ironic's objects."""
 
     name: str
     node: Any
@@ -37,7 +37,7 @@ class Machine:
 
 @dataclasses.dataclass(frozen=True)
 class Pair:
-    """A rule of stock Ironic and what has become of it, None if nothing."""
+    """A rule of stock Ironic and the converted one, None without one."""
 
     name: str
     stock: Mapping[str, Any]
@@ -46,7 +46,7 @@ class Pair:
 
     @functools.cached_property
     def plan(self) -> compiler.CompiledRule | None:
-        """The rule as it runs here, None where it does not."""
+        """The compiled rule, None if it does not run."""
         if self.ours is None or self.ours.mode != model.ENFORCE:
             return None
         return compiler.compile_rule(self.ours, registry.installed(),
@@ -55,7 +55,7 @@ class Pair:
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """A difference of what a rule does to a machine, in words."""
+    """A difference in what a pair of rules does to a machine, as text."""
 
     rule: str
     machine: str
@@ -64,7 +64,7 @@ class Difference:
 
 def compare(context: Any, machine: Machine,
             pairs: Sequence[Pair]) -> Iterator[Difference]:
-    """Try each rule alone, then all of them together.
+    """Run each pair of rules alone, then all together; yield differences.
 
     :param pairs: in the order in which stock Ironic runs its rules.
     """
@@ -91,7 +91,7 @@ def _differences(context: Any, machine: Machine,
         yield _('stock Ironic: %(before)s; here: %(after)s') % {
             'before': before, 'after': after}
     if error and not stock_engine.is_meant(error):
-        # Of such an inspection nothing is kept here.
+        # After such an error this plugin saves nothing to compare.
         return
     there = _facts(dataclasses.replace(
         machine, node=task.node, ports=task.ports,
@@ -117,9 +117,10 @@ def _facts(machine: Machine) -> working_copy.Facts:
 
 def _with_one_of_each_capability(facts: working_copy.Facts
                                  ) -> working_copy.Facts:
-    """Leave the last of each capability, the one that counts.
+    """Return facts with only the last value of each capability.
 
-    An empty text is none; stock Ironic leaves it where it takes the last.
+    An empty text of capabilities, which stock Ironic leaves after it removes
+    the last one, is removed.
     """
     node = facts.node or {}
     properties = node.get('properties') or {}

@@ -3,7 +3,7 @@
 """The actions of ironic-inspector's rules.
 
 They are ops like the others, with the words of the old language as their
-arguments. Where the data has no field that a ``{data[…]}`` names, they fail.
+arguments. They fail if a field in ``{data[…]}`` does not exist.
 """
 
 import typing
@@ -12,6 +12,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.actions import capability
 from ironic_inspection_rules.actions import schema
 from ironic_inspection_rules.actions import trait
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import text_cache
@@ -21,7 +22,6 @@ from ironic_inspection_rules.legacy import field
 from ironic_inspection_rules.legacy import text
 
 WorkingCopy = working_copy.WorkingCopy
-View = field.Roots
 
 _NODE = working_copy.NODE
 _DRIVER = ('driver',)
@@ -33,14 +33,6 @@ class FormattedAction(plugin.Action):
     FORMATTED = frozenset({'value'})
     LITERAL = frozenset({'path', 'name', 'value', 'cleanup'})
     NEEDS_VIEW = True
-
-    @staticmethod
-    def format(value: typing.Any, view: View) -> typing.Any:
-        """Return the value with its fields filled in.
-
-        :raises: :class:`.exceptions.OperationError` where that fails.
-        """
-        return text.render(value, field.data(view))
 
 
 class AttributeAction(FormattedAction):
@@ -69,7 +61,7 @@ class SetAttribute(AttributeAction):
     ``reset_interfaces`` is false.
     """
 
-    def __call__(self, target: WorkingCopy, view: View, path: str,
+    def __call__(self, target: WorkingCopy, view: budget.View, path: str,
                  value: typing.Any, reset_interfaces: bool = True,
                  cleanup: typing.Any = None) -> None:
         where = _read_path(path)
@@ -78,9 +70,9 @@ class SetAttribute(AttributeAction):
                 if name.endswith('_interface') and isinstance(
                         target.get(_NODE, (name,)), str):
                     target.set(_NODE, (name,), None)
-        _add(target, where, self.format(value, view))
+        _add(target, where, text.render(value, field.data(view)))
 
-    def revert(self, target: WorkingCopy, view: View, path: str,
+    def revert(self, target: WorkingCopy, view: budget.View, path: str,
                cleanup: typing.Any = None) -> None:
         """Set the cleanup value, or remove what is there."""
         where = _read_path(path)
@@ -98,25 +90,25 @@ class ExtendAttribute(AttributeAction):
 
     EXTENDS = True
 
-    def __call__(self, target: WorkingCopy, view: View, path: str,
+    def __call__(self, target: WorkingCopy, view: budget.View, path: str,
                  value: typing.Any, unique: bool = False) -> None:
         where = _read_path(path)
-        # Lists further down it did not find and replaced.
+        # ironic-inspector replaced lists further down: it did not find them.
         items = target.get(_NODE, where) if len(where) <= 2 else []
         if items is data_path.ABSENT:
             items = []
         if not isinstance(items, list):
             raise exceptions.OperationError(
                 _('%s is not a list') % data_path.pointer(where))
-        value = self.format(value, view)
+        value = text.render(value, field.data(view))
         if not unique or value not in items:
             _add(target, where, [*items, value])
 
-    def revert(self, target: WorkingCopy, view: View, path: str,
+    def revert(self, target: WorkingCopy, view: budget.View, path: str,
                value: typing.Any) -> None:
         """Remove the value from the list."""
         try:
-            value = self.format(value, view)
+            value = text.render(value, field.data(view))
         except exceptions.MissingField:
             return
         target.discard(_NODE, _read_path(path), value)
@@ -131,11 +123,11 @@ class SetCapability(FormattedAction):
             'capability', arguments['name'],
             data_path.ABSENT if value is None else value, argument='name')
 
-    def __call__(self, target: WorkingCopy, view: View, name: str,
+    def __call__(self, target: WorkingCopy, view: budget.View, name: str,
                  value: typing.Any = None) -> None:
-        formatted = self.format(value, view)
+        formatted = text.render(value, field.data(view))
         if str(formatted).count(',') > str(value).count(','):
-            # It would add capabilities that the rule does not speak of.
+            # It would add capabilities that the rule does not name.
             raise exceptions.OperationError(
                 _('the data has a comma, which cannot be part of a '
                   'capability'))
@@ -144,7 +136,8 @@ class SetCapability(FormattedAction):
             f'{name}:{value}' for name, value in capabilities.items()
             if value is not None))
 
-    def revert(self, target: WorkingCopy, view: View, name: str) -> None:
+    def revert(self, target: WorkingCopy, view: budget.View,
+               name: str) -> None:
         """Remove the capability."""
         capability.UnsetCapability()(target, name)
 
@@ -181,7 +174,7 @@ def _read_path(path: typing.Any) -> data_path.Path:
 
 @text_cache.for_short(maxsize=1024, longest=256)
 def _parse_path(text: str) -> data_path.Path:
-    """Read a path of a rule, in which no data is."""
+    """Read a path of a rule, which holds no data of a machine."""
     path = data_path.parse(text)
     schema.check_path(path, schema.NODE)
     return path
@@ -190,12 +183,12 @@ def _parse_path(text: str) -> data_path.Path:
 def _add(target: WorkingCopy, path: data_path.Path, value: typing.Any) -> None:
     """Apply ``add`` of a JSON patch, as ironic-inspector sent it.
 
-    :raises: :class:`.exceptions.OperationError` where the parent of the
-        place does not exist, or the attribute cannot hold the value.
+    :raises: :class:`.exceptions.OperationError` if the parent does not
+        exist, or the attribute cannot hold the value.
     """
     parent = target.get(_NODE, path[:-1])
     if len(path) == 2 and parent in (None, data_path.ABSENT):
-        # Every node has all attributes; not all may be known here.
+        # Every node has all attributes, but the data may lack some.
         parent = {}
     if isinstance(parent, list):
         index = data_path.index(path[-1])

@@ -4,8 +4,8 @@
 
 They are ops like the others, with the words of the old language as their
 arguments: the values of a field are tested one by one, each result is
-inverted before ``multiple`` joins them, and a field that does not exist
-makes the condition false in any case (blueprint 000 "Conditions").
+inverted before ``multiple`` combines them, and a missing field makes the
+condition false in any case (blueprint 000 "Conditions").
 """
 
 import abc
@@ -34,7 +34,7 @@ class FieldCondition(plugin.Condition):
     DECIDES_FIRST = True
 
     TESTS_MISSING: typing.ClassVar[bool] = False
-    """True where a field that does not exist is tested as one null."""
+    """True if a missing field is tested as one null."""
 
     def facts(self, arguments: plugin.Arguments,
               inverted: bool = False) -> plugin.Facts:
@@ -48,18 +48,18 @@ class FieldCondition(plugin.Condition):
                 relation in ('lt', 'le', 'gt', 'ge')))
 
     def relation(self, arguments: plugin.Arguments) -> tuple[str, typing.Any]:
-        """Return how facts have the condition, and what the field meets.
+        """Return the relation and the value of a fact.
 
-        :returns: an empty relation where they do not have it.
+        :returns: an empty relation if there is no fact.
         """
         return '', None
 
     @abc.abstractmethod
     def tester(self, wanted: typing.Any) -> Test:
-        """Return the test of one value against the value in the rule.
+        """Build the test of a field's value against the value in the rule.
 
-        :raises: :class:`.exceptions.OperationError` where the value in the
-            rule is not usable.
+        :raises: :class:`.exceptions.OperationError` if the value in the rule
+            is not usable.
         """
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
@@ -107,7 +107,7 @@ class FieldCondition(plugin.Condition):
 
 
 class ValueCondition(FieldCondition):
-    """A condition on a field that has a value to test against."""
+    """A condition on a field with a value to test against."""
 
     def __call__(self, view: budget.View, field: str, value: typing.Any,
                  multiple: str = 'any', invert: bool = False) -> bool:
@@ -118,8 +118,8 @@ class ValueCondition(FieldCondition):
 class Comparison(ValueCondition):
     """A comparison with a number, or with anything else as it is.
 
-    Where the rule has a number, the field is read as a number of that type;
-    true and false count as 1 and 0.
+    If the rule has a number, the field is read as a number of that type; true
+    and false count as 1 and 0.
     """
 
     compare: typing.ClassVar[typing.Callable[[typing.Any, typing.Any], bool]]
@@ -182,7 +182,7 @@ class GreaterOrEqual(Comparison):
 
 
 class IsEmpty(FieldCondition):
-    """``inspector-is-empty``: the field does not exist or has nothing."""
+    """``inspector-is-empty``: the field does not exist or is empty."""
 
     TESTS_MISSING = True
 
@@ -201,7 +201,7 @@ class IsEmpty(FieldCondition):
 class InNet(ValueCondition):
     """``inspector-in-net``: the address is in the network of the value.
 
-    What is no IP address is an error.
+    A value that is not an IP address is an error.
     """
 
     def tester(self, wanted: typing.Any) -> Test:
@@ -230,8 +230,8 @@ class Contains(ValueCondition):
 class Matches(Contains):
     """``inspector-matches``: the regular expression matches the field.
 
-    It has to match from the beginning, and the part behind its last ``|``
-    to the end.
+    It has to match from the beginning, and the part after its last ``|`` to
+    the end.
     """
 
     def matcher(self, regex: pattern.Pattern) -> pattern.Matcher:
@@ -251,7 +251,7 @@ def _read_address(value: typing.Any) -> (ipaddress.IPv4Address
     try:
         if isinstance(value, int):
             return ipaddress.ip_address(int(value))
-        # It knew no addresses with a zone, such as fe80::1%eth0.
+        # ironic-inspector took no addresses with a zone: fe80::1%eth0.
         return ipaddress.ip_address(_text(value).replace('%', '/'))
     except ValueError as exc:
         raise exceptions.OperationError(

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The data of ironic-inspector's rules, and fields of them: JSON paths.
+"""The data of ironic-inspector's rules, and their fields: JSON paths.
 
 The data are one flat document, and the node. Paths are parsed by jsonpath-ng
-and mean what they meant to ironic-inspector, whose own library (jsonpath-rw)
-differs: ``[*]`` on a value that is no list gives the value itself, ``*``
-gives the members of mappings only, and an index into a number is an error.
+but keep their meaning in ironic-inspector, whose own library (jsonpath-rw)
+differs: ``[*]`` on a value that is not a list returns the value itself, ``*``
+returns the members of mappings only, and an index into a number is an error.
 """
 
 import functools
@@ -28,16 +28,15 @@ from ironic_inspection_rules.i18n import _
 Values = list[typing.Any]
 Find = typing.Callable[[typing.Any, budget.Budget], Values]
 Path = typing.Any  # A node of jsonpath-ng's syntax tree.
-Roots = budget.View
 
 ANY = ...  # The step ``[*]``.
 
 Step = str | int | types.EllipsisType
 
-MAX_STEPS = 64  # Most steps, alternatives and brackets of a JSON path.
+MAX_STEPS = 64  # Maximum number of steps, alternatives and brackets.
 _STEPS = ('.', '|', '[', '(', '&', '`', ',', 'where')
 
-# Which of the two a star is, the syntax tree no longer tells.
+# [*] and * are the same in the syntax tree.
 _ANY_ITEM = re.compile(r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|"""
                        r'\[\s*\*\s*\]')
 
@@ -49,8 +48,8 @@ NOW = {
     'ipmi_v6address': 'inventory.bmc_v6address',
     'memory_mb': 'inventory.memory.physical_mb',
 }
-"""Where Ironic has what ironic-inspector made, by the name beside
-``inventory``."""
+"""Where Ironic has the values that ironic-inspector added beside
+``inventory``, by name."""
 
 
 class _Document(dict[str, typing.Any]):
@@ -64,18 +63,18 @@ class _Document(dict[str, typing.Any]):
         raise KeyError(step)
 
 
-def data(roots: Roots) -> dict[str, typing.Any]:
-    """Return the document that ``data://`` and ``{data[…]}`` look into.
+def data(roots: budget.View) -> dict[str, typing.Any]:
+    """Return the document that ``data://`` and ``{data[…]}`` read.
 
     It is what the ramdisk sent and inspection hooks added: ``inventory``,
-    and beside it the keys of plugin data, but not what rules did.
+    and beside it the keys of plugin data, but not the trace of the rules.
     """
     document = _Document(inventory=roots['inventory'], **roots['plugin_data'])
     document.pop(trace.KEY, None)
     return document
 
 
-SOURCES: dict[str, typing.Callable[[Roots], typing.Any]] = {
+SOURCES: dict[str, typing.Callable[[budget.View], typing.Any]] = {
     'data': data, 'node': lambda roots: roots['node']}
 
 
@@ -88,8 +87,8 @@ def split(field: str) -> tuple[str, str]:
 def parse(path: str) -> Path:
     """Return the syntax tree of a JSON path.
 
-    :raises: :class:`.exceptions.OperationError` where it is none, or such a
-        long one that its tree would be too deep.
+    :raises: :class:`.exceptions.OperationError` if it is invalid, or so long
+        that its tree would be too deep.
     """
     if sum(map(path.count, _STEPS)) > MAX_STEPS:
         raise exceptions.OperationError(
@@ -106,10 +105,10 @@ def parse(path: str) -> Path:
 
 
 def steps(field: str) -> tuple[Step, ...]:
-    """Return the steps of a field that has nothing but simple ones.
+    """Return the steps of a field, if all of them are simple.
 
     :returns: names, indices and :data:`ANY`, or nothing.
-    :raises: :class:`.exceptions.OperationError` where it is no JSON path.
+    :raises: :class:`.exceptions.OperationError` if it is not a JSON path.
     """
     return _steps(_without_root(parse(split(field)[1])))
 
@@ -117,8 +116,8 @@ def steps(field: str) -> tuple[Step, ...]:
 def as_replacement(field: str) -> str | None:
     """Return a field that has one value as a replacement field.
 
-    :returns: ``{inventory[cpu][count]}``, or None where there is none.
-    :raises: :class:`.exceptions.OperationError` where it is no JSON path.
+    :returns: ``{inventory[cpu][count]}``, or None if that is not possible.
+    :raises: :class:`.exceptions.OperationError` if it is not a JSON path.
     """
     found = steps(field)
     names = tuple(map(str, found))
@@ -132,12 +131,12 @@ def as_replacement(field: str) -> str | None:
 
 
 @text_cache.for_short(maxsize=4096, longest=256)
-def compile_field(field: str) -> typing.Callable[[Roots], Values]:
+def compile_field(field: str) -> typing.Callable[[budget.View], Values]:
     """Build a function that finds all values of a field.
 
-    :param field: a JSON path, with ``data://`` or ``node://`` before it.
+    :param field: a JSON path, perhaps with ``data://`` or ``node://``.
     :returns: a function of the data by root name.
-    :raises: :class:`.exceptions.OperationError` where it is no such field.
+    :raises: :class:`.exceptions.OperationError` if it is invalid.
     """
     scheme, path = split(field)
     if scheme not in SOURCES:
@@ -147,14 +146,14 @@ def compile_field(field: str) -> typing.Callable[[Roots], Values]:
     source, tree = SOURCES[scheme], parse(path)
     find = _compile_node(_without_root(tree))
     if find is None:
-        # Parents and other rare things, which need to know where they are.
+        # Parents and other rare nodes need the library's own search.
         return lambda roots: [match.value for match in tree.find(
             source(roots))]
     return lambda roots: find(source(roots), roots.budget)
 
 
 def _without_root(path: Path) -> Path:
-    """Strip the ``$`` at the beginning, where it means nothing."""
+    """Strip the ``$`` at the beginning, which has no meaning."""
     name = type(path).__name__
     if name == 'Root':
         return jsonpath.This()
@@ -167,9 +166,9 @@ def _without_root(path: Path) -> Path:
 
 
 def _compile_node(path: Path) -> Find | None:
-    """Build a function of a value, or return None for nodes that need more.
+    """Build a function that finds the values of a node in a value.
 
-    Each of a tree's nodes finds values in the value that it is given.
+    :returns: None if a node in the tree needs more than the value.
     """
     name = type(path).__name__
     found = _steps(path)
@@ -262,7 +261,7 @@ def _find_slice(part: slice, value: typing.Any,
 
 def _find_below(left: Find, right: Find, value: typing.Any,
                 allowance: budget.Budget) -> Values:
-    """Return what is found at any depth below, in the order of the data."""
+    """Return the values found at any depth, in the order of the data."""
     found: Values = []
     ahead = left(value, allowance)[::-1]
     while ahead:

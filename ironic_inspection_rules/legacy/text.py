@@ -3,8 +3,8 @@
 """Text with ``{data[…]}`` in it, as ironic-inspector formatted it.
 
 The grammar is that of Python's format strings over one name, ``data``, and
-every result is text. Steps lead through plain data only: what would reach an
-attribute of an object is an error here.
+every result is text. Steps lead through plain data only: attributes of Python
+objects are errors.
 """
 
 import re
@@ -30,9 +30,9 @@ def render(value: typing.Any, data: Data) -> typing.Any:
 
     :param value: a string, or lists and mappings with strings anywhere, in
         keys too.
-    :param data: what ``data`` is.
-    :raises: :class:`.exceptions.OperationError` where the data has no such
-        field or the text is no format string.
+    :param data: the document; see :func:`.field.data`.
+    :raises: :class:`.exceptions.OperationError` if a field does not exist or
+        the text is not a format string.
     """
     if isinstance(value, str):
         return _compile(value)(data)
@@ -78,8 +78,8 @@ def _compile(text: str) -> Render:
 def steps(name: str) -> tuple[str | int, ...]:
     """Return the keys and indices of a field, ``data[disks][0]``.
 
-    :raises: :class:`.exceptions.MissingField` where it is over another name
-        than ``data``.
+    :raises: :class:`.exceptions.MissingField` if it is over another name than
+        ``data``.
     """
     match = _NAME.fullmatch(name)
     if match is None or match['root'] != 'data':

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules of ironic-inspector, and the same rules as ops of this engine.
+"""Translate rules of ironic-inspector to ops of this engine, and back.
 
 A condition or an action of the old language becomes an op whose name begins
-with ``inspector-`` and whose arguments are the old words, so that nothing is
-lost and the old form can be given back at any time::
+with ``inspector-`` and whose arguments are the old words. So nothing is lost,
+and the old form can be restored at any time::
 
     {'op': 'eq', 'field': 'memory_mb', 'value': 4096, 'invert': True}
     {'op': 'inspector-eq',
@@ -27,7 +27,7 @@ PREFIX = 'inspector-'
 
 # Blueprint 000 calls a path a key.
 _OLDER_ARGUMENTS = {'key': 'path'}
-# The only null that is a value.
+# The only required argument that may be null.
 _NULLABLE = ('set-attribute', 'value')
 
 
@@ -35,9 +35,9 @@ def parse(rule: typing.Any, ops: registry.Registry) -> model.Rule:
     """Read a rule in the old language.
 
     :param rule: a mapping with ``uuid``, ``description``, ``scope``,
-        ``conditions`` and ``actions``; other keys say nothing.
-    :raises: :class:`.exceptions.InvalidRule` with all problems and the
-        places in the old rule where they are.
+        ``conditions`` and ``actions``; other keys are ignored.
+    :raises: :class:`.exceptions.InvalidRule` with all problems, and pointers
+        into the old rule.
     """
     if not isinstance(rule, dict):
         raise exceptions.InvalidRule(
@@ -57,17 +57,17 @@ def parse(rule: typing.Any, ops: registry.Registry) -> model.Rule:
             fields[name].append(translated)
             problems += [Problem(f'/{name}/{index}{each.pointer}',
                                  each.message) for each in found]
-    told = {_operation_of(each.pointer) for each in problems}
+    reported = {_operation_of(each.pointer) for each in problems}
     problems += [Problem(each.pointer.replace('/args', '', 1), each.message)
                  for each in validation.validate(fields, ops)
-                 if _operation_of(each.pointer) not in told]
+                 if _operation_of(each.pointer) not in reported]
     if problems:
         raise exceptions.InvalidRule(exceptions.first_of(problems))
     return validation.parse(fields, ops)
 
 
 def _operation_of(pointer: str) -> str:
-    """Return the pointer to the operation, or part, of a rule."""
+    """Shorten a pointer to that of an operation or a field of the rule."""
     return '/'.join(pointer.split('/')[:3])
 
 
@@ -95,7 +95,7 @@ def _operation(operation: typing.Any, word: str,
                ) -> tuple[Operation, list[Problem]]:
     """Translate an operation.
 
-    :param word: the key under which its name is.
+    :param word: the key with its name.
     """
     if not isinstance(operation, dict):
         return {}, [Problem('', _('must be a mapping'))]
@@ -112,7 +112,7 @@ def _operation(operation: typing.Any, word: str,
                 for key, value in args.items()
                 if value is None and (name, key) != _NULLABLE
                 and key in declared and declared[key].required]
-    # Null was as good as not given.
+    # Null meant the same as no value.
     args = {key: value for key, value in args.items()
             if value is not None or key in declared}
     return {'op': op.name, 'args': args}, problems
@@ -123,8 +123,7 @@ def restore(rule: typing.Any, ops: registry.Registry
     """Translate conditions and actions back into the old language.
 
     :param rule: has the attributes ``conditions`` and ``actions``.
-    :returns: both, by name, or None where the old language has no words for
-        them.
+    :returns: both, by name, or None if the old language cannot express them.
     """
     conditions = [_restore(each, 'op', ops.conditions)
                   for each in rule.conditions]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The fields that inspection data are known to have, and who puts them there.
+"""The known fields of inspection data, and what provides each.
 
 ``inventory_fields.yaml`` is made by ``tools/collect_inventory_fields.py`` from
 the code of the ramdisk, of Ironic's hooks and of inspection by Redfish.
@@ -15,7 +15,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import yaml_text
 
 ITEM = '[]'  # The step into an item of a list.
-MEMBER = '*'  # The step to what a machine has a name of its own for.
+MEMBER = '*'  # The step to a member that each machine names its own way.
 OPEN = '**'  # Anything may be below.
 _TOKEN = re.compile(r'\[\]|[^.\[\]]+')
 _INDEX = re.compile(r'-?\d+')
@@ -35,8 +35,9 @@ Steps = tuple[str, ...]
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """Who puts a field: ``collector``, ``hook``, ``interface``, ``service``.
+    """What provides a field.
 
+    ``kind`` is ``collector``, ``hook``, ``interface`` or ``service``.
     ``since`` and ``until`` are the first and the last release of Ironic that
     has it, None where all supported ones do.
     """
@@ -167,7 +168,7 @@ def needs(steps: typing.Iterable[str]) -> list[str]:
 
 
 def sources(steps: typing.Iterable[str]) -> tuple[Source, ...]:
-    """Return who puts a field, or what it is in."""
+    """Return what provides a field, or else the field it is in."""
     field, found = known(), known().sources
     for name in steps:
         below = None if field.is_open else field.step(name)

@@ -28,7 +28,7 @@ ACCELERATOR_CLASS = re.compile('(0x)?(0302|0b40|12).*')
 """PCI classes: 3D controllers, co-processors, processing accelerators."""
 
 MOST = 2000
-"""Parts of a machine that are looked at; what is beyond is no machine's."""
+"""Parts that are looked at; no real machine has more."""
 
 _LONGEST = 255
 _MAC = re.compile('([0-9a-f]{2}[:-]){5,}[0-9a-f]{2}')
@@ -39,7 +39,7 @@ _PLACEHOLDERS = frozenset((
     'serial number', 'system serial number', 'chassis serial number',
     'to be filled by o.e.m.', 'o.e.m.', 'empty', '[empty]', 'no dimm',
     '0123456789', '123456789', '1234567890'))
-"""The words of firmware that has no serial number."""
+"""What firmware reports in place of a serial number."""
 
 _PLAIN = frozenset((str, int, float, bool))
 
@@ -50,12 +50,12 @@ class Source:
 
     :param path: of a list or a mapping of parts, or of a single one; ``*``
         stands for all items of a list or mapping.
-    :param ids: names of what identifies a part; the first is shown.
-    :param slots: names of what tells where in the machine it is.
-    :param attributes: names of what it is.
+    :param ids: names of fields that identify a part; the first is shown.
+    :param slots: names of fields that say where in the machine it is.
+    :param attributes: names of fields that describe it.
     :param whole: the place is one part, not a list of them.
-    :param given_id: what a part is known by that has no identity of its own
-        and of which there is one.
+    :param given_id: the identity of a part that reports none and of which
+        each machine has one.
     """
 
     kind: str
@@ -147,7 +147,7 @@ class Parts:
     sources: frozenset[str]
 
     def as_dict(self) -> dict[str, typing.Any]:
-        """Return plain JSON data, of which the class makes it again."""
+        """Return plain JSON data, which :meth:`from_dict` reads."""
         return {'parts': [[kind, list(ids), *others]
                           for kind, ids, *others in self.parts],
                 'sources': sorted(self.sources)}
@@ -167,8 +167,7 @@ def read(inventory: Mapping[str, typing.Any],
          plugin_data: Mapping[str, typing.Any], reporter: str) -> Parts:
     """Find the parts of a machine in its inventory.
 
-    :param reporter: the inspect interface: what one of them does not see,
-        another one may.
+    :param reporter: the inspect interface; each of them sees other parts.
     """
     data = {'inventory': inventory, 'plugin_data': plugin_data}
     sources = set()
@@ -191,7 +190,7 @@ def read(inventory: Mapping[str, typing.Any],
 
 
 def normalised(text: str) -> str:
-    """Return an identity so that all ways to write it are the same."""
+    """Return an identity in the one form that is compared."""
     text = _PREFIX.sub('', text.strip().lower())
     if _MAC.fullmatch(text):
         text = text.replace('-', ':')
@@ -266,10 +265,10 @@ def _named(source: Source, reporter: str, kind: str | None = None) -> str:
 
 
 def _merged(lists: list[list[Part]]) -> list[Part]:
-    """Make one list of those that several places have of a kind.
+    """Merge the lists of parts that several places have of a kind.
 
-    Where one knows identities, the parts of others without any are the same
-    ones. An identity that several parts have is none.
+    Where one of them has identities, parts without any in the others are the
+    same parts. An identity that several parts of a source share is dropped.
     """
     known = [part for parts in lists for part in parts if part.ids]
     count = collections.Counter(

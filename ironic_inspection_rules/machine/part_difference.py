@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which parts of a machine are others than before."""
+"""Differences between the parts of a machine at two times."""
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 import dataclasses
@@ -20,7 +20,7 @@ class Change:
     """The change of one part.
 
     :param what: :data:`GONE`, :data:`NEW`, :data:`MOVED` to another slot,
-        :data:`CHANGED`, or :data:`UNREPORTED`: who reported the one side
+        :data:`CHANGED`, or :data:`UNREPORTED` where the source of one side
         does not report such parts, so that nothing is known of it.
     """
 
@@ -69,7 +69,7 @@ def between(before: part.Parts, after: part.Parts) -> list[Change]:
 
 def known(before: part.Parts, after: part.Parts,
           changes: Sequence[Change] | None = None) -> part.Parts:
-    """Add to what was reported what it says nothing of.
+    """Add the known parts to a report that it says nothing about.
 
     :param before: all that was known before.
     :param after: what is reported now.
@@ -77,7 +77,8 @@ def known(before: part.Parts, after: part.Parts,
     """
     unreported = [change for change in (
         between(before, after) if changes is None else changes)
-        if change.what == UNREPORTED and change.before]
+        if change.what == UNREPORTED and change.before
+        and not (change.after and change.after.ids)]
     replaced = {id(change.after) for change in unreported if change.after}
     kept = [change.before for change in unreported if change.before]
     return part.Parts(
@@ -88,7 +89,7 @@ def known(before: part.Parts, after: part.Parts,
 
 def _pairs(before: Sequence[part.Part], after: Sequence[part.Part]
            ) -> Iterator[tuple[part.Part | None, part.Part | None]]:
-    """Return which part became which, None where there is no other one."""
+    """Pair each part with the one that it became, or with None."""
     old, new = list(before), list(after)
     for key in _KEYS:
         if not old or not new:
@@ -101,23 +102,35 @@ def _pairs(before: Sequence[part.Part], after: Sequence[part.Part]
         yield None, each
 
 
-_Key = Callable[[part.Part], Sequence[Hashable]]
+def _always(_old: part.Part, _new: part.Part) -> bool:
+    return True
+
+
+def _may_be(old: part.Part, new: part.Part) -> bool:
+    """Return whether two parts may be one: a reporter has one word for it."""
+    return old.source != new.source or all(
+        new.what.get(name, value) == value
+        for name, value in old.what.items())
+
+
+_Key = Callable[[part.Part, bool], Sequence[Hashable]]
 
 _KEYS: tuple[tuple[_Key, Callable[[part.Part, part.Part], bool]], ...] = (
     # The same part, whatever reports it.
-    (lambda each: [(each.kind, name) for name in each.ids],
-     lambda old, new: True),
+    (lambda each, _is_new: [(each.kind, name) for name in each.ids], _always),
     # Parts without an identity: those of one make and one slot first.
-    (lambda each: [(each.source, each.slot, _make(each))],
-     lambda old, new: not (old.ids or new.ids)),
-    (lambda each: [(each.source, _make(each))],
-     lambda old, new: not (old.ids or new.ids)),
+    (lambda each, _is_new: [] if each.ids else [
+        (each.source, each.slot, _make(each))], _always),
+    (lambda each, _is_new: [] if each.ids else [(each.source, _make(each))],
+     _always),
     # An identity that only one side reports.
-    (lambda each: [(each.kind, each.source, each.slot)],
-     lambda old, new: bool(old.ids) != bool(new.ids)),
-    (lambda each: [each.kind],
-     lambda old, new: bool(old.ids) != bool(new.ids)),
+    (lambda each, is_new: [(each.kind, each.source, each.slot,
+                            bool(each.ids) is is_new)], _may_be),
+    (lambda each, is_new: [(each.kind, bool(each.ids) is is_new)], _may_be),
 )
+
+_MOST = 20
+"""Parts that are looked at for another one: a machine may have thousands."""
 
 
 def _matched(old: list[part.Part], new: list[part.Part], by: typing.Any
@@ -126,22 +139,20 @@ def _matched(old: list[part.Part], new: list[part.Part], by: typing.Any
     key, fits = by
     waiting: dict[Hashable, list[int]] = {}
     for place in reversed(range(len(new))):
-        for name in key(new[place]):
+        for name in key(new[place], True):
             waiting.setdefault(name, []).append(place)
     pairs, taken, left = [], set(), []
     for each in old:
-        found = next((place for name in key(each)
-                      for place in reversed(waiting.get(name, ()))
-                      if place not in taken and fits(each, new[place])), None)
+        found = next((place for name in key(each, False)
+                      for place in waiting.get(name, [])[:-_MOST - 1:-1]
+                      if fits(each, new[place])), None)
         if found is None:
             left.append(each)
             continue
         taken.add(found)
         pairs.append((each, new[found]))
-        for name in key(each):
-            # What is taken is not looked at again and again.
-            while waiting.get(name) and waiting[name][-1] in taken:
-                waiting[name].pop()
+        for name in key(new[found], True):
+            waiting[name].remove(found)
     return pairs, left, [each for place, each in enumerate(new)
                          if place not in taken]
 

@@ -50,7 +50,7 @@ class InspectedMachine(base.IronicObject):
     @classmethod
     @object_base.remotable
     def measure(cls, context, node_ids, node_uuids):
-        """Return how large the data are that the next two methods read.
+        """Return the size of the data that the next two methods read.
 
         :returns: two lists, of pairs of the ``id`` or the UUID of a node and
             the characters of its data as JSON.
@@ -72,7 +72,7 @@ class InspectedMachine(base.IronicObject):
     @classmethod
     @object_base.remotable
     def list_inventories(cls, context, node_ids):
-        """Read what is stored in the database of inspections that passed.
+        """Read the data of inspections that passed, from the database.
 
         :returns: a list of dicts with ``node_id``, ``stored_at`` (ISO 8601),
             ``inventory`` and ``plugin_data``.
@@ -86,7 +86,7 @@ class InspectedMachine(base.IronicObject):
     @classmethod
     @object_base.remotable
     def list_failed(cls, context, node_uuids):
-        """Read what machines sent in their last runs, where these failed.
+        """Read the data of machines whose last runs failed.
 
         :returns: a list of dicts with ``node_uuid``, ``uuid`` (of the run),
             ``created_at`` (ISO 8601), ``inventory`` and ``plugin_data``.
@@ -106,7 +106,7 @@ class InspectedMachine(base.IronicObject):
 
 
 def _length(*columns):
-    """Add up how long some columns are that may be null."""
+    """Add up the lengths of columns that may be null."""
     lengths = [sa.func.coalesce(sa.func.length(
         column, type_=sa.Integer), 0) for column in columns]
     return sum(lengths[1:], lengths[0]).label('length')

@@ -62,7 +62,7 @@ class InspectionRequest(base.IronicObject,
     @classmethod
     @object_base.remotable
     def get_unprocessed(cls, context, node_uuid):
-        """Find what the ramdisk of a node posted last.
+        """Find the data that the ramdisk of a node posted last.
 
         :returns: ``inventory`` and ``plugin_data``, None if there is nothing.
         """

@@ -59,7 +59,7 @@ _CONDITIONS_OF_ACTIONS = '1.3'
 
 
 def origin(context, message=None):
-    """Return what a revision says of a change that a request makes."""
+    """Return the origin of a change that a request makes."""
     return rule_set.Origin(
         user_id=context.user_id, project_id=context.project_id,
         message=message, keep_revisions=CONF.inspection_rules.keep_revisions)
@@ -89,12 +89,13 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
     }
 
     def obj_make_compatible(self, primitive, target_version):
-        """Leave out what an older service does not know.
+        """Leave out the fields that an older service does not know.
 
-        One that does not know of modes would carry out every rule.
+        One that does not know of modes would carry out every rule, so a field
+        must have its default.
 
-        :raises: IncompatibleObjectVersion if the rule says something that
-            the older version has no words for.
+        :raises: IncompatibleObjectVersion if the older version cannot
+            express the rule.
         """
         super().obj_make_compatible(primitive, target_version)
         later = {name: primitive.pop(name, None)
@@ -225,7 +226,7 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
     @classmethod
     @object_base.remotable
     def read_rule_set(cls, context):
-        """Read the rules as plain data, which takes a third of the time.
+        """Read the rules as plain data, in a third of the time of objects.
 
         :returns: the revision of the rule set, and of each rule, in their
             order, the fields that its author sets, and its ``position``.
@@ -249,8 +250,8 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
     def get_rules_of_revision(cls, context, revision):
         """Read the rule set as it was.
 
-        :returns: the revision as plain data, with its ``rules``; ``secret``
-            of one says that its operations are not for readers.
+        :returns: the revision as plain data, with its ``rules``; the
+            operations of one with ``secret`` are hidden from readers.
         :raises: NotFound if there is no such revision, or it is not kept.
         """
         with _known_to_ironic():
@@ -280,14 +281,14 @@ def _asks(values):
 
 
 def _is_plain(values):
-    """Check if the first version has words for all of a rule."""
+    """Check if the first version can express a rule."""
     return not _asks(values) and all(
         (values.get(name) or model.DEFAULTS[name]) == model.DEFAULTS[name]
         for name in _fields_since(model.FIRST))
 
 
 def _columns(values):
-    """Return what of a rule goes into the database, with its version."""
+    """Return the columns of a rule, with its version."""
     values = {**values, 'version': '1.0' if _is_plain(values)
               else Rule.VERSION}
     if values.get('created_at'):

@@ -35,7 +35,7 @@ class RuleStatistics(base.IronicObject,
     @classmethod
     @object_base.remotable
     def list(cls, context):
-        """Find what was counted of every rule."""
+        """Find the counters of every rule."""
         return [{**row, **{
             name: row[name] and f'{row[name].isoformat()}+00:00'
             for name in _TIMES}}

@@ -15,7 +15,7 @@ from ironic_inspection_rules.db import run as db_run
 class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
     """One run: what the rules did in one inspection of a node.
 
-    ``phases`` is there where a run is read whole.
+    ``phases`` is set where a run is read whole.
     """
 
     # Version 1.0: Initial version
@@ -66,7 +66,7 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
     @classmethod
     @object_base.remotable
     def get_data(cls, context, node_uuid):
-        """Find what the machine sent in the node's last run, if it failed.
+        """Find the data of the node's last run, if it failed.
 
         :returns: ``uuid``, ``created_at`` (ISO 8601), ``inventory`` and
             ``plugin_data``; None if there is nothing.

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The objects, and checks that the tables behind them are there.
+"""The objects, and checks that their tables are there.
 
-Their methods take the context of the caller as their first argument, which
-Ironic's RPC hands to the conductor.
+The context of the caller is the first argument of their methods; Ironic's RPC
+passes it on to the conductor.
 """
 
 from ironic.objects import base
@@ -17,17 +17,16 @@ from ironic_inspection_rules.objects import rule
 from ironic_inspection_rules.objects import rule_statistics
 from ironic_inspection_rules.objects import run
 
-# To import them is to register them.
+# Importing them registers them.
 CLASSES = (machine.InspectedMachine, request.InspectionRequest, rule.Rule,
            rule_statistics.RuleStatistics, run.InspectionRun)
-"""What an API without a database asks a conductor for."""
+"""Objects that an API without a database reaches through a conductor."""
 
 
 def check() -> None:
-    """Make sure that the objects can be stored.
+    """Check that the objects can be stored.
 
-    An API process that reaches its objects through the conductor leaves
-    that to the conductor.
+    An API that reaches its objects through a conductor leaves that to it.
 
     :raises: DatabaseNotReady if the tables are missing or older than the
         code, or the database does not answer.
@@ -42,9 +41,9 @@ def are_here() -> bool:
 
 
 def require(what: str) -> None:
-    """Make sure that what a request asks for is read by this process.
+    """Check that this process reaches the database itself.
 
-    :param what: a sentence for who asks: ``'Traits cannot be counted'``.
+    :param what: the failure, as a sentence: ``'Traits cannot be counted'``.
     :raises: Invalid if a conductor reads the database for this process.
     """
     if not are_here():

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The option --flavors: the capacity of flavors before and after rules."""
+"""The option --flavors: how many nodes fit each flavor, now and after."""
 
-import argparse
 import collections
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TextIO
@@ -10,6 +9,7 @@ from typing import Any, TextIO
 from openstack.compute.v2 import flavor as compute_flavor
 from osc_lib import exceptions as osc_exceptions
 
+from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.rule_file import document
@@ -37,20 +37,19 @@ def add_argument(parser: Any) -> None:
 def add_limit(parser: Any) -> None:
     """Add the option that refuses too great a loss."""
     parser.add_argument(
-        '--max-capacity-loss', metavar='<percent>', type=_percent,
-        help=_('With --flavors, change nothing where a flavor would lose '
-               'more than so many percent of the nodes, free and in use, '
-               'that can take it'))
+        '--max-capacity-loss', metavar='<percent>', type=arguments.percent,
+        help=_('With --flavors, change nothing if a flavor would lose more '
+               'than this percentage of the nodes, free and in use, that '
+               'can take it'))
 
 
 def load(command: Any, source: str) -> list[flavor.Flavor]:
     """Read flavors.
 
     :param source: the name of a file, or ``nova``.
-    :raises: CommandError where there are none of bare metal, or the file
-        holds something else; what openstacksdk raises.
+    :raises: CommandError if the file is malformed, or no flavor asks for
+        bare metal.
     """
-    found = []
     if source == 'nova':
         compute = command.app.client_manager.sdk_connection.compute
         found = [flavor.parse(
@@ -61,6 +60,7 @@ def load(command: Any, source: str) -> list[flavor.Flavor]:
                 compute, microversion='2.61')
             if flavor.asks_for_bare_metal(each.extra_specs)]
     else:
+        found = []
         for number, entry in enumerate(document.load(source).entries, 1):
             place = {'path': source, 'number': number,
                      'sizes': ', '.join(_SIZES)}
@@ -86,10 +86,10 @@ def load(command: Any, source: str) -> list[flavor.Flavor]:
 
 
 def check(found: Sequence[Plain], most: float) -> None:
-    """Refuse a loss that is too great.
+    """Refuse too great a loss of capacity.
 
     :param found: as of :meth:`.capacity.Capacity.as_list`.
-    :raises: CommandError with each flavor that would lose more.
+    :raises: CommandError naming each flavor that would lose more.
     """
     losing = [_('%(flavor)s: %(percent).1f %% of %(nodes)d; %(why)s') % {
         'flavor': each['name'], 'percent': each['loss'],
@@ -104,7 +104,7 @@ def check(found: Sequence[Plain], most: float) -> None:
 
 def lines(found: Sequence[Plain], names: Mapping[str, str],
           output: TextIO) -> Iterator[str]:
-    """Return a table, and what is to be said of single flavors.
+    """Return a table, and notes on single flavors.
 
     :param found: as of :meth:`.capacity.Capacity.as_list`.
     :param names: the names of rules by their UUIDs.
@@ -133,27 +133,20 @@ def _number(each: Plain, use: str) -> str:
 
 def _causes(lost: Sequence[Plain], names: Mapping[str, str]
             ) -> Iterator[str]:
-    """Return a line for each cause of nodes that are lost."""
+    """Return a line for each cause of lost nodes."""
     nodes = collections.defaultdict(list)
     for each in lost:
         by = ', '.join(names.get(rule) or rule for rule in each['rules'])
         nodes[by].append(each['name'] or each['uuid'])
     for by, some in sorted(nodes.items(), key=lambda item: -len(item[1])):
-        left = len(some) - _NAMES
-        shown = ', '.join(some[:_NAMES]) + (
-            _(' and %d more') % left if left > 0 else '')
         yield _P('%(count)d by %(rules)s: %(nodes)s',
                  '%(count)d by %(rules)s: %(nodes)s', len(some)) % {
                      'count': len(some), 'rules': by or _('(unknown)'),
-                     'nodes': shown}
+                     'nodes': first(some, _NAMES)}
 
 
-def _percent(text: str) -> float:
-    try:
-        percent = float(text)
-    except ValueError:
-        percent = -1
-    if not 0 <= percent <= 100:
-        raise argparse.ArgumentTypeError(
-            _('a number from 0 to 100 is expected'))
-    return percent
+def first(names: Sequence[str], most: int) -> str:
+    """Return the first names, and how many more there are."""
+    left = len(names) - most
+    return ', '.join(names[:most]) + (
+        _(' and %d more') % left if left > 0 else '')

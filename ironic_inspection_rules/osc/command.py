@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Commands of ``openstack baremetal``, which show what strangers wrote."""
+"""Base classes of commands, which print text from untrusted sources."""
 
-import os.path
 import sys
 from typing import Any
 
@@ -17,7 +16,7 @@ from ironic_inspection_rules.terminal import escapes
 
 
 class _Application:
-    """The application of a command, with guarded streams."""
+    """The application of a command, with guarded output streams."""
 
     def __init__(self, app: Any) -> None:
         self._app = app
@@ -29,54 +28,55 @@ class _Application:
 
 
 class Guarded:
-    """A command whose output and errors do not command the terminal."""
+    """A command that escapes control characters in output and errors."""
 
     app: Any
 
     def get_parser(self, prog_name: str) -> Any:
-        """Return a parser that takes options between files and filters."""
+        """Return a parser that takes options between positional words."""
         parser = super().get_parser(prog_name)  # type: ignore[misc]
         self.add_arguments(parser)
 
         def refuse(message: str) -> None:
-            # As for any other error: the 2 of argparse is an answer here.
+            # Like any other error; argparse would return 2, which is a
+            # result of some commands.
             parser.print_usage(sys.stderr)
             parser.exit(1, _('%(prog)s: error: %(message)s\n') % {
                 'prog': parser.prog, 'message': message})
 
-        # Else argparse takes the first of these for all there are.
+        # The usual parser stops at the first run of positional words.
         parser.parse_args = parser.parse_intermixed_args
         parser.error = refuse
         return parser
 
     def add_arguments(self, parser: Any) -> None:
-        """Add what the command takes."""
+        """Add the arguments of the command."""
 
     @property
     def baremetal(self) -> Any:
         """The bare metal proxy of openstacksdk.
 
-        The ``openstack`` command asks for the newest microversion that
-        python-ironicclient knows, by default. That makes do with less, but
-        openstacksdk would refuse to talk to an older Ironic.
+        By default the ``openstack`` command asks for the newest microversion
+        that python-ironicclient knows. That client falls back to an older
+        one, but openstacksdk would refuse an older Ironic.
         """
         cloud = self.app.client_manager.sdk_connection
         cloud.config.config['baremetal_api_version'] = '1'
         return cloud.baremetal
 
     def run(self, parsed_args: Any) -> Any:
-        """Run it, escape what is no text, and raise what Ironic said."""
+        """Run the command; raise errors with Ironic's own text, escaped."""
         app, self.app = self.app, _Application(self.app)
         try:
             return super().run(parsed_args)  # type: ignore[misc]
         except Exception as exc:
-            # In a file, too, what was printed stands before the error.
+            # Keep the order of output and error if both go to one file.
             self.app.stdout.flush()
-            # What Ironic says is a sentence; the error as text begins with
-            # the name of its class, a status and a URL.
+            # Ironic's message alone; str() of the exception would put its
+            # class, the status and the URL before it.
             said = getattr(exc, 'details', None)
             text = escapes.shown(said or str(exc))
-            if self._asks_in_vain(exc):
+            if self._lacks_plugin(exc):
                 raise osc_exceptions.CommandError(
                     _("Ironic's API runs without this plugin: name it in "
                       'ironic.conf ([api]middleware = inspection-rules) and '
@@ -87,60 +87,45 @@ class Guarded:
         finally:
             self.app = app
 
-    def _asks_in_vain(self, exc: Exception) -> bool:
-        """Check whether Ironic refused a call that it does not have."""
+    def _lacks_plugin(self, exc: Exception) -> bool:
+        """Check whether the call failed because the API has no plugin."""
         if not isinstance(exc, sdk_exceptions.HttpException):
             return False
         try:
             return not inspection_rule.is_served(self.baremetal)
         except Exception:
-            # What was said first counts.
+            # Report the first error instead.
             return False
 
 
 class Command(Guarded, command.Command):
-    """A command that prints what it likes."""
+    """A command that prints its own output."""
 
 
 class Lister(Guarded, command.Lister):
-    """A command that lists things."""
+    """A command that prints a table of rows."""
 
 
 class ShowOne(Guarded, command.ShowOne):
-    """A command that shows one thing."""
+    """A command that prints the fields of one object."""
 
 
 class Error(columns.FormattableColumn):
-    """Why something failed: for people the reason, cut where it is long."""
+    """An error; shown to people as its reason, shortened if it is long."""
 
     def human_readable(self) -> str:
         """Return the reason."""
-        return short_reason(self._value or '')
+        return cut(reason(self._value or ''))
 
 
 def reason(error: str) -> str:
-    """Return an error without Ironic's words before it, which repeat it."""
+    """Return an error without the prefix that Ironic puts before it."""
     return error.rpartition('Reason: ')[2]
 
 
-def short_reason(error: str) -> str:
-    """Return the reason of an error, cut where it is long."""
-    return cut(reason(error))
-
-
 def cut(text: str, longest: int = 60) -> str:
-    """Cut what is too long for a line or for a cell of a table."""
+    """Shorten a text that is too long for a line or a table cell."""
     return text if len(text) <= longest else f'{text[:longest]}…'
-
-
-def check_report(path: str | None) -> None:
-    """Check that a page can be written, before there is anything to write.
-
-    :raises: CommandError where there is no directory for it.
-    """
-    if path and not os.path.isdir(os.path.dirname(path) or '.'):
-        raise osc_exceptions.CommandError(
-            _('There is no directory for %s') % path)
 
 
 def add_node(parser: Any) -> None:

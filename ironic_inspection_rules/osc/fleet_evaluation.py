@@ -6,30 +6,38 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import itertools
 import json
 import os.path
-from typing import Any
+from typing import Any, TextIO
 
 from osc_lib import exceptions as osc_exceptions
 from oslo_utils import timeutils
 
 from ironic_inspection_rules.client import fleet
 from ironic_inspection_rules.client import inspection_rule
+from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.osc import capacity as capacity_options
 from ironic_inspection_rules.osc import command
-from ironic_inspection_rules.osc import fleet_tables
 from ironic_inspection_rules.osc import node_selection
 from ironic_inspection_rules.osc import parallel
 from ironic_inspection_rules.osc import rule_files
 from ironic_inspection_rules.report.pages import fleet as page
-from ironic_inspection_rules.rule_file import file_rule
+from ironic_inspection_rules.rule_file import file_set
 from ironic_inspection_rules.rule_file import yaml_text
+from ironic_inspection_rules.terminal import table
 from ironic_inspection_rules.trial.fleet import capacity
 from ironic_inspection_rules.trial.fleet import flavor
 from ironic_inspection_rules.trial.fleet import summary
 
 EXIT_ERROR = 1
 EXIT_DIFFERENT = 2
+
+_GROUPS = 20
+_NAMES = 10
+_CHANGES = 8
+_LONGEST_ERROR = 200
+"""An error names its rule before it gives the reason."""
 
 _BEFORE = ('traits', 'resource_class')
 _SHOWN = ('uuid', 'description', 'phase', 'priority', 'mode')
@@ -42,18 +50,18 @@ def add_arguments(parser: Any) -> None:
     node_selection.add_argument(
         parser, '--nodes', _('Try the rules on many machines. %s'),
         action='extend')
-    # Without a default: whether it was said matters.
+    # No default: None shows that neither option was given.
     compare = parser.add_mutually_exclusive_group()
     compare.add_argument(
         '--compare', action='store_true', default=None,
         help=_('With --nodes, show only what the rules of --rules do '
-               'otherwise than those in force; that is the default'))
+               'differently than those in force; this is the default'))
     compare.add_argument(
         '--no-compare', action='store_false', dest='compare',
-        help=_('With --nodes, show all that the rules of --rules do'))
+        help=_('With --nodes, show everything that the rules of --rules do'))
     parser.add_argument(
-        '--report', metavar='<file>',
-        help=_('With --nodes, write a page that shows all of it'))
+        '--report', metavar='<file>', type=arguments.new_file,
+        help=_('With --nodes, write a page with the whole result'))
     capacity_options.add_argument(parser)
     parallel.add_jobs(parser)
 
@@ -76,11 +84,10 @@ def check(parsed_args: Any) -> None:
         raise osc_exceptions.CommandError(
             _('--compare needs --rules: without them the rules in force are '
               'tried'))
-    command.check_report(parsed_args.report)
 
 
 def run(caller: Any, parsed_args: Any) -> int:
-    """Carry out ``evaluate --nodes``."""
+    """Run ``evaluate --nodes``."""
     files = rule_files.load(parsed_args.rules or [], caller.app.stderr)
     flavors = capacity_options.load(
         caller, parsed_args.flavors) if parsed_args.flavors else []
@@ -95,10 +102,10 @@ def run(caller: Any, parsed_args: Any) -> int:
     if found['compared']:
         rule_files.warn_of_left_out(files, in_force, caller.app.stderr)
     if parsed_args.report:
-        with open(parsed_args.report, 'w', encoding='utf-8') as stream:
-            stream.write(page.render(found))
+        arguments.write(parsed_args.report, page.render(found),
+                        caller.app.stdout)
     if parsed_args.format == 'table':
-        fleet_tables.show(found, caller.app.stdout)
+        _show(found, caller.app.stdout)
         if parsed_args.report:
             caller.app.stdout.write(
                 _('The whole of it: %s\n') % parsed_args.report)
@@ -106,10 +113,8 @@ def run(caller: Any, parsed_args: Any) -> int:
         caller.app.stdout.write(yaml_text.dump(
             found, Dumper=yaml_text.FastDumper))
     else:
-        json.dump(found, caller.app.stdout, indent=2)
-        caller.app.stdout.write('\n')
-    # A machine of which nothing is known is no error, unless there is no
-    # other.
+        caller.app.stdout.write(json.dumps(found, indent=2) + '\n')
+    # Machines without data are an error only if no machine has any.
     if fleet_sum.errors or (fleet_sum.machines and not fleet_sum.tried):
         return EXIT_ERROR
     different = (fleet_sum.differ if fleet_sum.compared
@@ -122,10 +127,9 @@ def tried(baremetal: Any, nodes: Sequence[Plain], threads: parallel.Requests,
           ) -> Iterator[tuple[Plain, Plain]]:
     """Try rules on nodes, page by page.
 
-    :param both: ask twice where a comparison is asked for.
-    :param asked: what :func:`.fleet.evaluate_page` is given besides.
-    :returns: of each node its entry and, with ``both``, the one of an
-        evaluation that does not compare.
+    :param both: if a comparison is asked for, evaluate without it as well.
+    :param asked: further arguments of :func:`.fleet.evaluate_page`.
+    :returns: for each node its entry and the one without a comparison.
     """
     def ask(uuids: Sequence[str]) -> Iterable[tuple[Plain, Plain]]:
         found = fleet.evaluate_page(baremetal, uuids, **asked)['nodes']
@@ -142,10 +146,10 @@ def tried(baremetal: Any, nodes: Sequence[Plain], threads: parallel.Requests,
 
 
 def _evaluate(baremetal: Any, selection: node_selection.NodeSelection,
-              files: file_rule.RuleFiles, in_force: Sequence[Plain],
+              files: file_set.RuleFiles, in_force: Sequence[Plain],
               flavors: Sequence[flavor.Flavor], parsed_args: Any
               ) -> tuple[Plain, summary.Summary]:
-    """Return all that is known, as plain JSON data, and the sum of it."""
+    """Return the whole result as plain JSON data, and its summary."""
     rules = None
     compared = False
     title = _('The rules in force')
@@ -180,3 +184,129 @@ def _evaluate(baremetal: Any, selection: node_selection.NodeSelection,
         'filters': selection.filters, 'rules': shown, 'nodes': entries,
         'summary': made.as_dict(),
         **({'capacity': counted.as_list()} if flavors else {})}, made
+
+
+def _show(fleet: Plain, output: TextIO) -> None:
+    """Print what the page of --report shows, as tables."""
+    found = fleet['summary']
+    line = _('%(machines)s: %(passing)s, %(failed)d would fail') % {
+        'machines': _P('%d machine', '%d machines',
+                       found['tried']) % found['tried'],
+        'passing': _P('%d passes', '%d pass', found['ok']) % found['ok'],
+        'failed': found['failed']}
+    if found['differ'] is not None:
+        line += '; ' + _P('%d is treated otherwise than by the rules in '
+                          'force', '%d are treated otherwise than by the '
+                          'rules in force', found['differ']) % found['differ']
+    parts = [line, *_counts(found, output), *_groups(fleet, output),
+             *_machines(fleet)]
+    for title, nodes in (
+            (_('Instances that would no longer validate: %s'),
+             found['invalid_instances']),
+            (_('No rule matches: %s'), found['unmatched']),
+            (_('Not tried, as nothing is known of them: %s'),
+             found['not_tried'])):
+        if nodes:
+            names = capacity_options.first(list(map(_name, nodes)), _NAMES)
+            parts.append(title % f'{len(nodes)} ({names})')
+    if 'capacity' in fleet:
+        parts += capacity_options.lines(fleet['capacity'], {
+            rule['uuid']: _rule_name(rule) for rule in found['rules']},
+            output)
+    output.write('\n'.join(parts) + '\n')
+
+
+def _counts(found: Plain, output: TextIO) -> Iterator[str]:
+    """Return tables of what rules did, and what machines gain and lose."""
+    rules = found['rules']
+    audited = any(rule['audited'] for rule in rules)
+    if rules:
+        yield table.render(
+            [_('Rule'), _('Phase'), _('Matches'), _('Failures'), _('Errors'),
+             *([_('Audited')] if audited else [])],
+            [[_rule_name(rule), rule['phase'] or '', rule['matched'],
+              rule['failed'], rule['errors'],
+              *([rule['audited']] if audited else [])] for rule in rules],
+            output)
+    titles = {summary.TRAIT: _('trait'),
+              summary.RESOURCE_CLASS: _('resource class'),
+              summary.CAPABILITY: _('capability')}
+    rows = [[titles[kind], name, gained.get(name, 0), lost.get(name, 0)]
+            for kind in summary.KINDS
+            for gained, lost in [(found[kind]['gained'], found[kind]['lost'])]
+            for name in dict.fromkeys((*gained, *lost))]
+    if rows:
+        yield table.render([_('What'), _('Name'), _('Gained by'),
+                            _('Lost by')], rows, output)
+
+
+def _groups(fleet: Plain, output: TextIO) -> Iterator[str]:
+    """Return a table of the largest groups of machines treated alike."""
+    groups = fleet['summary']['groups']
+    names = {node['uuid']: _name(node) for node in fleet['nodes']}
+    if groups:
+        yield table.render(
+            [_('Machines'), _('Such as'), _('What becomes of them')],
+            [[group['count'], names[group['nodes'][0]],
+              '\n'.join(_of_group(group))] for group in groups[:_GROUPS]],
+            output)
+    if len(groups) > _GROUPS:
+        left = len(groups) - _GROUPS
+        yield _P('and %d more group, see --report or -f json',
+                 'and %d more groups, see --report or -f json', left) % left
+
+
+def _machines(fleet: Plain) -> Iterator[str]:
+    """Return a line for each machine if there are few."""
+    nodes = fleet['nodes']
+    if fleet['compared'] or len(nodes) > _NAMES:
+        return
+    for node in nodes:
+        if node['result'] == 'failed':
+            yield _('%(name)s would fail: %(error)s') % {
+                'name': _name(node),
+                'error': command.cut(node['error'] or '', _LONGEST_ERROR)}
+        if node['result'] != 'ok':
+            continue
+        found = summary.differences(node['changes'], node, compared=False)
+        traits = found[summary.TRAIT].after
+        classes = found[summary.RESOURCE_CLASS].after
+        yield _('%(name)s passes and would have %(class)s and %(traits)s'
+                '%(same)s') % {
+            'name': _name(node),
+            'class': _('resource class %s') % ', '.join(classes) if classes
+            else _('no resource class'),
+            'traits': _('traits %s') % ', '.join(sorted(traits)) if traits
+            else _('no traits'),
+            'same': '' if node['changes'] else _(', as it has now')}
+
+
+def _of_group(group: Plain) -> Iterator[str]:
+    if group['error']:
+        yield _('fails: %s') % command.cut(group['error'], _LONGEST_ERROR)
+    for each in group['changes'][:_CHANGES]:
+        name = each['path'][1:]
+        where = (each['path'] if each['object'] == 'node'
+                 else f'{each["object"]} {each["path"]}')
+        if each['object'] == 'traits':
+            yield f'{"-" if each["op"] == "remove" else "+"} {name}'
+        elif each['op'] == 'remove':
+            yield f'- {where}'
+        else:
+            value = (_('(one of its own each)') if each.get('varies')
+                     else command.cut(json.dumps(each['value'],
+                                            ensure_ascii=False)))
+            yield f'{"+" if each["op"] == "add" else "~"} {where} = {value}'
+    left = len(group['changes']) - _CHANGES
+    if left > 0:
+        yield _P('and %d more change', 'and %d more changes', left) % left
+    if not group['changes'] and not group['error']:
+        yield _('passes, nothing changes')
+
+
+def _name(node: Plain) -> str:
+    return str(node['name'] or node['uuid'])
+
+
+def _rule_name(rule: Plain) -> str:
+    return rule['description'] or rule['uuid'] or _('(unknown)')

@@ -31,36 +31,36 @@ _SHORTEST_KEY = 16
 class ExportInspectionData(command.Command):
     """Write the inventories of nodes to files, one for each node.
 
-    They are what "ironic-inspection-rules test --inventory" takes: what is
-    stored or, where the last inspection failed, what is kept of that. Nodes
+    The files are for "ironic-inspection-rules test --inventory". They have
+    the stored inventory or, if the last inspection failed, its data. Nodes
     without either are left out.
     """
 
     def add_arguments(self, parser):
         parser.add_argument(
             'directory', metavar='<directory>',
-            help=_('Directory for the files; it is made'))
+            help=_('Directory for the files; created if missing'))
         node_selection.add_argument(parser, 'filters')
         parser.add_argument(
             '--anonymize', action='store_true',
             help=_('Replace serial numbers, addresses, names and UUIDs by '
-                   'others of the same form, the same one the same in all '
+                   'others of the same form, equal ones equally in all '
                    'files, and leave out logs and secrets, also those in '
-                   'text behind "password=" and the like, in URLs, and keys. '
-                   'What tells a model stays, and so does text of no known '
-                   'form: names of people and places in descriptions, and '
-                   'secrets without a name. Look through the files before '
-                   'you give them away'))
+                   'text after "password=" and the like, in URLs, and keys. '
+                   'Names of models stay, and so does text of unknown form: '
+                   'names of people and places in descriptions, and secrets '
+                   'without a name. Look through the files before you give '
+                   'them away'))
         parser.add_argument(
             '--key', metavar='<file>',
             help=_('With --anonymize, a file with the secret that the '
                    'replacements depend on, to get the same ones the next '
-                   'time; a random one if not given, and nobody can tell '
-                   'what was replaced'))
+                   'time; a random one if not given, so that nobody can '
+                   'find out what was replaced'))
         parser.add_argument(
             '--force', action='store_true',
-            help=_('Write to a directory that has files, over those of the '
-                   'same names'))
+            help=_('Write to a directory that has files, and overwrite '
+                   'those of the same names'))
         parallel.add_jobs(parser)
 
     def take_action(self, parsed_args):
@@ -81,7 +81,7 @@ class ExportInspectionData(command.Command):
     def _export(self, selection: node_selection.NodeSelection,
                 replace: machine.Anonymizer | None, directory: pathlib.Path,
                 jobs: int) -> None:
-        """Write the files, each whole or not at all."""
+        """Write each file completely or not at all."""
         baremetal = self.baremetal
         written = 0
         names: set[str] = set()
@@ -93,8 +93,8 @@ class ExportInspectionData(command.Command):
                 if data is None:
                     continue
                 path = directory / _file_name(each, replace, names)
-                # A name that no inventory has, so that nobody takes a half
-                # for one.
+                # Another suffix, so that an incomplete file is not taken for
+                # an inventory.
                 unfinished = path.with_suffix('.part')
                 with open(unfinished, 'w', encoding='utf-8') as stream:
                     json.dump(data, stream, indent=2)
@@ -132,9 +132,9 @@ def _anonymizer(parsed_args) -> machine.Anonymizer | None:
 
 def _read(baremetal: Any, replace: machine.Anonymizer | None,
           each: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the newest data of a machine, None if there are none."""
+    """Return the newest data of a machine, or None."""
     data = None
-    # An Ironic without the plugin has no such runs.
+    # Without the plugin, Ironic has no runs.
     with contextlib.suppress(sdk_exceptions.NotFoundException):
         data = inspection_run.failed_data(baremetal, each['uuid'])
     if data is None:
@@ -142,7 +142,7 @@ def _read(baremetal: Any, replace: machine.Anonymizer | None,
             data = node.inventory(baremetal, each['uuid'])
         except sdk_exceptions.NotFoundException:
             return None
-    # A run of rules leaves its trace there.
+    # The plugin stores its own trace there.
     data = {'inventory': data['inventory'], 'plugin_data': {
         name: value for name, value in (data['plugin_data'] or {}).items()
         if name != 'inspection_rules'}}
@@ -153,7 +153,7 @@ def _read(baremetal: Any, replace: machine.Anonymizer | None,
 
 def _file_name(each: dict[str, Any], replace: machine.Anonymizer | None,
                taken: set[str]) -> str:
-    """Name the file of a node, by its name or else its UUID."""
+    """Return a file name made of the name of a node, or else its UUID."""
     name, uuid = each['name'] or '', each['uuid']
     if replace:
         name, uuid = replace.name(name), replace.uuid(uuid)

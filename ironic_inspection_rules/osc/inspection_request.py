@@ -14,6 +14,7 @@ from oslo_utils import timeutils
 
 from ironic_inspection_rules.client import inspection_request
 from ironic_inspection_rules.client import node
+from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.machine import machine_file
 from ironic_inspection_rules.osc import command
@@ -26,7 +27,7 @@ _LONG = ('uuid', 'node_uuid', 'event', 'state', 'attempts', 'worker',
          'last_error', 'created_at', 'started_at', 'finished_at')
 
 EXIT_INCOMPLETE = 1
-"""``reapply`` returns this when not all went well."""
+"""The status of ``reapply`` if a node was refused or failed."""
 
 ACCEPTED = 'accepted'
 REFUSED = 'refused'
@@ -39,9 +40,9 @@ _ROWS = 50
 
 
 class ReapplyInspection(command.ShowOne):
-    """Run hooks and rules again on what the ramdisk of a node sent.
+    """Run hooks and rules again on the data that a ramdisk sent.
 
-    The machine is not touched. Shows the request; its state shows when it
+    The machine is not touched. Prints the request; its state shows when it
     is done.
     """
 
@@ -85,7 +86,8 @@ class ListInspectionRequests(command.Lister):
         return _COLUMNS, [
             (each['uuid'], names.get(each['node_uuid']) or each['node_uuid'],
              each['state'], each['attempts'], _age(each['created_at'], now),
-             command.short_reason(each['last_error'] or '')) for each in found]
+             command.cut(command.reason(each['last_error'] or '')))
+            for each in found]
 
 
 class ShowInspectionRequest(command.ShowOne):
@@ -145,10 +147,10 @@ class Reapplication(NamedTuple):
 
 
 class ReapplyInspectionRules(command.Command):
-    """Run hooks and rules again for many nodes, on what their ramdisks sent.
+    """Run hooks and rules again for many nodes, on their ramdisks' data.
 
     The machines are not touched. Needs durable inspection
-    ([inspection_queue]enabled). Returns 1 when a node is refused or, with
+    ([inspection_queue]enabled). Returns 1 if a node is refused or, with
     --wait, fails.
     """
 
@@ -156,11 +158,11 @@ class ReapplyInspectionRules(command.Command):
         node_selection.add_argument(parser, '--nodes', required=True,
                                     action='extend')
         parser.add_argument(
-            '--limit', metavar='<number>', type=parallel.positive,
+            '--limit', metavar='<number>', type=arguments.positive,
             help=_('Reapply for this many nodes at most'))
         parser.add_argument(
             '--wait', action='store_true',
-            help=_('Wait until all of it is done, and show what failed'))
+            help=_('Wait until all requests are done, and show what failed'))
         parallel.add_jobs(parser)
 
     def take_action(self, parsed_args):
@@ -179,7 +181,7 @@ class ReapplyInspectionRules(command.Command):
                 if parsed_args.wait:
                     _wait(threads, baremetal, done)
         except KeyboardInterrupt:
-            # Those that were accepted go on without anybody who waits.
+            # Accepted requests go on; only the waiting ends.
             self._show(done)
             return parallel.EXIT_INTERRUPTED
         self._show(done)
@@ -208,7 +210,7 @@ def _check_queue(baremetal: Any) -> None:
                 baremetal, limit=1):
             return
     except sdk_exceptions.ForbiddenException:
-        # Whoever may not see requests may still reapply for nodes.
+        # Users who may not list requests may still reapply.
         return
     except sdk_exceptions.NotFoundException as exc:
         raise osc_exceptions.CommandError(
@@ -232,7 +234,7 @@ def _reapply(baremetal: Any, each: dict[str, Any]) -> Reapplication:
 
 def _wait(threads: parallel.Requests, baremetal: Any,
           done: list[Reapplication]) -> None:
-    """Wait for all that was accepted, and note how it ended."""
+    """Wait for all accepted requests, and store how they ended."""
     def look(each: Reapplication) -> Reapplication:
         try:
             request = inspection_request.get_inspection_request(

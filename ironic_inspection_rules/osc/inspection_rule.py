@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""``openstack baremetal inspection rule``: what the shipped client lacks."""
+"""``openstack baremetal inspection rule``: commands on single rules."""
 
 import collections
 import json
@@ -11,6 +11,7 @@ from osc_lib import exceptions as osc_exceptions
 
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.client import rule_set
+from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.machine import machine_file
@@ -19,12 +20,12 @@ from ironic_inspection_rules.osc import fleet_evaluation
 from ironic_inspection_rules.osc import rule_files
 from ironic_inspection_rules.osc import rule_set as rule_set_commands
 from ironic_inspection_rules.rule_file import document
-from ironic_inspection_rules.rule_file import file_rule
+from ironic_inspection_rules.rule_file import file_set
 from ironic_inspection_rules.rule_file import yaml_text
 from ironic_inspection_rules.terminal import table
 
 EXIT_FAILED = 2
-"""``evaluate`` returns this when the inspection would fail."""
+"""The status of ``evaluate`` if the inspection would fail."""
 
 
 class GetInspectionRule(command.Guarded,
@@ -55,13 +56,13 @@ _METAVARS = {model.VARS: '<mapping>', **dict.fromkeys(model.OPERATIONS,
 
 
 class EditInspectionRule(command.ShowOne):
-    """Make or change an inspection rule, with all fields there are."""
+    """Create or change an inspection rule, with all its fields."""
 
     def add_arguments(self, parser):
         parser.add_argument(
             'rule', metavar='<rule>', nargs='?',
-            help=_('UUID of the rule to change, or its description where no '
-                   'other has it; a new rule is made if not given'))
+            help=_('UUID of the rule to change, or its description if that '
+                   'is unique; a new rule is created if not given'))
         for name, field in model.SETTABLE.items():
             given: dict[str, Any] = {
                 'metavar': _METAVARS.get(name, f'<{name}>')}
@@ -81,7 +82,7 @@ class EditInspectionRule(command.ShowOne):
                 fields[name] = None
         for name in {*model.HIDDEN} & {*fields}:
             given = fields[name]
-            # As the shipped commands tell a text from the name of a file.
+            # Distinguish a text from a file name as the shipped commands do.
             is_text = given.lstrip().startswith(('[', '{'))
             source = (f'--{name}', given) if is_text else (given,)
             load = document.parse if is_text else document.load
@@ -106,18 +107,18 @@ class EditInspectionRule(command.ShowOne):
 
 
 class ImportInspectionRules(command.Command):
-    """Make or replace inspection rules from files: all of them or none.
+    """Create or replace inspection rules from files: all of them or none.
 
-    What "apply --yes" does without --prune.
+    The same as "apply --yes" without --prune.
     """
 
     def add_arguments(self, parser):
         rule_files.add_argument(parser)
         parser.add_argument(
             '--replace', action='store_true',
-            help=_('Kept for scripts: a rule always takes the place of the '
-                   'one with the same UUID or, where it has none, with the '
-                   'same description'))
+            help=_('Kept for scripts: a rule always replaces the one with '
+                   'the same UUID or, if it has none, with the same '
+                   'description'))
 
     def take_action(self, parsed_args):
         baremetal = self.baremetal
@@ -143,12 +144,13 @@ class ExportInspectionRules(command.Command):
 
     def add_arguments(self, parser):
         parser.add_argument(
-            '--revision', metavar='<revision>', type=int,
+            '--revision', metavar='<revision>', type=arguments.positive,
             help=_('Write the rules of this revision of the rule set'))
         parser.add_argument(
-            'file', metavar='<file>', nargs='?', default='-',
-            help=_('File to write, JSON if it is named so and YAML otherwise;'
-                   ' "-" and none are standard output'))
+            'file', metavar='<file>', nargs='?',
+            default=arguments.STANDARD_OUTPUT,
+            help=_('File to write, JSON if its name ends in .json and YAML '
+                   'otherwise; standard output if not given, or "-"'))
 
     def take_action(self, parsed_args):
         baremetal = self.baremetal
@@ -158,7 +160,7 @@ class ExportInspectionRules(command.Command):
         else:
             rules = rule_set.get_inspection_rule_revision(
                 baremetal, parsed_args.revision)['rules']
-        # Whoever applies a rule whose operations are null leaves them alone.
+        # Null operations of a sensitive rule are left unchanged by "apply".
         readable = [{name: rule[name] for name in model.WRITABLE}
                     for rule in rules]
         path = parsed_args.file
@@ -166,11 +168,7 @@ class ExportInspectionRules(command.Command):
             text = json.dumps(readable, indent=2) + '\n'
         else:
             text = yaml_text.dump(readable)
-        if path == '-':
-            self.app.stdout.write(text)
-        else:
-            with open(path, 'w', encoding='utf-8') as stream:
-                stream.write(text)
+        arguments.write(path, text, self.app.stdout)
         for rule in rules:
             if rule['sensitive']:
                 self.app.stderr.write(
@@ -179,7 +177,7 @@ class ExportInspectionRules(command.Command):
 
 
 class PurgeInspectionRules(command.Command):
-    """Remove all inspection rules but the built-in ones."""
+    """Remove all inspection rules except the built-in ones."""
 
     def add_arguments(self, parser):
         parser.add_argument('--yes', action='store_true',
@@ -195,11 +193,11 @@ class PurgeInspectionRules(command.Command):
 class EvaluateInspectionRules(command.Command):
     """Try inspection rules on machines without changing anything.
 
-    Returns 2 when the inspection would fail. With --nodes and --rules it
-    returns 2 when a machine would be treated otherwise than by the rules in
-    force, and 0 when none would; whether a rule refuses machines is such a
-    difference. It returns 1 when a rule cannot be carried out on a machine,
-    or nothing is known of any of them.
+    Returns 2 if the inspection would fail. With --nodes and --rules it
+    returns 2 if a machine would be treated differently than by the rules in
+    force, and 0 if none would; being refused by a rule is such a difference.
+    It returns 1 if a rule has an error on a machine, or if no machine has
+    stored data.
     """
 
     def add_arguments(self, parser):
@@ -227,7 +225,7 @@ class EvaluateInspectionRules(command.Command):
             return fleet_evaluation.run(self, parsed_args)
         request: dict[str, Any] = {'node': parsed_args.node,
                                    'phase': parsed_args.phase}
-        files = file_rule.load_all([])
+        files = file_set.load_all([])
         baremetal = self.baremetal
         if parsed_args.rules:
             files = rule_files.load(parsed_args.rules, self.app.stderr)

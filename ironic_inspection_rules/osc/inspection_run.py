@@ -11,6 +11,7 @@ from osc_lib.cli import format_columns
 
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.client import inspection_run
+from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
@@ -28,12 +29,13 @@ _VERBS = {'add': _('added'), 'remove': _('removed')}
 
 
 class ListInspectionRuns(command.Lister):
-    """List the inspections of a node that are kept, newest first."""
+    """List the recorded inspections of a node, newest first."""
 
     def add_arguments(self, parser):
         command.add_node(parser)
-        parser.add_argument('--limit', metavar='<limit>', type=int,
-                            help=_('List so many, not all'))
+        parser.add_argument('--limit', metavar='<limit>',
+                            type=arguments.positive,
+                            help=_('Number of runs to list; all if not given'))
 
     def take_action(self, parsed_args):
         found = inspection_run.inspection_runs(
@@ -73,8 +75,8 @@ class ExplainInspection(command.Command):
     """Show which rule last set a value of a node, and why.
 
     Ask for an attribute (--path /extra/size), for a trait, for an attribute
-    of a port, or why a rule matched or did not (--rule); without any of them,
-    show all that rules did in the last inspection.
+    of a port, or why a rule matched or did not (--rule); without any of
+    these, show everything that rules did in the last inspection.
     """
 
     def add_arguments(self, parser):
@@ -154,7 +156,7 @@ def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
                          ('%s', phase['rules']),
                          (_('audit: %s'), phase['audit'])):
         for rule in rules:
-            # Of a sensitive rule nothing but its UUID is known.
+            # Of a sensitive rule only the UUID is visible.
             if 'changes' not in rule:
                 yield title % _('a sensitive rule, %s') % rule['uuid']
                 continue
@@ -176,7 +178,7 @@ def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
 
 def _why(conditions: Iterable[dict[str, Any]], rule: dict[str, Any]
          ) -> Iterator[str]:
-    """Return how the conditions of a rule, and of its actions, ended."""
+    """Return the results of the conditions of a rule and its actions."""
     for each in conditions:
         result = each['result']
         yield _('because %(op)s: %(result)s%(reason)s') % {
@@ -197,7 +199,7 @@ def _in_brackets(reason: str | None) -> str:
 
 
 def run_lines(run: dict[str, Any]) -> Iterator[str]:
-    """Return all that rules did in a run."""
+    """Return everything that rules did in a run."""
     yield _in_run(run)
     for phase in model.PHASES:
         if phase in run['phases']:
@@ -218,7 +220,7 @@ def answer_lines(answer: dict[str, Any]) -> Iterator[str]:
     """Return who set a value, and why."""
     rule = answer['rule']
     if answer['action'] is None:
-        yield _('set by the sensitive rule %s; what it does is not told') % (
+        yield _('set by the sensitive rule %s; what it does is not shown') % (
             _name(rule))
         yield _in_run(answer['run'])
         return
@@ -237,11 +239,11 @@ def answer_lines(answer: dict[str, Any]) -> Iterator[str]:
                     json.dumps(answer['current_value'], ensure_ascii=False))
     if answer['sensitive_rules']:
         yield _('Sensitive rules ran later; what they change is not '
-                'recorded: %s') % ', '.join(answer['sensitive_rules'])
+                'told: %s') % ', '.join(answer['sensitive_rules'])
 
 
 def rule_lines(answer: dict[str, Any]) -> Iterator[str]:
-    """Return what became of a rule in a run."""
+    """Return whether a rule matched in a run, and what it did."""
     yield (_('rule %s matched') if answer['matched']
            else _('rule %s did not match')) % _name(answer['rule'])
     yield _in_run(answer['run'])
@@ -262,7 +264,7 @@ def rule_lines(answer: dict[str, Any]) -> Iterator[str]:
 
 
 def change_line(change: dict[str, Any]) -> str:
-    """Return one change."""
+    """Return one change as a line."""
     before, after = (json.dumps(change[side], ensure_ascii=False)
                      for side in ('before', 'after'))
     where = change['object'] + change['path']
@@ -278,7 +280,7 @@ def change_line(change: dict[str, Any]) -> str:
             'where': where, 'before': command.cut(before)}
     if change['op'] == 'add':
         return f'{where}: {command.cut(after)}'
-    # The API shows secrets so, whether they are the same or not.
+    # The API masks secrets like this, whether they are equal or not.
     if change['before'] == change['after'] and '******' not in after:
         return _('%(where)s: %(after)s, as it was already') % {
             'where': where, 'after': command.cut(after)}
@@ -286,5 +288,5 @@ def change_line(change: dict[str, Any]) -> str:
 
 
 def _name(rule: dict[str, Any]) -> str:
-    """Return the UUID of a rule, with its description if that is shown."""
+    """Return the UUID of a rule, with its description if it is visible."""
     return f'{rule["uuid"]}{_in_brackets(rule.get("description"))}'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""``openstack baremetal node inventory history``, and where parts are."""
+"""``openstack baremetal node inventory history``, and finding parts."""
 
 from collections.abc import Iterator
 import datetime
@@ -15,6 +15,7 @@ from osc_lib import exceptions as osc_exceptions
 from oslo_utils import timeutils
 
 from ironic_inspection_rules.client import inventory_history
+from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.osc import command
 from ironic_inspection_rules.osc import node_selection
@@ -35,8 +36,9 @@ class ListInventories(command.Lister):
     def add_arguments(self, parser):
         command.add_node(parser)
         parser.add_argument('--limit', metavar='<limit>',
-                            type=parallel.positive,
-                            help=_('List so many, not all'))
+                            type=arguments.positive,
+                            help=_('Number of inventories to list; '
+                                   'all if not given'))
         add_since(parser)
 
     def take_action(self, parsed_args):
@@ -134,10 +136,10 @@ def _nothing(node: str) -> str:
 
 
 def since(text: str | None) -> str | None:
-    """Return the time that words of a command line mean, as ISO 8601.
+    """Parse a time of a command line, and return it as ISO 8601.
 
-    :param text: such as ``12h``, ``30d``, ``2w`` or a time.
-    :raises: CommandError where it is neither.
+    :param text: a time, or an age such as ``12h``, ``30d``, ``2w``.
+    :raises: CommandError if it is neither.
     """
     if text is None:
         return None
@@ -156,7 +158,7 @@ def since(text: str | None) -> str | None:
 
 def _changes(baremetal: Any, start: str | None, each: dict[str, Any]
              ) -> dict[str, Any]:
-    """Compare the last inventory of a node with what was known at a time."""
+    """Compare the last inventory of a node with that of an earlier time."""
     try:
         if start is None:
             return inventory_history.diff(baremetal, each['uuid'])
@@ -170,7 +172,7 @@ def _changes(baremetal: Any, start: str | None, each: dict[str, Any]
             baremetal, each['uuid'], before['uuid'] if before else later[-1],
             later[0])
     except sdk_exceptions.NotFoundException:
-        # Nothing, or one inventory only, is kept of it.
+        # Fewer than two inventories of the node are kept.
         return {'parts': []}
 
 
@@ -183,7 +185,7 @@ def _rows(node: str, found: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
 
 
 def add_since(parser: Any) -> None:
-    """Give a command the option that says how far to look back."""
+    """Add the option for the earliest time."""
     parser.add_argument(
         '--since', metavar='<time>',
         help=_('Only what was found since then: a time, or 12h, 30d, 2w'))

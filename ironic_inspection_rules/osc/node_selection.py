@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The nodes that a command is for, as words of its command line."""
+"""The nodes that a command works on, as named on its command line."""
 
 from collections.abc import Iterator, Sequence
 import dataclasses
@@ -24,7 +24,7 @@ FILTERS = (
     'not-traits', 'not-traits-any', 'owner', 'parent_node', 'project',
     'provision_state', 'resource_class', 'retired', 'shard', 'sharded',
     'traits', 'traits-any')
-"""Those that are known here; Ironic may have others."""
+"""The known ones, for suggestions; Ironic may have others."""
 
 _NAMES = ('name', 'uuid', 'id', 'node')
 _NO_FILTERS = ('detail', 'fields', 'limit', 'marker', 'sort_dir', 'sort_key')
@@ -32,9 +32,9 @@ _NO_FILTERS = ('detail', 'fields', 'limit', 'marker', 'sort_dir', 'sort_key')
 
 def add_argument(parser: Any, name: str, text: str = '%s',
                  **more: Any) -> None:
-    """Add the words that name nodes to the arguments of a command.
+    """Add an argument that selects nodes.
 
-    :param text: of the help, with a place for that of the words.
+    :param text: the help text; ``%s`` stands for that of the filters.
     """
     parser.add_argument(name, metavar='<filter>', nargs='*',
                         help=text % HELP, **more)
@@ -42,10 +42,10 @@ def add_argument(parser: Any, name: str, text: str = '%s',
 
 @dataclasses.dataclass(frozen=True)
 class NodeSelection:
-    """The nodes that filters keep, or some that are named.
+    """Nodes that match filters, or named ones.
 
     :ivar filters: of ``GET /v1/nodes``, with their values.
-    :ivar names: names and UUIDs; no filters then.
+    :ivar names: names and UUIDs; then there are no filters.
     """
 
     filters: dict[str, str]
@@ -53,9 +53,9 @@ class NodeSelection:
 
     @classmethod
     def parse(cls, words: Sequence[str]) -> 'NodeSelection':
-        """Read the words of a command line.
+        """Parse the words of a command line.
 
-        :raises: CommandError where they cannot be meant.
+        :raises: CommandError if they are no valid selection.
         """
         filters: dict[str, str] = {}
         names = []
@@ -80,10 +80,9 @@ class NodeSelection:
 
     def nodes(self, baremetal: Any, *fields: str
               ) -> Iterator[dict[str, Any]]:
-        """Ask for the nodes.
+        """Return the nodes, with their ``uuid`` and ``name``.
 
-        :param fields: names of the fields to show besides ``uuid`` and
-            ``name``.
+        :param fields: names of more fields.
         """
         wanted = ('uuid', 'name', *fields)
         if not self.names:
@@ -96,7 +95,7 @@ class NodeSelection:
             yield node.node(baremetal, name, wanted)
 
     def _explain(self, refusal: Exception) -> None:
-        """Say which filters there are, where Ironic refuses an unknown one."""
+        """Raise an error with suggestions if a filter is unknown."""
         unknown = [name for name in self.filters if name not in FILTERS]
         if not unknown:
             return

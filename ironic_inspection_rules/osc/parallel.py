@@ -2,7 +2,6 @@
 
 """Threads that send many requests, with a progress bar."""
 
-import argparse
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent import futures
@@ -17,6 +16,7 @@ import requests
 from rich import progress as rich_progress
 import tenacity
 
+from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.terminal import progress
 
@@ -33,9 +33,9 @@ Result = TypeVar('Result')
 
 
 class Requests:
-    """Sends requests, some at a time, and again after a passing error.
+    """Sends requests in threads, and retries after a transient error.
 
-    A context, which is left as soon as the requests that are under way end.
+    A context manager; leaving it waits for the running requests only.
     """
 
     def __init__(self, jobs: int = _JOBS) -> None:
@@ -59,8 +59,8 @@ class Requests:
              ) -> Iterator[Result]:
         """Call a function with each item, and return the results in order.
 
-        :param function: is called again after an error that may pass.
-        :param weigh: returns for how many an item counts at the bar.
+        :param function: called again after a transient error.
+        :param weigh: returns the progress that an item counts for.
         """
         persist = tenacity.Retrying(
             retry=tenacity.retry_if_exception(is_transient),
@@ -73,7 +73,7 @@ class Requests:
         left = iter(items)
         running: deque[tuple[Item, futures.Future[Result]]] = deque()
         while True:
-            # No more wait than are worked on: results are large.
+            # Keep few results waiting, as they are large.
             for item in itertools.islice(left, 2 * self._jobs
                                          - len(running)):
                 running.append((item, self._pool.submit(
@@ -86,12 +86,12 @@ class Requests:
         self._bar.remove_task(task)
 
     def pause(self, seconds: float) -> None:
-        """Wait; not for long when the work is to end."""
+        """Wait, until the context is left at the longest."""
         self._stop.wait(seconds)
 
 
 def is_transient(failure: BaseException) -> bool:
-    """Check whether the same request may succeed in a while."""
+    """Check whether the same request may succeed later."""
     if isinstance(failure, sdk_exceptions.HttpException):
         return failure.status_code in _TRANSIENT
     if isinstance(failure, auth_exceptions.SSLError):
@@ -103,33 +103,19 @@ def is_transient(failure: BaseException) -> bool:
 def add_jobs(parser: Any) -> None:
     """Add the option for the number of threads."""
     parser.add_argument(
-        '--jobs', metavar='<number>', type=_jobs, default=_JOBS,
-        help=_('How many requests to make at a time (default: %d)') % _JOBS)
+        '--jobs', metavar='<number>', default=_JOBS,
+        type=lambda text: min(arguments.positive(text), _MOST_JOBS),
+        help=_('Number of parallel requests (default: %d)') % _JOBS)
 
 
 @contextlib.contextmanager
 def interruptible(stderr: Any, message: str) -> Iterator[None]:
     """End an interrupted command with a message.
 
-    :raises: SystemExit with the status of what a signal ended.
+    :raises: SystemExit with the status of an interrupted command, 130.
     """
     try:
         yield
     except KeyboardInterrupt:
         stderr.write(f'{message}\n')
         raise SystemExit(EXIT_INTERRUPTED) from None
-
-
-def positive(text: str) -> int:
-    """Read a number of the command line.
-
-    :raises: ArgumentTypeError if it is none, or less than one.
-    """
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(
-            _('a number of at least 1 is expected'))
-    return int(text)
-
-
-def _jobs(text: str) -> int:
-    return min(positive(text), _MOST_JOBS)

@@ -15,6 +15,7 @@ from openstack import exceptions as sdk_exceptions
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.client import inventory_history as client
 from ironic_inspection_rules.client import rule_set
+from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.osc import command
 from ironic_inspection_rules.osc import inventory_history
@@ -22,7 +23,7 @@ from ironic_inspection_rules.osc import node_selection
 from ironic_inspection_rules.osc import parallel
 from ironic_inspection_rules.osc import rule_files
 from ironic_inspection_rules.report.pages import replay as page
-from ironic_inspection_rules.rule_file import file_rule
+from ironic_inspection_rules.rule_file import file_set
 from ironic_inspection_rules.terminal import table
 
 EXIT_ERROR = 1
@@ -32,20 +33,19 @@ SAME, DIFFERENT, INCOMPARABLE, ERROR = (
     'same', 'different', 'incomparable', 'error')
 
 _PAGE = 20
-"""Nodes of a page: each may have many inspections."""
+"""Nodes of a page; few, as each may have many inspections."""
 _ENDINGS = ('.yaml', '.yml', '.json')
 
 Entry = dict[str, Any]
 
 
 class ReplayInspectionRules(command.Command):
-    """Decide every kept inspection again, by given rules.
+    """Evaluate every stored inspection again, with given rules.
 
-    Tells how many and which would have ended otherwise, and with what.
-    Without files the rules of their time are used, and every inspection must
-    end as it did. Needs the option keep_history. Returns 0 where none ends
-    otherwise, 2 where some do, and 1 for an error, or where none can be
-    compared.
+    Shows which inspections would have ended differently, and how. Without
+    files the rules of their time are used, and every inspection must end as
+    it did. Needs the option keep_history. Returns 0 if none ends differently,
+    2 if some do, and 1 on an error, or if none can be compared.
     """
 
     def add_arguments(self, parser):
@@ -58,8 +58,8 @@ class ReplayInspectionRules(command.Command):
             '-f', '--format', choices=('table', 'json'), default='table',
             help=_('How to print the result'))
         parser.add_argument(
-            '--report', metavar='<file>',
-            help=_('Write a page that shows what ends otherwise'))
+            '--report', metavar='<file>', type=arguments.new_file,
+            help=_('Write a page that shows what ends differently'))
         parallel.add_jobs(parser)
 
     def take_action(self, parsed_args):
@@ -68,8 +68,7 @@ class ReplayInspectionRules(command.Command):
                      word.endswith(_ENDINGS) or os.path.exists(word))]
         selection = node_selection.NodeSelection.parse(
             [word for word in parsed_args.words if word not in paths])
-        command.check_report(parsed_args.report)
-        files = file_rule.load_all(paths)
+        files = file_set.load_all(paths)
         baremetal = self.baremetal
         in_force = []
         with parallel.interruptible(
@@ -97,10 +96,10 @@ class ReplayInspectionRules(command.Command):
         if parsed_args.report:
             title = ', '.join(map(os.path.basename, paths)) or _(
                 'The rules of their time')
-            with open(parsed_args.report, 'w', encoding='utf-8') as stream:
-                stream.write(page.render(
-                    _('%s on kept inspections') % title, found.plain(),
-                    _names(baremetal, [*in_force, *given], found.told)))
+            arguments.write(parsed_args.report, page.render(
+                _('%s on kept inspections') % title, found.plain(),
+                _names(baremetal, [*in_force, *given], found.told)),
+                self.app.stdout)
         if parsed_args.format == 'json':
             json.dump(found.plain(), self.app.stdout, indent=2)
             self.app.stdout.write('\n')
@@ -113,7 +112,7 @@ class ReplayInspectionRules(command.Command):
 
 
 class _Result:
-    """The outcomes of runs, and the entries of those that end otherwise."""
+    """Counts of outcomes, and the entries of runs that end differently."""
 
     def __init__(self, entries: Iterator[Entry]) -> None:
         self._counts: collections.Counter[str] = collections.Counter()
@@ -135,13 +134,13 @@ class _Result:
         return EXIT_DIFFERENT if self._counts[DIFFERENT] else 0
 
     def plain(self) -> dict[str, Any]:
-        """Return all that is known as plain data."""
+        """Return the result as plain JSON data."""
         return {**{name: self._counts[name] for name in (
             SAME, DIFFERENT, INCOMPARABLE, ERROR)},
             'reasons': dict(self._reasons), 'runs': self.told}
 
     def text(self) -> str:
-        """Return it for people."""
+        """Return the result as text."""
         if not self._counts:
             return _('There is nothing to decide again: no such inspection '
                      'is kept. Ironic keeps them for the days in '
@@ -165,7 +164,7 @@ class _Result:
 
 def _names(baremetal: Any, rules: list[Any], told: list[Entry]
            ) -> dict[str, str | None]:
-    """Return descriptions by UUID, also of rules that are gone since then."""
+    """Return descriptions by UUID, including rules deleted since then."""
     names = {rule['uuid']: rule.get('description') for rule in rules
              if isinstance(rule, dict)}
     asked = set()

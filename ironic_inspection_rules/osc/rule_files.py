@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Files of rules that are given to a command, and what is wrong there."""
+"""Rule files given to a command, and errors in them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 import contextlib
@@ -17,43 +17,43 @@ from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.rule_file import document
-from ironic_inspection_rules.rule_file import file_rule
+from ironic_inspection_rules.rule_file import file_set
 from ironic_inspection_rules.rule_set import replacement
 
-_MOST_TOLD = 50
+_MOST_WARNINGS = 50
 
 
 def add_argument(parser: Any) -> None:
-    """Add the files to the arguments of a command."""
+    """Add the argument for rule files."""
     parser.add_argument(
         'files', metavar='<file>', nargs='+',
         help=_('YAML or JSON file with one rule or a list of rules; a folder '
-               'with such files, or - for what is piped in'))
+               'with such files, or - for standard input'))
 
 
-def load(paths: list[str], stderr: Any) -> file_rule.RuleFiles:
-    """Read rules, and warn of what is hardly meant.
+def load(paths: list[str], stderr: Any) -> file_set.RuleFiles:
+    """Read rules, and print the warnings of lint.
 
-    :raises: :class:`.exceptions.InvalidDocument` where one cannot be read.
+    :raises: :class:`.exceptions.InvalidDocument` if one cannot be read.
     """
-    files = file_rule.load_all(paths)
+    files = file_set.load_all(paths)
     found = _warnings(files.documents)
-    for each in found[:_MOST_TOLD]:
+    for each in found[:_MOST_WARNINGS]:
         stderr.write(_('%(place)s: warning: %(rule)s: %(message)s\n') % {
             'place': f'{each.path}:{each.line}:{each.column}',
             'rule': each.rule or _('the file'), 'message': each.message})
-    if len(found) > _MOST_TOLD:
+    if len(found) > _MOST_WARNINGS:
         stderr.write(_('and %d more warnings: see "ironic-inspection-rules '
-                       'lint"\n') % (len(found) - _MOST_TOLD))
+                       'lint"\n') % (len(found) - _MOST_WARNINGS))
     return files
 
 
 @contextlib.contextmanager
-def explained(baremetal: Any, files: file_rule.RuleFiles) -> Iterator[None]:
-    """Name file and line of a rule that Ironic refuses.
+def explained(baremetal: Any, files: file_set.RuleFiles) -> Iterator[None]:
+    """Add file and line to the error when Ironic refuses a rule.
 
-    :param files: where the rules that are sent come from.
-    :raises: CommandError in place of what openstacksdk raises.
+    :param files: the source of the rules that are sent.
+    :raises: CommandError instead of openstacksdk's exception.
     """
     try:
         yield
@@ -61,7 +61,7 @@ def explained(baremetal: Any, files: file_rule.RuleFiles) -> Iterator[None]:
         if exc.response is None or exc.response.status_code >= 500:
             raise
         if not inspection_rule.is_served(baremetal):
-            # All commands tell of that.
+            # Reported by the base class of all commands.
             raise
         raise osc_exceptions.CommandError(
             files.explain(exc.details or str(exc))) from exc
@@ -69,10 +69,10 @@ def explained(baremetal: Any, files: file_rule.RuleFiles) -> Iterator[None]:
 
 def with_uuids(rules: Sequence[Any], in_force: Sequence[dict[str, Any]]
                ) -> list[Any]:
-    """Return rules that have a UUID each, the same one on each page.
+    """Return rules with a UUID each, the same one in every request.
 
-    It is that of the rule in force whose place ``apply`` would have it take.
-    What is no rule is Ironic's to refuse.
+    It is the UUID of the rule in force that ``apply`` would replace.
+    Entries that are no rules stay as they are; Ironic refuses them.
     """
     places = replacement.match(
         [rule if isinstance(rule, dict)
@@ -85,9 +85,9 @@ def with_uuids(rules: Sequence[Any], in_force: Sequence[dict[str, Any]]
             for rule, place in zip(rules, places, strict=True)]
 
 
-def warn_of_left_out(files: file_rule.RuleFiles, in_force: Iterable[Any],
+def warn_of_left_out(files: file_set.RuleFiles, in_force: Iterable[Any],
                      stderr: Any) -> None:
-    """Warn of built-in rules that files are compared with and lack."""
+    """Warn of built-in rules in force that the files do not contain."""
     given = {rule.get('uuid') for rule in files.rules
              if isinstance(rule, dict)}
     count = sum(rule['built_in'] and rule['uuid'] not in given
@@ -102,13 +102,13 @@ def warn_of_left_out(files: file_rule.RuleFiles, in_force: Iterable[Any],
 
 
 def warnings(rule: dict[str, Any]) -> list[str]:
-    """Return what lint warns of in a rule that is in no file."""
+    """Return the warnings of lint for a rule that is in no file."""
     written = document.parse('-', json.dumps([rule]))
     return [each.message for each in _warnings([written])]
 
 
 def _warnings(documents: Iterable[document.Document]
               ) -> list[lint.Finding]:
-    """Return the warnings of lint; what is wrong is Ironic's to say."""
+    """Return the warnings of lint; Ironic itself reports the errors."""
     return [each for each in lint.in_order(lint.of_documents(
         documents, registry.installed())) if each.level == lint.WARNING]

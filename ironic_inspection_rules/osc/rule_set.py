@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""``openstack baremetal inspection rule``: the rule set as one thing."""
+"""``openstack baremetal inspection rule``: the rule set as a whole."""
 
 from collections.abc import Sequence
 import dataclasses
@@ -14,6 +14,7 @@ from osc_lib import exceptions as osc_exceptions
 from ironic_inspection_rules.client import fleet
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.client import rule_set
+from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.osc import capacity as capacity_options
 from ironic_inspection_rules.osc import command
@@ -26,19 +27,19 @@ from ironic_inspection_rules.terminal import table
 from ironic_inspection_rules.trial.fleet import capacity
 
 EXIT_CHANGES = 2
-"""``plan`` returns this when there is something to do."""
+"""The status of ``plan`` if it has changes."""
 
 
 def confirm(question: str, yes: bool) -> bool:
-    """Ask whether to go on.
+    """Ask for confirmation.
 
-    :raises: CommandError where nobody can answer.
+    :raises: CommandError if there is no terminal to answer on.
     """
     if yes:
         return True
     if not sys.stdin.isatty():
         raise osc_exceptions.CommandError(
-            _('Nobody is there to ask: add --yes'))
+            _('There is no terminal to ask on: add --yes'))
     return input(f'{question} [y/N] ').strip().lower() in ('y', 'yes')
 
 
@@ -52,7 +53,7 @@ def _add_arguments(parser: Any) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class _Planned:
-    """A plan, of what, and the capacity, where rules have descriptions."""
+    """A plan with its rules; the capacity names rules by description."""
 
     rules: Sequence[Any]
     plan: rule_set.Plan
@@ -60,7 +61,7 @@ class _Planned:
 
 
 def _plan(command_: Any, baremetal: Any, parsed_args: Any) -> _Planned:
-    """Plan what files would do, and try that on all nodes for capacity."""
+    """Plan the changes of files; with --flavors, try them on all nodes."""
     flavors = parsed_args.flavors and capacity_options.load(
         command_, parsed_args.flavors)
     files = rule_files.load(parsed_args.files, command_.app.stderr)
@@ -90,7 +91,7 @@ def _plan(command_: Any, baremetal: Any, parsed_args: Any) -> _Planned:
 
 def as_json(plan: rule_set.Plan,
             found: Sequence[dict[str, Any]] | None = None) -> str:
-    """Return a plan for programs."""
+    """Return a plan as JSON."""
     return json.dumps({'revision': plan.revision, 'rules': [
         {**step, **{side: replacement.shown(step, side)
                     for side in ('before', 'after')}}
@@ -108,7 +109,7 @@ def _show(planned: _Planned, stream: Any) -> None:
 class PlanInspectionRules(command.Command):
     """Show what applying files of inspection rules would do.
 
-    Returns 0 when there is nothing to do, 2 when there is, 1 on an error.
+    Returns 0 if there is nothing to do, 2 if there is, 1 on an error.
     """
 
     def add_arguments(self, parser):
@@ -170,7 +171,7 @@ class ListRevisions(command.Lister):
 
     def add_arguments(self, parser):
         parser.add_argument('--limit', metavar='<limit>', default=20,
-                            type=parallel.positive,
+                            type=arguments.positive,
                             help=_('Number of revisions to show '
                                    '(default: 20)'))
 
@@ -189,7 +190,8 @@ class RestoreRevision(command.Command):
     """Put the rule set of a revision in force again."""
 
     def add_arguments(self, parser):
-        parser.add_argument('revision', metavar='<revision>', type=int,
+        parser.add_argument('revision', metavar='<revision>',
+                            type=arguments.positive,
                             help=_('Number of the revision, see "history"'))
         parser.add_argument('--yes', action='store_true',
                             help=_('Do not ask'))

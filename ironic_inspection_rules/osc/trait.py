@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""``openstack baremetal``: nodes by trait, and the traits there are."""
+"""``openstack baremetal``: find nodes by trait, and list traits."""
 
 from ironicclient.v1 import resource_fields
 from osc_lib import exceptions
@@ -12,7 +12,7 @@ from ironic_inspection_rules.osc import command
 
 _FIELDS = ('uuid', 'name', 'provision_state', 'traits')
 
-# Ironic knows these, but fails when a list is asked for them by name.
+# Ironic fails when a list of nodes is asked for these fields by name.
 _ONLY_IN_DETAIL = frozenset(['allocation_uuid', 'chassis_uuid', 'conductor'])
 
 

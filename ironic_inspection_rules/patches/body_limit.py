@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How big Ironic lets the body of a request be, and how deep.
+"""Ironic's limits of the size and the depth of request bodies.
 
-Ironic 35.0 and 36.0 set no limits; those of later releases hold there too.
+Ironic 35.0 and 36.0 set none; there those of later releases hold as well.
 """
 
 from ironic.conf import CONF
@@ -31,9 +31,9 @@ _more: set[str] = {'continue_inspection'}
 
 
 def as_inspection_data(ending: str) -> None:
-    """Allow some requests what inspection data may have.
+    """Let bodies of requests be as large as inspection data.
 
-    ``[api]max_json_body_size_inspection`` instead of ``max_json_body_size``.
+    ``[api]max_json_body_size_inspection`` is then their limit.
 
     :param ending: how the paths of these requests end.
     """
@@ -43,7 +43,7 @@ def as_inspection_data(ending: str) -> None:
 
 
 def is_of_ironic() -> bool:
-    """Return whether Ironic itself looks at what claims to be JSON."""
+    """Check if Ironic itself limits bodies that claim to be JSON."""
     return json_depth is not None
 
 

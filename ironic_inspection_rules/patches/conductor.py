@@ -2,8 +2,7 @@
 
 """The process of a conductor: whether it is this one, how it connects, ends.
 
-Ironic 35 to 38 have no options for TLS of their own, and take what the
-library does.
+Ironic 35 to 38 have no options for TLS, and use the defaults of requests.
 """
 
 import atexit
@@ -47,9 +46,9 @@ def is_in_this_process() -> bool:
 
 
 def stop_event() -> threading.Event:
-    """Return what a conductor in this process sets when it begins to stop.
+    """Return the event that a conductor in this process sets when it stops.
 
-    :returns: an event that is never set where there is no conductor.
+    Without a conductor it is never set.
     """
     manager = _manager()
     return threading.Event() if manager is None else manager._shutdown
@@ -68,7 +67,7 @@ def keep_running_while(busy: Callable[[], bool]) -> None:
 def before_stop(finish: Callable[[], None]) -> None:
     """Call a function when all work of a service is done.
 
-    Its process ends without the functions that ``atexit`` knows.
+    Its process ends without calling those registered with ``atexit``.
 
     :param finish: must not raise.
     """
@@ -88,11 +87,11 @@ def before_stop(finish: Callable[[], None]) -> None:
 
 
 def _manager() -> Any:
-    """Return the conductor's manager; None too where it is not as needed."""
+    """Return the conductor's manager, None without one that is as needed."""
     is_as_needed = name.are_here([MANAGER, SHUTDOWN, HAS_RESERVED])
     return MANAGER.find() if is_as_needed else None
 
 
 def make_adapter(**arguments: Any) -> adapters.HTTPAdapter:
-    """Make an adapter as Ironic makes those for images."""
+    """Build an adapter as Ironic does for images."""
     return (ADAPTER.find() or adapters.HTTPAdapter)(**arguments)

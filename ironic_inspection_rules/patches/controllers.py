@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Ironic's controllers: their map, what lies beneath, their node queries."""
+"""Ironic's controllers: their map, their methods, their queries of nodes."""
 
 from collections.abc import Callable, Iterable, Iterator
 import contextlib
@@ -63,8 +63,8 @@ FILTERS = name.Name(
 NAMES = (MAP, ROOT, OF_CHASSIS, OF_NODE, *BENEATH, POST, VALIDATOR,
          HAND_OVER, FILTERS)
 
-# Between the API that lists nodes and the query lie Ironic's own calls, which
-# hand on the filters that they know, and no others.
+# Ironic's own calls lie between the API that lists nodes and the query, and
+# pass on no filters but those that they know.
 _CONDITIONS: contextvars.ContextVar[tuple[sa.ColumnElement[bool], ...]] = (
     contextvars.ContextVar('node_query_conditions', default=()))
 
@@ -74,7 +74,7 @@ _stock_filters = FILTERS.find()
 def serve(path: str, controller: Controller) -> None:
     """Route ``/v1/<path>`` to a controller.
 
-    :param controller: one that takes the place of Ironic's, if it has one.
+    :param controller: replaces Ironic's, if it has one.
     """
     MAP.find()[path] = controller
 
@@ -88,7 +88,7 @@ def serve_of_chassis(controller: Controller) -> None:
 def serve_of_node(path: str, controller: Callable[..., Controller]) -> None:
     """Route ``/v1/nodes/<ident>/<path>`` to a controller.
 
-    :param controller: its class, or whatever makes it with ``node_ident``.
+    :param controller: its class, or a function; called with ``node_ident``.
     """
     OF_NODE.find()[path] = controller
 
@@ -133,7 +133,7 @@ def post_inspection_data(controller: typing.Any, data: dict[str, typing.Any],
 def hand_over_by(wrap: Callable[[typing.Any], typing.Any]) -> None:
     """Replace the conductor that the present request calls.
 
-    :param wrap: makes it of the ``ConductorAPI`` of the request.
+    :param wrap: given the ``ConductorAPI`` of the request, returns the other.
     """
     api.request.rpcapi = wrap(api.request.rpcapi)
 
@@ -152,7 +152,7 @@ def narrowed(conditions: Iterable[sa.ColumnElement[bool]]) -> Iterator[None]:
     with its filters, its sorting and its pages.
 
     :param conditions: over the columns of Ironic's models.
-    :raises: Invalid where Ironic makes its query in another way.
+    :raises: Invalid where Ironic builds its query in another way.
     """
     if FILTERS.find() is not _add_nodes_filters:
         raise exceptions.Invalid(

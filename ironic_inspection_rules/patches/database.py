@@ -22,22 +22,23 @@ _IS_JOINED = 'inspection_rules_is_joined'
 
 
 class _Undone(Exception):
-    """A deadlock by a name that Ironic does not know."""
+    """A deadlock, under a name that Ironic does not know."""
 
 
 @contextlib.contextmanager
 def transaction() -> Iterator[Any]:
     """Open a transaction that the calls of Ironic's objects inside it join.
 
-    The database undoes all of it after a deadlock. Ironic, which repeats
-    single calls then, would save a part of it, so it is told otherwise.
+    After a deadlock the database undoes all of it. Ironic would then repeat a
+    single call, and save a part of it. So it gets an exception that it does
+    not know.
 
     :raises: oslo_db.exception.DBDeadlock if all of it is to be repeated.
     """
     try:
         with SESSION.find()() as session:
             engine = session.get_bind()
-            # An error is heard of once oslo.db has named it.
+            # After oslo.db's own listener, which translates the error.
             if not sa.event.contains(engine, 'handle_error', _rename_deadlock):
                 sa.event.listen(engine, 'handle_error', _rename_deadlock,
                                 retval=True)

@@ -47,9 +47,9 @@ _stock_destroy = DESTROY.find()
 def around_inspection(context: Around) -> None:
     """Enter a context around every inspection.
 
-    :param context: makes it, given the task and, where the machine has sent
-        them already, ``inventory`` and ``plugin_data``. What makes the
-        inspection fail is raised inside of it.
+    :param context: called with the task and, where the machine has sent them
+        already, ``inventory`` and ``plugin_data``; returns the context, in
+        which any error of the inspection is raised.
     """
     @functools.wraps(_stock_continue)
     def continue_inspection(task: typing.Any, inventory: dict,
@@ -69,9 +69,9 @@ def around_inspection(context: Around) -> None:
 def before_inspection(prepare: Callable[[typing.Any], None]) -> None:
     """Call a function when a conductor begins an inspection.
 
-    To be installed after :func:`around_inspection`, which begins anew.
+    To be called after :func:`around_inspection`, which wraps stock Ironic.
 
-    :param prepare: takes the task; what it raises fails the inspection.
+    :param prepare: called with the task; an error fails the inspection.
     """
     inspect = INSPECT.find()
 
@@ -98,8 +98,9 @@ def power_on(task: typing.Any) -> None:
 
 
 def replace_power_on(put: Callable[[str], object]) -> None:
-    """Leave it to others to power machines on when it is their turn.
+    """Call a function instead of powering a machine on.
 
+    :param put: called with the UUID of the node.
     :raises: Invalid where this Ironic powers machines on in another way.
     """
     if not name.are_here([POWER_ON]):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A name of Ironic that is used here though it is not made for it."""
+"""A private name of Ironic that is used here."""
 
 from collections.abc import Iterable
 import dataclasses
@@ -21,21 +21,20 @@ LOG = log.getLogger(__name__)
 
 @dataclasses.dataclass(frozen=True)
 class Name:
-    """A name, with what is needed of it and what happens without it.
+    """A name, with the requirements on it and the loss without it.
 
-    :param module: where it is: ``'ironic.db.sqlalchemy.api'``.
-    :param path: what it is called there:
-        ``'Connection._add_nodes_filters'``. The last part may be an attribute
-        that a class gives its instances.
+    :param module: such as ``'ironic.db.sqlalchemy.api'``.
+    :param path: such as ``'Connection._add_nodes_filters'``. The last part may
+        be an attribute that a class gives its instances.
     :param without: what does not work without it, a clause for the log:
         ``'nodes cannot be listed by trait'``.
-    :param parameters: of the function beneath its decorators; it may have
-        more of them if these have defaults. None for what is not called, or
-        only as it was called.
-    :param required: whether Ironic is not to start without it; else what it
-        is for is switched off.
-    :param in_every_release: False where some supported releases lack the
-        module, and nothing is lost there.
+    :param parameters: of the function beneath its decorators, which may have
+        more of them with defaults. None for a name that is not called, or is
+        called with the arguments of Ironic's own call.
+    :param required: whether Ironic is not to start without it; otherwise its
+        purpose is switched off.
+    :param in_every_release: False if some supported releases lack the module,
+        and nothing is lost there.
     """
 
     module: str
@@ -49,7 +48,7 @@ class Name:
         return f'{self.module}.{self.path}'
 
     def find(self) -> Any:
-        """Return what has the name, None where nothing has it."""
+        """Return the object of that name, None if there is none."""
         try:
             return pkgutil.resolve_name(f'{self.module}:{self.path}')
         except (ImportError, AttributeError):
@@ -88,13 +87,13 @@ def are_here(names: Iterable[Name]) -> bool:
 
 
 def check(names: Iterable[Name]) -> None:
-    """Look for names before any of them is used.
+    """Check names before any of them is used.
 
-    What is switched off without one of them is logged as a warning, and once
-    that an Ironic is newer than all that were tried.
+    A warning in the log says what is switched off without one of them, and
+    another one, once, that this Ironic is newer than all that were tried.
 
-    :raises: :class:`.exceptions.UnsupportedIronic` that says what is wrong
-        with every required one, or that this Ironic is too old.
+    :raises: UnsupportedIronic if this Ironic is too old, or with the problems
+        of all required names.
     """
     if releases.major(release()) < releases.OLDEST:
         raise exceptions.UnsupportedIronic(release(), [
@@ -130,7 +129,7 @@ def _warn_of_untried(installed: str) -> None:
 
 
 def _gives_to_instances(owner: Any, attribute: str) -> bool:
-    """Return whether a class, or a base of it, assigns an attribute."""
+    """Check if a class, or a base of it, assigns an attribute."""
     return isinstance(owner, type) and any(
         attribute in parent.__dict__['__init__'].__code__.co_names
         for parent in owner.__mro__

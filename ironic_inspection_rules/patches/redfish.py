@@ -2,10 +2,10 @@
 
 """Redfish inspection, which changes a node before and after rules.
 
-It takes the mapping of the node's properties before its hooks run, adds what
-it finds to that same mapping, and puts it back as a whole in the end. Each
-save of the node in between replaces the node's mapping by a copy. And it
-stores the data of the inspection before rules are applied, not after it.
+It takes the mapping of the node's properties before its hooks run, adds its
+findings to that same mapping, and in the end puts it back as a whole. Each
+save of the node in between replaces the node's mapping by a copy. Besides, it
+stores the data of the inspection before rules are applied, not afterwards.
 """
 
 import copy
@@ -32,10 +32,10 @@ _stock_inspect_hardware = INSPECT.find()
 
 @dataclasses.dataclass
 class _Inspection:
-    """A redfish inspection that goes on.
+    """A redfish inspection in progress.
 
-    ``held`` is the mapping that it puts back, ``seen`` what was in it when
-    it was last compared with the node.
+    ``held`` is the mapping that it puts back, ``seen`` a copy from when it
+    was last reconciled with the node.
     """
 
     held: dict[str, Any]
@@ -47,25 +47,25 @@ _ATTRIBUTE = 'inspection_rules_redfish'
 
 
 def install() -> None:
-    """Follow redfish inspections, for the functions of this module.
+    """Follow redfish inspections, for the other functions of this module.
 
-    Where Ironic has changed, they do nothing.
+    Where the names in Ironic have moved, those do nothing.
     """
     if name.are_here(NAMES):
         INSPECT.put(_inspect_hardware)
 
 
 def goes_on(task: Any) -> bool:
-    """Return whether a task is in the middle of a redfish inspection."""
+    """Check if a task is in the middle of a redfish inspection."""
     return getattr(task, _ATTRIBUTE, None) is not None
 
 
 def reconcile_properties(task: Any) -> None:
-    """Bring the node's properties and those held by the inspection together.
+    """Merge the node's properties and those held by the inspection.
 
-    Before rules run, the node gets what the inspection has found. After they
-    were saved, the inspection gets what became of it. Nothing happens in
-    other inspections.
+    Before rules run, the node gets the findings of the inspection. After their
+    changes are saved, the inspection gets the result. Other inspections are
+    left alone.
     """
     inspection = getattr(task, _ATTRIBUTE, None)
     if inspection is None:

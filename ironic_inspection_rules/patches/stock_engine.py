@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Ironic's own engine of rules, on a machine that nobody saves."""
+"""Ironic's own engine of rules, on a machine that is not saved."""
 
 from collections.abc import Mapping, Sequence
 import copy
@@ -24,19 +24,18 @@ NAMES = (CHECK_RULE,)
 
 
 def fills_values() -> bool:
-    """Return whether fields in the values of eq, lt and gt are filled in.
+    """Check if Ironic fills in fields in the values of eq, lt and gt.
 
-    Ironic does since 39.0, and of 35 since 35.1.
+    It does since 39.0, and since 35.1 in that series.
     """
     return 'values' in getattr(operators.EqOperator, 'FORMATTED_ARGS', ())
 
 
 @dataclasses.dataclass
 class Task:
-    """A machine in the place of the task of an inspection.
+    """A machine that stands for the task of an inspection.
 
-    Node and ports are objects whose ``save`` does nothing. ``traits`` are
-    the names of the node's.
+    ``save`` of its node and ports does nothing. ``traits`` are names.
     """
 
     context: Any
@@ -92,11 +91,11 @@ def run(rules: Sequence[Mapping[str, Any]], task: Task,
 
     :param rules: in the order in which they run; they are not changed.
     :param plugin_data: may be changed, see :func:`plain`.
-    :returns: what would fail the inspection.
+    :returns: the error that would fail the inspection, None if none would.
     """
     logger = logging.getLogger(engine.__package__)
     level = logger.level
-    # What is only tried is not logged.
+    # A trial must not look like an inspection in the log.
     logger.setLevel(logging.CRITICAL + 1)
     try:
         for rule in copy.deepcopy(list(rules)):
@@ -117,12 +116,12 @@ def run(rules: Sequence[Mapping[str, Any]], task: Task,
 
 
 def is_meant(error: Exception) -> bool:
-    """Return whether an error is that of the action ``fail``."""
+    """Check if an error is that of the action ``fail``."""
     return type(error) is exception.HardwareInspectionFailure
 
 
 def plain(value: Any) -> Any:
-    """Return data as JSON has it; Ironic's engine puts views into them."""
+    """Return plain data; Ironic's engine puts views of its own into them."""
     if hasattr(value, '_data'):
         value = value._data
     if hasattr(value, '_original'):

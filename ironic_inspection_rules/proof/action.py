@@ -93,8 +93,9 @@ class Actions:
             given = {key: expression.evaluate(each, scope)
                      for key, each in self._given.items()}
             for each in given.values():
-                when = self._unless_failed(
-                    self._unless(when, values.absent(each)), each)
+                when = self._unless(when, values.absent(each))
+                when = self._unless(when, logic.disj(
+                    values.failed(each), self._machine.lacks(each)))
             _TRANSLATIONS[name](self, when, given)
 
     def _end(self, when: Formula, result: int = states.ERROR) -> None:
@@ -112,14 +113,9 @@ class Actions:
         self._end(logic.conj(when, broken))
         return logic.conj(when, logic.negated(broken))
 
-    def _unless_failed(self, when: Formula, value: Value) -> Formula:
-        """End where a value cannot be computed, and return where it can."""
-        return self._unless(when, values.when(
-            value, lambda each: isinstance(each, values.Failed)))
-
     def _lose(self, when: Formula, reason: str, may_fail: bool = True,
               extends: bool = False) -> None:
-        """Know nothing more of what an action may change."""
+        """Make unknown all that an action may change."""
         lost = values.only(values.Unknown(reason))
         if may_fail:
             self._end(logic.conj(when, self._machine.guess(reason, object())))
@@ -169,15 +165,17 @@ class Actions:
             made = values.each(
                 given.get('value', values.const(None)), functools.partial(
                     states.read, path, table)) if sets else values.NOTHING
-            guard = self._unless_failed(guard, made)
+            guard = self._unless(guard, values.failed(made))
             if table is schema.PORT:
                 self._put_in_port(guard, given['port_id'], path, made)
                 continue
             self._put(guard, ('node', *path), made, sets)
-            if path == ('properties', 'capabilities'):
-                text = values.only(values.Unknown('capabilities as a text'))
-                self._put(guard, machines.CAPABILITIES,
-                          text if sets else values.NOTHING, sets)
+            names = machines.CAPABILITY_TEXT[1:]
+            if path == names[:len(path)]:
+                gone = values.absent(values.step(made, *names[len(path):]))
+                if path == names or gone is not logic.TRUE:
+                    self._put(guard, machines.CAPABILITIES, values.choose(
+                        gone, values.NOTHING, machines.TEXT), sets)
 
     def _put_in_port(self, when: Formula, port_id: Value,
                      path: data_path.Path, value: Value) -> None:
@@ -226,8 +224,8 @@ class Actions:
                 for inner, each in values.product([
                     old, given['value'],
                     given.get('unique', values.const(False))]))
-            self._put(self._unless_failed(guard, made), (root, *path), made,
-                      extends=True)
+            self._put(self._unless(guard, values.failed(made)),
+                      (root, *path), made, extends=True)
 
     def plugin_data(self, when: Formula, given: Given) -> None:
         for guard, path in self._paths(when, given['path']):
@@ -235,13 +233,21 @@ class Actions:
                       given.get('value', values.NOTHING), 'value' in given)
 
     def capability(self, when: Formula, given: Given) -> None:
+        """Set or remove a capability, and forget the text that has them."""
         sets = 'value' in given
+        node = self.state.roots['node']
+        if any('capabilities' in each.entries
+               for _guard, each in values.step(node, 'properties')
+               if isinstance(each, values.Mapping)):
+            new, _error = states.put(node, machines.CAPABILITY_TEXT[1:],
+                                     machines.TEXT, creates=False)
+            self.state = self.state.having(node=values.choose(when, new, node))
         text = values.each(given['value'], states.capability_text) if (
             sets) else values.NOTHING
         for guard, name in given['name']:
             both = logic.conj(when, guard)
             if isinstance(name, values.Const):
-                self._put(self._unless_failed(both, text), (
+                self._put(self._unless(both, values.failed(text)), (
                     *machines.CAPABILITIES, str(name.value)), text, sets)
             else:
                 self._lose(both, 'the name of a capability out of data')

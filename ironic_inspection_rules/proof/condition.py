@@ -2,9 +2,9 @@
 
 """Conditions of rules as formulas of the solver.
 
-Known values are decided by the op itself; for what a machine sends there is
-a translation for each op, of one alternative of each argument. Ops without
-one, and values that nobody knows, are guesses.
+Known values are decided by the op itself; for what a machine sends each op
+has a translation, which is given one alternative of each argument. Ops
+without one, and unknown values, make guesses.
 """
 
 import json
@@ -114,7 +114,7 @@ def looped_over(loop: typing.Any, scope: Scope) -> values.Value:
 
 
 def _leniently(item: typing.Any, scope: Scope) -> values.Value:
-    """Return an item, in which a missing field is no reason to miss it."""
+    """Return an item, which exists even where a field in it is missing."""
     if isinstance(item, dict) and not interpolation.fields(list(item)):
         return values.only(values.Mapping(None, {
             name: _leniently(each, scope) for name, each in item.items()}))
@@ -189,7 +189,8 @@ def _single(op: registry.Op, args: typing.Any, inverted: bool,
             truth = Truth(scope.machine.guess(
                 f'{op.name}: {exc}',
                 (op.name, json.dumps(bound, sort_keys=True, default=str),
-                 tuple(map(values.identity, chosen))), chosen))
+                 tuple(map(values.identity, chosen))), chosen),
+                scope.machine.lacks((logic.TRUE, each) for each in chosen))
         parts.append((guard, truth))
     return _joined(parts)
 

@@ -14,6 +14,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import filter_syntax
 from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import rendering
@@ -34,10 +35,7 @@ _ARITHMETIC: dict[str, Callable[[typing.Any, typing.Any], typing.Any]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Scope:
-    """The data that fields are looked up in.
-
-    ``roots`` are values by the name of a root.
-    """
+    """The data that fields are looked up in, by the name of a root."""
 
     machine: machines.Machine
     roots: typing.Mapping[str, Value]
@@ -124,8 +122,6 @@ def field(written: interpolation.Field, scope: Scope) -> Value:
 
 def _looked_up(written: interpolation.Field, scope: Scope) -> Value:
     root, steps = written.root or '', written.steps
-    if root == 'node' and steps[:2] == ('properties', 'capabilities'):
-        return values.only(values.Unknown('capabilities as a text'))
     if root in ('ports', 'port_groups') and steps and (
             data_path.index(steps[0]) is None):
         return values.only(values.Unknown(f'the port of {{{written.text}}}'))
@@ -133,12 +129,11 @@ def _looked_up(written: interpolation.Field, scope: Scope) -> Value:
     if root == 'node' and steps[:1] == ('traits',):
         found, steps = values.only(values.Names(values.step(
             found, machines.TRAITS[1]))), steps[1:]
-    found = values.step(found, *steps, masked=True)
+    found = _seen(found, *steps)
     if root == 'plugin_data' and steps and (
             steps[0] in rendering.SECOND_NAMES):
         for other, *path in rendering.SECOND_NAMES[steps[0]]:
-            second = values.step(scope.roots[other], *path, *steps[1:],
-                                 masked=True)
+            second = _seen(scope.roots[other], *path, *steps[1:])
             usable = logic.negated(logic.disj(
                 values.when(second, lambda each: isinstance(
                     each, values.Const) and (values.is_missing(each)
@@ -149,6 +144,37 @@ def _looked_up(written: interpolation.Field, scope: Scope) -> Value:
             found = values.choose(logic.conj(values.absent(found), usable),
                                   second, found)
     return found
+
+
+def _seen(value: Value, *names: str) -> Value:
+    """Follow names and indexes below a value, and mask secrets."""
+    for name in names:
+        value = values.step(value, name)
+        if masking.is_secret(name):
+            value = values.each(value, _masked)
+    return value
+
+
+def _masked(alternative: values.Alternative) -> Value:
+    """Mask a secret; an empty one stays as it is."""
+    bare: typing.Any
+    if isinstance(alternative, values.Const):
+        bare, empty = alternative.value, logic.known(
+            alternative.value is data_path.ABSENT
+            or alternative.value in (None, '', [], {}))
+    elif isinstance(alternative, values.Term):
+        bare, empty = '', (alternative.term == '' if alternative.is_text
+                           else logic.FALSE)
+    elif isinstance(alternative, values.Items):
+        bare, empty = [], alternative.length == 0
+    elif isinstance(alternative, values.Mapping):
+        try:
+            bare, empty = {}, values.is_empty(alternative)
+        except logic.Untranslatable as exc:
+            return values.only(values.Unknown(str(exc)))
+    else:
+        return values.only(alternative)
+    return values.choose(empty, values.const(bare), values.const(masking.MASK))
 
 
 def _filtered(call: filter_syntax.Call, found: Value, scope: Scope) -> Value:
@@ -176,7 +202,8 @@ class _Filter:
         field = interpolation.Field('item', 'item', (), filters=(
             filter_syntax.Call(self._name, tuple(self._given.items())),))
         made = template.join([field]).render(budget.View({'item': value}))
-        return data_path.ABSENT if isinstance(made, template.Missing) else made
+        return (data_path.ABSENT if isinstance(made, rendering.Missing)
+                else made)
 
     def of(self, alternative: values.Alternative) -> Value:
         """Return what the filter makes of one alternative."""

@@ -4,6 +4,7 @@
 
 from collections.abc import Iterable, Sequence
 import dataclasses
+import itertools
 import json
 import typing
 
@@ -13,11 +14,11 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.proof import action as actions
 from ironic_inspection_rules.proof import condition
-from ironic_inspection_rules.proof import deadline as deadlines
 from ironic_inspection_rules.proof import expression
 from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
 from ironic_inspection_rules.proof import pair
+from ironic_inspection_rules.proof import search
 from ironic_inspection_rules.proof import state as states
 from ironic_inspection_rules.proof import value as values
 
@@ -33,65 +34,58 @@ class Inspection:
     """Rules on the machines of a solver.
 
     :param deadline: looked at before each rule.
+    :param rules: all that may run.
     """
 
-    def __init__(self, machine: machines.Machine,
-                 deadline: deadlines.Deadline) -> None:
+    def __init__(self, machine: machines.Machine, deadline: search.Deadline,
+                 rules: Iterable[model.Rule]) -> None:
         self.machine = machine
         self._deadline = deadline
-        self._traits: set[str] = set()
         self._messages: pair.Messages = {}
         self._truths: dict[typing.Any, condition.Truth] = {}
         self._conditions: list[typing.Any] = []
-
-    def learn(self, rules: Iterable[model.Rule]) -> None:
-        """Store the traits that rules name."""
+        # Traits are known by the names that some action gives.
+        self._traits: set[str] = set()
         ops = registry.installed().actions
-        for rule in rules:
-            for action in rule.actions:
-                bound, _problems = ops[action['op'].strip()].signature.bind(
-                    action.get('args'))
-                for each in (bound.get('name'), *(
-                        names if isinstance(names := bound.get('names'), list)
-                        else ())):
-                    if isinstance(each, str) and 'trait' in action['op']:
-                        self._traits.add(each)
-
-    def start(self) -> State:
-        """Return the machines before the first rule."""
-        return State({
-            **{name: self.machine.root(name) for name in _ROOTS},
-            **{name: values.only(values.Unknown(f'what is in {name}'))
-               for name in _UNKNOWN}})
+        for action in itertools.chain.from_iterable(
+                rule.actions for rule in rules):
+            bound, _problems = ops[action['op'].strip()].signature.bind(
+                action.get('args'))
+            names = bound.get('names')
+            if 'trait' in action['op']:
+                self._traits.update(
+                    each for each in (bound.get('name'), *(
+                        names if isinstance(names, list) else ()))
+                    if isinstance(each, str))
 
     def run(self, rules: Sequence[model.Rule], state: State | None = None,
             notes: list[Passed] | None = None) -> State:
         """Run rules that are in order, phase by phase.
 
-        :param state: the machines as the first of these rules finds them.
+        :param state: the machines as the first of these rules finds them;
+            as inspection finds them if None.
+        :param notes: takes how each rule went.
         """
-        state = state or self.start()
+        state = state or State({
+            **{name: self.machine.root(name) for name in _ROOTS},
+            **{name: values.only(values.Unknown(f'what is in {name}'))
+               for name in _UNKNOWN}})
         for phase in model.PHASES:
             chosen = [rule for rule in rules if rule.phase == phase
                       and rule.mode != model.OFF]
             if chosen:
                 inside = state
                 if phase == model.EARLY:
-                    inside = dataclasses.replace(state, roots={
-                        name: values.NOTHING if name in interpolation.OF_NODE
-                        else each for name, each in state.roots.items()})
+                    inside = state.having(**dict.fromkeys(
+                        interpolation.OF_NODE, values.NOTHING))
                 state = self._run_phase(chosen, state, inside, phase, notes)
         return state
 
-    def resume(self, state: State, begin: State,
-               rules: Sequence[model.Rule], phase: str) -> State:
-        """Run rules from somewhere in a phase on.
-
-        :param state: the machines as the first of these rules finds them.
-        :param begin: the machines as the phase found them.
-        """
+    def resume(self, passed: Passed, rules: Sequence[model.Rule]) -> State:
+        """Run rules from where one of them ran, as if it had not run."""
+        phase = passed.rule.phase
         rest = [rule for rule in rules if rule.phase == phase]
-        state = self._run_phase(rest, begin, state, phase, None)
+        state = self._run_phase(rest, passed.begin, passed.before, phase, None)
         return self.run([rule for rule in rules if rule.phase != phase], state)
 
     def _run_phase(self, rules: Sequence[model.Rule], begin: State,
@@ -119,8 +113,11 @@ class Inspection:
 
     def _pass(self, rule: model.Rule, state: State, begin: State,
               scope: Value) -> tuple[Passed, State]:
+        """Run one rule.
+
+        :param scope: that of the node.
+        """
         self._deadline.left()
-        looked = expression.Scope(self.machine, state.roots)
         applies = logic.TRUE
         if rule.scope:
             same = []
@@ -133,34 +130,28 @@ class Inspection:
                     same.append(logic.conj(
                         guard, each.term == logic.constant(rule.scope)))
             applies = logic.disj(*same)
-        looked, broken = self._with_vars(rule, looked)
+        looked = expression.Scope(self.machine, state.roots)
+        made: dict[str, Value] = {}
+        broken = logic.FALSE
+        for name, written in rule.vars.items():
+            made[name] = expression.evaluate(written, looked)
+            broken = logic.disj(broken, values.failed(made[name]),
+                                self.machine.lacks(made[name]))
+            looked = looked.within(vars=values.only(
+                values.Mapping(None, dict(made))))
         truth = self._holds(rule.conditions, looked)
         asked = logic.conj(state.going, applies)
-        fails = logic.conj(asked, logic.disj(broken, truth.fails))
         matched = logic.conj(asked, logic.negated(broken),
-                              logic.negated(truth.fails), truth.holds)
+                             logic.negated(truth.fails), truth.holds)
         passed = Passed(rule, matched, state, begin)
         if rule.mode == model.AUDIT:
             return passed, state
-        passed.ends = fails
-        doing = actions.Actions(passed, state.ended(fails), looked,
+        passed.ends = logic.conj(asked, logic.disj(broken, truth.fails))
+        doing = actions.Actions(passed, state.ended(passed.ends), looked,
                                 self._messages, self._traits)
         for action in rule.actions:
             doing.act(action)
         return passed, doing.state
-
-    def _with_vars(self, rule: model.Rule, looked: expression.Scope
-                   ) -> tuple[expression.Scope, logic.Formula]:
-        made: dict[str, Value] = {}
-        broken = logic.FALSE
-        for name, written in rule.vars.items():
-            value = expression.evaluate(written, looked)
-            broken = logic.disj(broken, values.when(
-                value, lambda each: isinstance(each, values.Failed)))
-            made[name] = value
-            looked = looked.within(vars=values.only(
-                values.Mapping(None, dict(made))))
-        return looked, broken
 
     def _holds(self, conditions: Sequence[typing.Any],
                scope: expression.Scope) -> condition.Truth:
@@ -170,7 +161,7 @@ class Inspection:
             id(each) for name, each in scope.roots.items()
             if name not in (*_ROOTS, *_UNKNOWN) or name in text)
         if key not in self._truths:
-            # What has an id has to stay.
+            # Kept, so that no other object gets an id that is in the key.
             self._conditions.append((conditions, scope))
             self._truths[key] = condition.all_hold(conditions, scope)
         return self._truths[key]

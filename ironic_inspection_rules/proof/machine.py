@@ -3,12 +3,11 @@
 """A machine that the solver fills in.
 
 Each field that rules look at is a cell: it may be missing, null, or of the
-type that inspection is known to report. Numbers of an inventory are whole
-and not negative, text is printable ASCII, what nobody knows the type of may
-be anything.
+type that inspection is known to report, or of any where that is not known.
+Numbers of an inventory are whole and not negative, text is printable ASCII.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 import functools
 import typing
 
@@ -31,6 +30,11 @@ _ANY = ('boolean', 'number', 'text', 'mapping', 'list')
 CAPABILITIES = ('node', 'properties', '#capabilities')
 """Where the capabilities of a node are, each by its name."""
 
+CAPABILITY_TEXT = ('node', 'properties', 'capabilities')
+"""Where rules find them as one text, which is not known."""
+
+TEXT = values.only(values.Unknown('capabilities as a text'))
+
 TRAITS = ('node', '#traits')
 """Where the traits of a node are, each true where the node has it."""
 
@@ -42,7 +46,7 @@ class Cell:
                  field: inventory_fields.Field | None,
                  is_item: bool = False) -> None:
         self._is_item = is_item
-        self._machine = machine
+        self.machine = machine
         self.steps = steps
         self.name = '.'.join(steps)
         self._field = field
@@ -70,11 +74,13 @@ class Cell:
 
     def child(self, name: str) -> Value:
         """Return the field below of that name."""
+        if (*self.steps, name) == CAPABILITY_TEXT:
+            return TEXT
         if name not in self.below:
-            self.below[name] = self._machine.cell((*self.steps, name),
+            self.below[name] = self.machine.cell((*self.steps, name),
                                                   self._field)
             below = self.below[name]
-            self._machine.domain.append(z3.Implies(
+            self.machine.domain.append(z3.Implies(
                 self.empty, below.empty if below.steps == CAPABILITIES
                 else values.absent(below.value)))
         return self.below[name].value
@@ -117,26 +123,26 @@ class Cell:
             return values.only(values.Mapping(self, {}))
         if kind == 'list':
             length = self.terms['list'] = z3.Int(f'length of {self.name}')
-            self._machine.domain.append(length >= 0)
-            self._machine.limits.append(Limit(
+            self.machine.domain.append(length >= 0)
+            self.machine.limits.append(Limit(
                 length <= LONGEST,
                 f'lists of more than {LONGEST} items in {self.name}', self))
             for index in range(LONGEST):
-                self.below[str(index)] = self._machine.cell(
+                self.below[str(index)] = self.machine.cell(
                     (*self.steps, str(index)), self._field, True)
             return values.only(values.Items(
                 length, tuple(self.below.values()), self.name, self.uses))
         if kind == 'text':
-            term = self._machine.text(self.name)
+            term = self.machine.text(self.name)
             if self.steps[:-1] == CAPABILITIES:
-                self._machine.domain.append(z3.InRe(term, z3.Plus(z3.Union(
+                self.machine.domain.append(z3.InRe(term, z3.Plus(z3.Union(
                     z3.Range('!', '+'), z3.Range('-', '~')))))
         elif kind == 'boolean':
             term = z3.Bool(self.name)
         else:
             term = z3.Int(self.name)
             if self._field is not None and self._field.type == 'number':
-                self._machine.domain.append(term >= 0)
+                self.machine.domain.append(term >= 0)
         self.terms[kind] = term
         return values.only(values.Term(term))
 
@@ -197,10 +203,11 @@ class Machine:
 
     def guess(self, reason: str, key: typing.Any, *kept: typing.Any
               ) -> logic.Formula:
-        """Return what may be true or false: nobody can tell.
+        """Return a truth value that the solver may choose.
 
-        :param key: where it is the same, so is the answer.
-        :param kept: what the key is made of, if by identity.
+        :param reason: why it is not known.
+        :param key: the same one gives the same truth value.
+        :param kept: objects whose ids are in the key, and must stay theirs.
         """
         if key not in self._guesses:
             name = f'guess {len(self._guesses)}'
@@ -209,9 +216,17 @@ class Machine:
             self._kept.append(kept)
         return self._guesses[key]
 
+    def lacks(self, value: Iterable[tuple[logic.Formula, values.Alternative]]
+              ) -> logic.Formula:
+        """Return when an unknown value may be missing, or an error."""
+        return logic.disj(*(
+            logic.conj(guard, self.guess(each.reason, ('lacks', id(each)),
+                                         each))
+            for guard, each in value if isinstance(each, values.Unknown)))
+
     def beyond(self, reason: str, key: typing.Any, *kept: typing.Any
                ) -> logic.Formula:
-        """Return what may be true, but of no machine that is searched for.
+        """Return a guess that is false for the machines searched for.
 
         :param key: as for :meth:`guess`, as is ``kept``.
         """
@@ -224,9 +239,9 @@ class Machine:
     def facet(self, term: typing.Any, key: typing.Any,
               make: Callable[[str], tuple[typing.Any, ...]],
               compute: logic.Compute) -> logic.Facet | None:
-        """Return what is made of a text; None where it is made of others.
+        """Return values computed from a text, None if it is no whole field.
 
-        :param make: makes its terms, given a name for them.
+        :param make: makes their terms, given a name for them.
         """
         text = self.texts.get(term.get_id())
         if text is None:
@@ -237,9 +252,9 @@ class Machine:
         return text.facets[key]
 
     def rank(self, text: str, key: Callable[[str], typing.Any]) -> typing.Any:
-        """Return what stands for a text in an order that is not its own.
+        """Return a number that places a text in an order such as versions'.
 
-        :param key: returns what orders the text.
+        :param key: returns what the text is ordered by.
         """
         known = key(text)
         if known not in self._ranks:
@@ -262,7 +277,7 @@ class Machine:
                     for text in self.texts.values()))
 
     def settle(self) -> tuple[list[logic.Formula], list[Limit]]:
-        """Return all that holds, and all limits, once all was asked."""
+        """Return all that holds of machines, and all limits."""
         domain, limits = list(self.domain), list(self.limits)
         for text in self.texts.values():
             if text.derived or not text.facets:

@@ -26,7 +26,7 @@ _BEYOND_ASCII = 'text other than printable ASCII'
 
 Machine = machines.Machine
 Given = dict[str, values.Alternative]
-Translation = Callable[[machines.Machine, str, Given,
+Translation = Callable[[Machine, str, Given,
                         Sequence[values.Alternative]], logic.Formula]
 
 
@@ -43,7 +43,7 @@ def _compare(machine: Machine, name: str, given: Given,
                          for one, other in itertools.pairwise(several)))
 
 
-def _pair(machine: machines.Machine, compare: Callable[..., typing.Any],
+def _pair(machine: Machine, compare: Callable[..., typing.Any],
           one: values.Alternative, other: values.Alternative) -> logic.Formula:
     if isinstance(one, values.Const) and isinstance(other, values.Const):
         if comparison.equal(one.value, other.value):
@@ -126,7 +126,7 @@ def _as_number(alternative: values.Alternative) -> typing.Any:
         term) else term
 
 
-def _number_of(machine: machines.Machine, text: values.Alternative,
+def _number_of(machine: Machine, text: values.Alternative,
                mate: values.Alternative) -> tuple[typing.Any, typing.Any]:
     """Return when a text reads as a number, and which."""
     if isinstance(text, values.Const):

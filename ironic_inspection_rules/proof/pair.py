@@ -17,9 +17,9 @@ from ironic_inspection_rules.proof import value as values
 
 Machine = machines.Machine
 
-_TEXTS = {machines.CAPABILITIES: ('node', 'properties', 'capabilities'),
+_TEXTS = {machines.CAPABILITIES: machines.CAPABILITY_TEXT,
           machines.TRAITS: ('node', 'traits')}
-"""The fields that rules read of what is kept by its name."""
+"""The fields in which rules read what a machine has by name."""
 
 Messages = dict[typing.Hashable, tuple[int, list[values.Value]]]
 """Numbers of messages, each with what the message reads."""
@@ -70,10 +70,10 @@ def order_may_matter(one: states.Passed, other: states.Passed) -> bool:
 
 def message(known: Messages, given: typing.Mapping[str, typing.Any],
             rule: model.Rule, roots: typing.Mapping[str, values.Value]) -> int:
-    """Return the number of a message, the same one where it surely is.
+    """Return the number of a message, which equal messages share.
 
-    It is where its text is, and what that reads; nothing changes an
-    inventory.
+    They are equal where their texts are, and what these read of a node, its
+    ports and plugin data; an inventory does not change.
     """
     written: list[typing.Any] = [given]
     if any(root == model.VARS for root, _steps in hiding.reads(written)):
@@ -85,13 +85,13 @@ def message(known: Messages, given: typing.Mapping[str, typing.Any],
     key = (json.dumps(written, default=str), *(tuple(
         (guard.get_id(), values.identity(alternative))
         for guard, alternative in each) for each in read))
-    # What has an id has to stay.
+    # Kept, so that no other object gets an id that is in the key.
     return known.setdefault(key, (len(known) + 1, read))[0]
 
 
 def _kept(places: typing.Iterable[data_path.Path]
           ) -> typing.Iterator[data_path.Path]:
-    """Yield the places of what is kept by its name, for fields of it."""
+    """Yield where traits or capabilities are that are read at places."""
     for place in places:
         yield from (kept for kept, text in _TEXTS.items()
                     if overlap(place, text))

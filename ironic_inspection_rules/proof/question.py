@@ -14,12 +14,11 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.proof import action as actions
-from ironic_inspection_rules.proof import deadline as deadlines
 from ironic_inspection_rules.proof import inspection as inspections
 from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
 from ironic_inspection_rules.proof import pair
-from ironic_inspection_rules.proof import search as searches
+from ironic_inspection_rules.proof import search
 from ironic_inspection_rules.proof import state as states
 from ironic_inspection_rules.proof import value as values
 from ironic_inspection_rules.proof import witness as witnesses
@@ -30,7 +29,7 @@ OF_RULES = (DEAD, SHADOWED, CONFLICT, ORDER)
 YES, NO, UNKNOWN = 'yes', 'no', 'unknown'
 
 Witness = witnesses.Witness
-Unclear = deadlines.Unclear
+Unclear = search.Unclear
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,33 +52,32 @@ class Proof:
 
     :param rules: in the order they run in, phase by phase.
     :param seconds: what all answers together may take.
-    :param other: another set, for :meth:`equivalent`.
+    :param other: another set, which :data:`EQUIVALENT` compares with.
     """
 
     def __init__(self, rules: Sequence[model.Rule], seconds: float,
                  other: Sequence[model.Rule] | None = None) -> None:
-        self._deadline = deadlines.Deadline(seconds,
-                                            'the time limit is reached')
+        self._deadline = search.Deadline(seconds, 'the time limit is reached')
         self._rules = [rule for rule in rules if rule.mode != model.OFF]
         self._other = other or ()
         self._machine = machines.Machine()
-        self._inspection = inspections.Inspection(self._machine,
-                                                  self._deadline)
-        self._inspection.learn([*self._rules, *self._other])
+        self._inspection = inspections.Inspection(
+            self._machine, self._deadline, [*self._rules, *self._other])
         self._passed: list[states.Passed] = []
-        # Each answer says it where this takes too long.
+        # Where this takes too long, each question finds the time is up.
         with contextlib.suppress(Unclear):
             self._end = self._inspection.run(self._rules, notes=self._passed)
-        self._settled: searches.Search | None = None
-        self._asked: tuple[int, ...] = ()
+        self._search = search.Search(self._machine, self._deadline)
         self._engine = witnesses.Engine()
         self._met: dict[int, Witness] = {}
         self._pool: list[Witness] = []
 
     def answers(self, questions: Iterable[str]) -> Iterator[Answer]:
-        """Answer questions, of each rule or pair that has to be asked for.
+        """Answer questions, each about the rules or pairs that it concerns.
 
-        :param questions: of :data:`OF_RULES`, and ``gap:`` with a path.
+        :param questions: of :data:`OF_RULES`, ``gap:`` with a path, and
+            :data:`EQUIVALENT`: whether the other set treats some machine
+            differently.
         """
         pairs = [(first, second) for first, second in itertools.combinations(
                      range(len(self._rules)), 2)
@@ -109,7 +107,7 @@ class Proof:
                 self._rules[number] for number in numbers), UNKNOWN, str(exc))
 
     def _went(self, number: int) -> states.Passed:
-        """Return how a rule went, as long as there is time."""
+        """Return how a rule went, unless the time is up."""
         self._deadline.left()
         return self._passed[number]
 
@@ -117,28 +115,12 @@ class Proof:
                    wanted: logic.Formula,
                    confirms: Callable[[Witness], bool], reason: str) -> Answer:
         """Search a machine, which the engine has to confirm."""
-        try:
-            found = self._find(wanted)
-            if found is None:
-                return Answer(question, rules, NO)
-            if confirms(found):
-                return Answer(question, rules, YES, reason, found)
-            return Answer(question, rules, UNKNOWN, self._why(wanted))
-        except Unclear as exc:
-            return Answer(question, rules, UNKNOWN, str(exc))
-
-    def _find(self, wanted: logic.Formula) -> Witness | None:
-        if wanted is logic.FALSE:
-            return None
-        self._deadline.left()
-        if self._settled is None or self._asked != self._machine.asked:
-            self._settled = searches.Search(self._machine, self._deadline)
-            self._asked = self._machine.asked
-        return self._settled.find(wanted)
-
-    def _why(self, wanted: logic.Formula) -> str:
-        assert self._settled is not None
-        return self._settled.reasons(wanted)
+        found = self._search.find(wanted)
+        if found is None:
+            return Answer(question, rules, NO)
+        if not confirms(found):
+            raise Unclear(self._search.reasons(wanted))
+        return Answer(question, rules, YES, reason, found)
 
     def _meet(self, number: int) -> Witness | None:
         """Return a machine that a rule matches, None if there is none."""
@@ -147,11 +129,11 @@ class Proof:
             found = next((known for known in self._pool if self._matches(
                 passed.rule, known)), None)
             if found is None:
-                found = self._find(passed.matched)
+                found = self._search.find(passed.matched)
                 if found is None:
                     return None
                 if not self._matches(passed.rule, found):
-                    raise Unclear(self._why(passed.matched))
+                    raise Unclear(self._search.reasons(passed.matched))
                 self._pool.append(found)
             self._met[number] = found
         return self._met[number]
@@ -180,8 +162,9 @@ class Proof:
                 return Answer(SHADOWED, rules, NO)
         wanted = logic.conj(passed.matched, logic.disj(
             passed.lasts, self._ends_differ(
-                self._end, self._rerun(number, without[number:]))))
-        found = self._find(wanted)
+                self._end, self._inspection.resume(
+                    passed, without[number:]))))
+        found = self._search.find(wanted)
         if found is None:
             if self._engine.differs(self._rules, without, met):
                 raise Unclear('the engine decides otherwise')
@@ -193,13 +176,7 @@ class Proof:
                 if each.rule is passed.rule for action in each.actions):
             self._pool.append(found)
             return Answer(SHADOWED, rules, NO)
-        raise Unclear(self._why(wanted))
-
-    def _rerun(self, number: int, rest: Sequence[model.Rule]) -> states.State:
-        """Run rules from the moment on when one of them would have run."""
-        passed = self._went(number)
-        return self._inspection.resume(passed.before, passed.begin, rest,
-                                       passed.rule.phase)
+        raise Unclear(self._search.reasons(wanted))
 
     def _ends_differ(self, one: states.State,
                      other: states.State) -> logic.Formula:
@@ -212,23 +189,25 @@ class Proof:
         if rules[0].priority != rules[1].priority:
             return None
         one, other = self._went(first), self._went(second)
-        unknown = None
+        unclear = ''
         for mine, theirs in itertools.product(one.writes, other.writes):
             differing = pair.clash(self._machine, mine, theirs)
             place = max(mine.place, theirs.place, key=len)
-            answer = self._confirmed(
-                CONFLICT, rules, logic.conj(
-                    one.matched, other.matched, mine.when, theirs.when,
-                    differing),
-                functools.partial(self._engine.clashes, self._rules, first,
-                                  second, place, mine),
-                f'both write {pair.shown(place)}')
-            if answer.verdict == YES:
-                return answer
-            if answer.verdict == UNKNOWN:
-                unknown = answer
-        if unknown is not None:
-            return unknown
+            try:
+                answer = self._confirmed(
+                    CONFLICT, rules, logic.conj(
+                        one.matched, other.matched, mine.when, theirs.when,
+                        differing),
+                    functools.partial(self._engine.clashes, self._rules,
+                                      first, second, place, mine),
+                    f'both write {pair.shown(place)}')
+            except Unclear as exc:
+                unclear = str(exc)
+            else:
+                if answer.verdict == YES:
+                    return answer
+        if unclear:
+            raise Unclear(unclear)
         overlap = any(pair.overlap(mine.place, theirs.place)
                       for mine in one.writes for theirs in other.writes)
         return Answer(CONFLICT, rules, NO) if overlap else None
@@ -239,9 +218,10 @@ class Proof:
         Both come where the first of them is, without those between them.
         """
         rules = (self._rules[first], self._rules[second])
-        if any(rule.mode == model.AUDIT for rule in rules) or (
-                not pair.order_may_matter(self._went(first),
-                                          self._went(second))):
+        if any(rule.mode == model.AUDIT for rule in rules):
+            return None
+        one, other = self._went(first), self._went(second)
+        if not pair.order_may_matter(one, other):
             return None
         before = self._rules[:first]
         both = [*before, *rules], [*before, *reversed(rules)]
@@ -251,7 +231,7 @@ class Proof:
                 return Answer(ORDER, rules, YES, reason, machine)
         answer = self._confirmed(
             ORDER, rules, self._ends_differ(*(
-                self._rerun(first, each[first:]) for each in both)),
+                self._inspection.resume(one, each[first:]) for each in both)),
             functools.partial(self._engine.differs, *both), reason)
         if answer.witness is not None:
             self._pool.append(answer.witness)
@@ -261,9 +241,10 @@ class Proof:
         self._deadline.left()
         path = _place(question.partition(':')[2])
         end = values.step(self._end.roots[path[0]], *path[1:])
-        wanted = logic.conj(self._end.going, values.when(
-            end, lambda each: isinstance(each, values.Const)
-            and each.value in (None, data_path.ABSENT)))
+        wanted = logic.conj(self._end.going, logic.disj(
+            self._machine.lacks(end), values.when(
+                end, lambda each: isinstance(each, values.Const)
+                and each.value in (None, data_path.ABSENT))))
 
         def confirms(machine: Witness) -> bool:
             done = self._engine.evaluate(self._rules, machine)
@@ -272,11 +253,6 @@ class Proof:
 
         return self._confirmed(question, (), wanted, confirms,
                                f'no rule gives it {pair.shown(path)}')
-
-    def equivalent(self) -> Answer:
-        """Answer whether the other set treats some machine otherwise."""
-        (answer,) = self.answers([EQUIVALENT])
-        return answer
 
     def _equivalent(self) -> Answer:
         self._deadline.left()

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The search for a machine."""
+"""The search for a machine, and how long it may take."""
 
 import math
+import time
 
 import z3
 
-from ironic_inspection_rules.proof import deadline as deadlines
 from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
 from ironic_inspection_rules.proof import witness as witnesses
@@ -15,17 +15,46 @@ _LONGEST = 5.0  # Seconds that one check may take.
 _PATIENCE = 15.0  # Seconds that one search may take, with all its checks.
 _MOST_ROUNDS = 40
 
-Unclear = deadlines.Unclear
+
+class Unclear(Exception):
+    """A question has no answer; the message says why."""
+
+
+class Deadline:
+    """The moment that ends a search.
+
+    :param seconds: how far away it is.
+    :param reason: what to say once it has passed.
+    """
+
+    def __init__(self, seconds: float, reason: str) -> None:
+        self._at = time.monotonic() + seconds
+        self._reason = reason
+
+    def left(self) -> float:
+        """Return how many seconds are left.
+
+        :raises: :class:`Unclear` where none are.
+        """
+        left = self._at - time.monotonic()
+        if left <= 0:
+            raise Unclear(self._reason)
+        return left
 
 
 class Search:
     """Searches machines, those first that are like the sample."""
 
-    def __init__(self, machine: machines.Machine,
-                 deadline: deadlines.Deadline) -> None:
+    def __init__(self, machine: machines.Machine, deadline: Deadline) -> None:
         self._machine = machine
         self._deadline = deadline
-        domain, limits = machine.settle()
+        self._asked: tuple[int, ...] = ()
+
+    def _settle(self) -> None:
+        """Collect what is known of the machine, if more was asked of it."""
+        if self._asked == self._machine.asked:
+            return
+        domain, limits = self._machine.settle()
         self._limits: dict[str, machines.Limit] = {}
         self._about: dict[str, list[int]] = {}
         self._facts: list[tuple[logic.Formula, set[str], str]] = []
@@ -34,9 +63,10 @@ class Search:
         for number, limit in enumerate(limits):
             self._limits[f'limit {number}'] = limit
             self._note(limit.formula, f'limit {number}')
-        for cell in list(machine.cells.values()):
+        for cell in list(self._machine.cells.values()):
             for number, usual in enumerate(witnesses.usual_parts(cell)):
                 self._note(usual, f'usual {number} {cell.name}')
+        self._asked = self._machine.asked
 
     def _note(self, fact: logic.Formula, name: str = '') -> None:
         """Keep what holds, or what may be assumed under a name."""
@@ -48,13 +78,16 @@ class Search:
     def find(self, wanted: logic.Formula) -> witnesses.Witness | None:
         """Return a machine for which something holds; None if there is none.
 
-        :raises: :class:`Unclear` where nobody can tell.
+        :raises: :class:`Unclear` where the solver cannot tell.
         """
+        if wanted is logic.FALSE:
+            return None
+        self._deadline.left()
         wanted = logic.simplified(wanted)
         if wanted is logic.FALSE:
             return None
-        self._patience = deadlines.Deadline(_PATIENCE,
-                                            'the search takes too long')
+        self._settle()
+        self._patience = Deadline(_PATIENCE, 'the search takes too long')
         self._solver = z3.Solver()
         self._solver.add(wanted)
         labels: list[str] = []
@@ -107,7 +140,7 @@ class Search:
         raise Unclear('; '.join(reasons) or 'the search takes too long')
 
     def _check(self, assumed: list[str]) -> set[str] | None:
-        """Return what is in the way of what is assumed, None if nothing."""
+        """Return which assumptions contradict, None if none do."""
         left = min(_LONGEST, self._deadline.left(), self._patience.left())
         self._solver.set('timeout', math.ceil(1000 * left))
         result = self._solver.check(*map(z3.Bool, assumed))
@@ -120,10 +153,10 @@ class Search:
 
     def _is_complete(self, limit: machines.Limit,
                      wanted: logic.Formula) -> bool:
-        """Return whether nothing is lost by a limit.
+        """Return whether a limit excludes no machine that matters.
 
-        Of a list whose items are only gone through, as many are enough as
-        conditions do so, with the first and the last.
+        Where conditions only loop over a list, an item for each of them is
+        enough, beside the first and the last one.
         """
         if limit.cell is None or limit.cell.uses:
             return False

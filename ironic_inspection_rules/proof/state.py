@@ -89,7 +89,7 @@ class Passed:
 
 def places(op: registry.Op, bound: dict[str, typing.Any]
            ) -> typing.Iterator[data_path.Path]:
-    """Yield the places that an action may change, all if it does not say."""
+    """Yield the places that an action may change, all if it declares none."""
     declared = list(op.plugin.writes({
         **{each.name: each.default for each in op.signature.arguments},
         **bound}))
@@ -99,7 +99,7 @@ def places(op: registry.Op, bound: dict[str, typing.Any]
         if write.kind in ('trait', 'traits'):
             yield machines.TRAITS
         elif write.kind == 'capability':
-            yield machines.CAPABILITIES
+            yield from (machines.CAPABILITIES, machines.CAPABILITY_TEXT)
         else:
             path: data_path.Path = ()
             if isinstance(write.name, str | tuple | list) and not (
@@ -110,6 +110,8 @@ def places(op: registry.Op, bound: dict[str, typing.Any]
                 yield ('ports', shown(values.Const(write.owner)), *path)
             else:
                 yield (write.kind, *path)
+                if (write.kind, *path) == machines.CAPABILITY_TEXT:
+                    yield machines.CAPABILITIES
 
 
 def address(port_id: values.Alternative) -> typing.Any:
@@ -198,8 +200,8 @@ def extended(lost: values.Unknown, is_crowded: bool, old: values.Alternative,
              new: values.Alternative, once: values.Alternative) -> Value:
     """Return a list with one more item.
 
-    :param lost: what it is where nobody can tell.
-    :param is_crowded: whether to tell no more of what is known.
+    :param lost: what it is where its items are not known.
+    :param is_crowded: whether it has too many alternatives to follow.
     """
     if isinstance(old, values.Failed | values.Term | values.Mapping):
         return values.FAILED

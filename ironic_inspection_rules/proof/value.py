@@ -14,7 +14,6 @@ import typing
 
 import z3
 
-from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.proof import logic
 
@@ -116,7 +115,7 @@ Value = tuple[tuple[Formula, Alternative], ...]
 
 
 def only(alternative: Alternative) -> Value:
-    """Return a value that is this in any case."""
+    """Return a value with one alternative."""
     return ((logic.TRUE, alternative),)
 
 
@@ -130,7 +129,7 @@ FAILED = only(Failed())
 
 
 def join(parts: typing.Iterable[tuple[Formula, Value]]) -> Value:
-    """Return a value that is that of the part whose guard holds."""
+    """Return the value of the part whose guard holds."""
     known: dict[typing.Any, tuple[Formula, Alternative]] = {}
     for guard, value in parts:
         for inner, alternative in value:
@@ -145,7 +144,7 @@ def join(parts: typing.Iterable[tuple[Formula, Value]]) -> Value:
 
 
 def identity(alternative: Alternative) -> typing.Hashable:
-    """Return what is the same for alternatives that surely are."""
+    """Return a key that is the same for alternatives that surely are."""
     if isinstance(alternative, Const):
         return None if alternative.value is data_path.ABSENT else (
             data_path.identity(alternative.value))
@@ -188,25 +187,23 @@ def choose(guard: Formula, one: Value, other: Value) -> Value:
 
 
 def each(value: Value, make: typing.Callable[[Alternative], Value]) -> Value:
-    """Return what becomes of a value, alternative by alternative."""
+    """Apply a function to each alternative of a value."""
     return join((guard, make(alternative)) for guard, alternative in value)
 
 
 def product(values: typing.Sequence[Value]
             ) -> typing.Iterator[tuple[Formula, tuple[Alternative, ...]]]:
-    """Yield all alternatives that some values can have together."""
+    """Yield the combinations of alternatives, each with its guard."""
     for chosen in itertools.product(*values):
         both = logic.conj(*(guard for guard, _alternative in chosen))
         if both is not logic.FALSE:
             yield both, tuple(alternative for _guard, alternative in chosen)
 
 
-def step(value: Value, *names: str, masked: bool = False) -> Value:
-    """Return what is below a value: under a name, as an item, and so on."""
+def step(value: Value, *names: str) -> Value:
+    """Follow names and indexes below a value."""
     for name in names:
         value = each(value, functools.partial(_below, name))
-        if masked and masking.is_secret(name):
-            value = each(value, _masked)
     return value
 
 
@@ -230,27 +227,8 @@ def _below(name: str, alternative: Alternative) -> Value:
         alternative, Names) else alternative)
 
 
-def _masked(alternative: Alternative) -> Value:
-    """Return what a rule sees of a secret: what is empty, as it is."""
-    bare: typing.Any
-    if isinstance(alternative, Const):
-        bare, empty = alternative.value, logic.known(
-            alternative.value is data_path.ABSENT
-            or alternative.value in (None, '', [], {}))
-    elif isinstance(alternative, Term):
-        bare, empty = '', (alternative.term == '' if alternative.is_text
-                           else logic.FALSE)
-    elif isinstance(alternative, Items):
-        bare, empty = [], alternative.length == 0
-    elif isinstance(alternative, Mapping):
-        bare, empty = {}, is_empty(alternative)
-    else:
-        return only(alternative)
-    return choose(empty, const(bare), const(masking.MASK))
-
-
 def is_missing(alternative: Alternative) -> bool:
-    """Return whether an alternative is that there is nothing."""
+    """Return whether an alternative stands for no value."""
     return isinstance(alternative, Const) and (
         alternative.value is data_path.ABSENT)
 
@@ -260,23 +238,51 @@ def absent(value: Value) -> Formula:
     return when(value, is_missing)
 
 
+def failed(value: Value) -> Formula:
+    """Return when a value cannot be computed."""
+    return when(value, lambda alternative: isinstance(alternative, Failed))
+
+
 def when(value: Value, test: typing.Callable[[Alternative], bool]) -> Formula:
-    """Return when the alternative is one of some."""
+    """Return when a value is an alternative that passes a test."""
     return logic.disj(*(guard for guard, alternative in value
                   if test(alternative)))
 
 
 def is_empty(mapping: Mapping) -> Formula:
-    """Return when a mapping has no entries."""
-    gone = logic.conj(*(
-        is_empty(each[0][1]) if name.startswith('#') and isinstance(
-            each[0][1], Mapping) else absent(each)
-        for name, each in mapping.entries.items()))
-    return logic.conj(gone, mapping.cell.empty) if mapping.cell else gone
+    """Return when a mapping has no entries.
+
+    :raises: :class:`.logic.Untranslatable` where an entry may be there.
+    """
+    gone = logic.TRUE
+    reasons = []
+    for name, entry in mapping.entries.items():
+        parts = []
+        for guard, alternative in entry:
+            if name.startswith('#') and isinstance(alternative, Mapping):
+                parts.append(logic.conj(guard, is_empty(alternative)))
+            elif is_missing(alternative):
+                parts.append(guard)
+            elif isinstance(alternative, Unknown):
+                reasons.append(alternative.reason)
+                parts.append(guard)
+        gone = logic.conj(gone, logic.disj(*parts))
+    if reasons and gone is not logic.FALSE:
+        raise logic.Untranslatable(reasons[0])
+    if not mapping.cell or gone is logic.FALSE:
+        return gone
+    # Rules may have removed all that the mapping of the machine had.
+    removed = logic.disj(*(
+        logic.negated(absent(mapping.cell.child(name)))
+        for name in mapping.entries if not name.startswith('#')))
+    return logic.conj(gone, logic.disj(
+        mapping.cell.empty, logic.conj(removed, mapping.cell.machine.guess(
+            'what rules left of a mapping', ('empty', id(mapping)),
+            mapping))))
 
 
 def listed(alternative: Alternative) -> list[tuple[Formula, Value]]:
-    """Return the items of a loop, each with when there is one."""
+    """Return the items of a loop, each with when it exists."""
     if isinstance(alternative, Mapping):
         return [(logic.TRUE, only(alternative))]
     if isinstance(alternative, Const):

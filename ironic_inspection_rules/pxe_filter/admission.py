@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which machines the PXE filter admits, decided from plain data.
+"""The decision which machines the PXE filter lets pass.
 
 Source: spec 001 "HA Firewall decomposition".
 """
@@ -20,15 +20,15 @@ Row = tuple[str, str]
 
 
 class BadAddress(exceptions.InspectionRulesError):
-    """A port in the database has what is no MAC address."""
+    """A port in the database has an invalid MAC address."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Admission:
-    """Who passes on the host of the leader.
+    """The machines that a host lets pass.
 
     :param allowlist: MAC addresses that pass.
-    :param denylist: MAC addresses that do not, unless they are allowed.
+    :param denylist: MAC addresses that are blocked, unless in the allowlist.
     :param unknown: whether all other machines pass.
     """
 
@@ -41,9 +41,9 @@ class Admission:
 class Machines:
     """The known machines of a cloud.
 
-    :param known: MAC addresses of all ports.
+    :param known: MAC addresses of all ports and port groups.
     :param inspected: those of nodes in inspection.
-    :param inspecting: whether any node is in inspection, ports or not.
+    :param inspecting: whether any node is in inspection, even without ports.
     """
 
     known: frozenset[str] = frozenset()
@@ -53,12 +53,12 @@ class Machines:
 
 @functools.lru_cache(maxsize=1)
 def decide(machines: Machines, leads: bool, auto_discovery: bool) -> Admission:
-    """Decide whom one host lets pass.
+    """Decide which machines one host lets pass.
 
-    The same arguments give the same object, which costs nothing however many
-    machines there are: a host decides twice a second.
+    The last result is cached, since a host decides twice a second, and there
+    may be many machines.
 
-    :param leads: whether this host is the one that may admit any.
+    :param leads: whether this host is the leader. All others block.
     """
     if not leads:
         return Admission(denylist=machines.known)
@@ -68,11 +68,12 @@ def decide(machines: Machines, leads: bool, auto_discovery: bool) -> Admission:
 
 
 def read_macs(rows: Iterable[Row]) -> frozenset[str]:
-    """Collect MAC addresses, in lower case.
+    """Return the MAC addresses of ports, in lower case.
 
-    :param rows: read to the end in any case, where a transaction may end.
-    :raises: BadAddress for the first that is none. To leave it out would
-        let a known machine pass as an unknown one.
+    :param rows: read to the end even after a bad one, so that a transaction
+        behind them ends.
+    :raises: BadAddress for the first invalid one. If it were left out, a
+        known machine would pass as an unknown one.
     """
     bad = None
     macs = set()

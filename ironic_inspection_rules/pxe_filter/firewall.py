@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The guard in the kernel: what the nftables table holds just now."""
+"""Changing the nftables table of the PXE filter in the kernel."""
 
 from collections.abc import Callable
 import shutil
@@ -14,30 +14,31 @@ from ironic_inspection_rules.pxe_filter import admission
 from ironic_inspection_rules.pxe_filter import nftables
 
 _PASS_TIMEOUT = 1.0
-"""Seconds for a run of nft that lets machines pass."""
+"""Time limit, in seconds, for a run of nft that lets machines pass."""
 
 _MARGIN = 0.5
-"""Seconds before the end of its leadership that the leader's host blocks."""
+"""Seconds that the leader's host blocks before its leadership ends."""
 
 _TIMEOUT = 10.0
-"""Seconds for any other; 50,000 addresses take a tenth of one."""
+"""Time limit for other runs; 50,000 addresses take 0.1 seconds."""
 
 _KILLED = (-9, 137)
-"""How timeout(1) ends where the program was killed, by its own reading."""
+"""Exit status after a kill by timeout(1): of a signal, or as it reports."""
 
 
 class FirewallError(exceptions.InspectionRulesError):
-    """The kernel, or what speaks to it, refused."""
+    """nft failed, is not installed, or did not answer."""
 
 
 def run_nft(*arguments: str, script: str | None = None,
             timeout: float = _TIMEOUT) -> str:
     """Run the nft program.
 
-    :param script: is carried out all or none.
-    :param timeout: seconds after which the program is killed, even while
-        this process is suspended.
-    :raises: FirewallError with nft's own reason in one line.
+    :param script: applied in one transaction.
+    :param timeout: seconds after which timeout(1) kills the program, even
+        while this process is suspended.
+    :returns: standard output.
+    :raises: FirewallError with the message of nft in one line.
     """
     if script is not None:
         arguments = ('-f', '-', *arguments)
@@ -59,20 +60,17 @@ def run_nft(*arguments: str, script: str | None = None,
 
 
 def seconds_to_pass(remaining: float) -> float:
-    """Seconds for which the kernel may let machines pass.
+    """Return the seconds for which the kernel may let machines pass.
 
-    However long nft takes, they end while this host still leads.
+    They end before leadership does, even if nft takes its full time limit.
 
-    :param remaining: seconds that this host is sure to lead.
+    :param remaining: seconds until the leadership of this host ends.
     """
     return max(remaining - _MARGIN - _PASS_TIMEOUT, 0.0)
 
 
 class Firewall:
-    """The guard of one interface.
-
-    Not for use by more than one thread at a time.
-    """
+    """The nftables table that guards one interface; not thread-safe."""
 
     def __init__(self, table: nftables.Table,
                  run: Callable[..., str] = run_nft) -> None:
@@ -86,11 +84,11 @@ class Firewall:
         return self._table.interface
 
     def install(self) -> None:
-        """Put the guard in place; it blocks everything.
+        """Create the table; it blocks everything.
 
-        :raises: FirewallError when the guard cannot be put in place, or there
-            is no interface to be guarded, or the name of the table is taken.
-            That one is left alone; everything is blocked all the same.
+        :raises: FirewallError when it cannot be created, there is no such
+            interface, or there is a foreign table of this name. That one is
+            not changed, and a table of another name blocks everything.
         """
         try:
             socket.if_nametoindex(self.interface)
@@ -115,10 +113,9 @@ class Firewall:
         self._admitted = admission.Admission()
 
     def update(self, admit: admission.Admission, remaining: float) -> None:
-        """Change who passes, and for how long, both in one step.
+        """Change which machines pass, and for how long, in one transaction.
 
-        :param remaining: seconds that this host is sure to lead; see
-            :func:`seconds_to_pass`.
+        :param remaining: see :func:`seconds_to_pass`.
         :raises: FirewallError when nothing was changed.
         """
         change = self._table.change(self._admitted, admit)
@@ -132,12 +129,12 @@ class Firewall:
         self._admitted = admit
 
     def block(self) -> None:
-        """Block everything, and put the guard back if it is gone.
+        """Block everything, and create the table again if it is gone.
 
-        The denylist stays, which makes this as quick as it can be.
+        The denylist is not changed, as that would take longer.
 
-        :raises: FirewallError when that is not possible; the kernel then
-            does it in a moment, if ever the guard was in place.
+        :raises: FirewallError when that fails; the table, if it exists, then
+            blocks by its timeout.
         """
         try:
             self.update(

@@ -2,12 +2,11 @@
 
 """The nftables table that guards DHCP and TFTP on one interface.
 
-Only scripts are written here, as nft(8) reads them; :mod:`.firewall` has the
-kernel carry them out.
+This module builds scripts for nft(8); :mod:`.firewall` runs them.
 
 .. code-block:: none
 
-    input   what comes in on the interface for a guarded port → guard
+    input   packet on the interface for a guarded port → guard
     guard   not from an interface in @leader      drop
             at a time that is not in @lease       drop
             source in @whitelist                  accept
@@ -15,13 +14,13 @@ kernel carry them out.
             from an interface in @unknown         accept
             anything else                         drop
 
-``@leader`` holds the interface while this host leads, with a timeout: unless
-the living leader adds it again and again, the kernel blocks. ``@lease`` holds
-the time span for which that was decided. A filter that is suspended between
-the decision and its execution, or an nft that is slow, thus lets nobody pass
-afterwards; and a clock that is set back cannot stretch the timeout. Only where
-a filter is suspended before it starts nft, and the clock is set back before it
-goes on, machines may pass for two seconds.
+``@leader`` contains the interface while this host leads, with a timeout. The
+leader renews it; if it does not, the kernel blocks. ``@lease`` contains the
+time span for which the leader has decided. So nobody passes when the filter
+was suspended after the decision, or nft was slow. A clock that is set back
+does not extend the timeout. Machines may pass for up to two seconds too long
+in one case: the filter is suspended before it starts nft, and the clock is
+set back meanwhile.
 
 Source: spec 001 "HA Firewall decomposition".
 """
@@ -34,10 +33,10 @@ from ironic_inspection_rules.pxe_filter import admission
 FAMILY = 'inet'
 
 MARK = 'ironic-inspection-pxe-filter'
-"""Comment of a rule by which a table is known as one of ours."""
+"""Comment of rules, by which a table is recognized as ours."""
 
 _PRIORITY = -10
-"""Before the ``filter`` chains of others, so that they can only add."""
+"""Before the ``filter`` chains of others, which can only block more."""
 
 _SETS = {
     'leader': 'type ifname; flags timeout;',
@@ -60,9 +59,9 @@ _GUARD = (
 class Table:
     """The table of one interface.
 
-    All methods return lines of a script, without line ends.
+    A script is a list of lines, without line ends.
 
-    :param ports: what to guard, as ``67/udp``.
+    :param ports: ports to guard, such as ``67/udp``.
     """
 
     def __init__(self, interface: str, ports: Iterable[str]) -> None:
@@ -73,17 +72,17 @@ class Table:
         self._ports = [port.split('/') for port in ports]
 
     def create(self) -> list[str]:
-        """Make the table afresh; it blocks everything."""
+        """Return the script that replaces the table; it blocks everything."""
         return [*_drop(self.name), *_drop(self.fallback_name),
                 *self._define(self.name)]
 
     def create_fallback(self) -> list[str]:
-        """Block everything in a table of another name."""
+        """Return the script for a table of another name that blocks all."""
         return [*_drop(self.fallback_name), *self._define(self.fallback_name)]
 
     def change(self, before: admission.Admission,
                after: admission.Admission) -> list[str]:
-        """Return the change from one admission to another."""
+        """Return the script that changes one admission to another."""
         script = []
         for name, old, new in (
                 ('whitelist', before.allowlist, after.allowlist),
@@ -97,21 +96,23 @@ class Table:
         return script
 
     def block(self) -> list[str]:
-        """Return what blocks everybody.
+        """Return the script that blocks all machines.
 
-        It is an error, and so a probe, when the table is gone.
+        nft fails if the table is gone, so this also checks that it is there.
         """
         return [f'flush set {FAMILY} {self.name} {name}'
                 for name in ('leader', 'lease')]
 
     def pass_for(self, seconds: float, now: float, until: float) -> list[str]:
-        """Return what admits machines; an error when the table is gone.
+        """Return the script that lets admitted machines pass.
 
-        :param seconds: how long from the time that the kernel is told, to a
-            tenth of one.
+        nft fails if the table is gone.
+
+        :param seconds: how long, from the time at which nft runs; rounded
+            down to 0.1 seconds.
         :param now: the present time, in seconds since 1970.
-        :param until: the time after which nobody passes, whenever the kernel
-            is told; to a second.
+        :param until: the time after which nobody passes, in whole seconds
+            since 1970, whenever nft runs.
         """
         return [
             *self.block(),
@@ -150,5 +151,5 @@ class Table:
 
 
 def _drop(name: str) -> list[str]:
-    """Remove a table, whether it exists or not."""
+    """Return the script that removes a table, if it exists."""
     return [f'{action} table {FAMILY} {name}' for action in ('add', 'delete')]

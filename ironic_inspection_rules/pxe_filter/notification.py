@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Messages from Ironic's services to the PXE filters: what has changed.
+"""Messages from Ironic's services to the PXE filters about changes.
 
-A notification driver of oslo.messaging sends them, so it needs no change of
-Ironic: the operator names it in ``[oslo_messaging_notifications]driver`` of
+A notification driver of oslo.messaging sends them, so Ironic needs no change:
+the operator names the driver in ``[oslo_messaging_notifications]driver`` of
 the API and the conductors, beside any others.
 
-They spare a filter the wait for its next look into the database, no more:
-only that is authoritative, and a message may get lost.
+A message saves a filter the time until its next read of the database.
+Messages may get lost.
 
 Source: spec 001 "Pub-sub Channels": whitelist and blacklist, add and remove,
-port ID and MAC address. The channels keep those names.
+port ID and MAC address. The channels have those names.
 """
 
 from collections.abc import Callable, Iterator
@@ -34,11 +34,14 @@ REMOVE = 'remove'
 
 
 class Change(NamedTuple):
-    """One port, or the ports of one node, join or leave one of the lists.
+    """A change of one of the lists.
 
-    :param channel: ``ALLOWLIST`` (the node is in inspection) or
-        ``DENYLIST`` (Ironic knows the port).
+    :param channel: ``ALLOWLIST``: the ports of a node whose inspection
+        begins or ends. ``DENYLIST``: a port that is created, changed or
+        deleted.
     :param action: ``ADD`` or ``REMOVE``.
+    :param port: UUID of the port or port group, None for ``ALLOWLIST``.
+    :param mac: its MAC address, None for ``ALLOWLIST``.
     """
 
     channel: str
@@ -48,7 +51,7 @@ class Change(NamedTuple):
 
 
 class Sender:
-    """Sends changes to all filters, once or not at all."""
+    """Sends changes to all filters, at most once."""
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         self._client = oslo_messaging.get_rpc_client(
@@ -77,15 +80,18 @@ class Endpoint:
 
     def announce(self, context: dict[str, Any], channel: str, action: str,
                  port: str | None, mac: str | None) -> None:
-        """Take one message in."""
+        """Receive one message."""
         self._handle(Change(channel, action, port, mac))
 
 
 def listen(conf: cfg.ConfigOpts, host: str, handle: Callable[[Change], None]
            ) -> oslo_messaging.MessageHandlingServer:
-    """Receive messages from now on, in threads of oslo.messaging.
+    """Start to receive messages, in threads of oslo.messaging.
 
-    Returns when the message broker is reached, however long that takes.
+    Returns as soon as the message broker can be reached.
+
+    :param host: name of this host.
+    :param handle: see :class:`Endpoint`.
     """
     server = oslo_messaging.get_rpc_server(
         oslo_messaging.get_rpc_transport(conf),
@@ -105,10 +111,10 @@ _PORT_EVENTS = {
 
 
 class PxeFilterDriver(notifier.Driver):
-    """Sends ports that come and go, inspections that begin and end.
+    """Notifies filters of changed ports and of inspections.
 
-    :param sender: how; made when it is needed first, for drivers are loaded
-        while the configuration is still being read.
+    :param sender: sends the changes; None to build it on first use. Drivers
+        are loaded before the configuration is complete.
     """
 
     def __init__(self, conf: cfg.ConfigOpts, topics: list[str],
@@ -120,7 +126,7 @@ class PxeFilterDriver(notifier.Driver):
 
     def notify(self, ctxt: dict[str, Any], msg: dict[str, Any],
                priority: str, retry: int) -> None:
-        """Take one notification of Ironic."""
+        """Send the changes that a notification of Ironic implies."""
         for change in _changes(msg['event_type'], msg['payload']):
             try:
                 if self._sender is None:
@@ -133,7 +139,10 @@ class PxeFilterDriver(notifier.Driver):
 
 
 def _changes(event: str, payload: dict[str, Any]) -> Iterator[Change]:
-    """Convert a notification to changes for a filter."""
+    """Convert a notification to changes.
+
+    :param event: ``event_type`` of the notification.
+    """
     if event in _PORT_EVENTS:
         port = payload['ironic_object.data']
         if port['address'] is not None:

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The PXE filter: lets only the right machines reach a DHCP server.
+"""The PXE filter: lets only machines in inspection reach a DHCP server.
 
 A :class:`PxeFilter` guards one interface of one host. The filters of a cloud
-elect a leader, and only on its host machines pass. In the order of trust:
+elect a leader, and machines pass only on its host. Three mechanisms block:
 
-1. the kernel blocks when the time is over for which the leader let machines
-   pass, which is two seconds at most (``nftables``);
-2. a filter lets them pass no longer than it is sure to lead (``election``),
-   and only while the database answers (``watcher``);
-3. whatever goes wrong blocks everything: first that, then the log.
+1. the kernel, by a timeout of at most two seconds that the leader renews
+   (``nftables``);
+2. the filter, when its leadership ends (``election``) or the database does
+   not answer (``watcher``);
+3. any error: the filter blocks everything, then logs the error.
 
 Source: spec 001 "HA Firewall decomposition" and "Partitioning issues".
 """
@@ -35,18 +35,18 @@ ELECTION_NAME = 'ironic-inspection-pxe-filter'
 """Name of the election among the filters of a cloud."""
 
 Elect = Callable[[election.Callback, election.Callback], election.Election]
-"""Makes a host's part in the election, of ``on_gained`` and ``on_lost``."""
+"""Builds a host's part in the election from ``on_gained`` and ``on_lost``."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """How a filter works; all times are in seconds.
+    """Settings of a filter; all times are in seconds.
 
     :param auto_discovery: whether unknown machines always pass.
-    :param sync_period: between two reads of all ports, 0 for only one.
-    :param allowlist_period: between two reads of nodes in inspection, 0 to
-        read them only after a message.
-    :param retries: failures in a row after which one is an error in the log.
+    :param sync_period: time between two reads of all ports, 0 for one read.
+    :param allowlist_period: time between two reads of nodes in inspection, 0
+        to read them only after messages.
+    :param retries: failures in a row before one is logged as an error.
     """
 
     auto_discovery: bool = False
@@ -59,7 +59,9 @@ class Settings:
 class PxeFilter:
     """The filter of one host.
 
-    :param elect: makes this host's part in the election of ``ELECTION_NAME``.
+    :param firewall: the firewall of the interface.
+    :param source: the ports in Ironic's database.
+    :param elect: builds this host's part in the election.
     """
 
     def __init__(self, firewall: firewalls.Firewall,
@@ -78,23 +80,23 @@ class PxeFilter:
         self._watcher = self._new_watcher()
 
     def handle(self, change: notification.Change) -> None:
-        """Take in a message; may be called from any thread."""
+        """Handle a message; may be called from any thread."""
         self._watcher.handle(change)
 
     def install(self) -> None:
-        """Put the guard in place; it blocks everything.
+        """Create the nftables table; it blocks everything.
 
         :raises: FirewallError when that is not possible.
         """
         self._firewall.install()
 
     def run(self, stop: threading.Event) -> None:
-        """Filter until told to stop; everything is blocked afterwards.
+        """Filter until told to stop, then block everything.
 
-        A failure is followed by another attempt, for as long as it takes.
+        Starts again after any failure.
         """
         retrying = tenacity.Retrying(
-            # Everything was blocked; whatever it is may be better next time.
+            # Everything is blocked by now.
             retry=tenacity.retry_if_exception_type(Exception),
             stop=tenacity.stop_when_event_set(stop),
             wait=tenacity.wait_fixed(self._settings.retry_interval),
@@ -108,12 +110,12 @@ class PxeFilter:
             self._settings.allowlist_period, self._changed)
 
     def _run_until_failure(self, stop: threading.Event) -> None:
-        """Filter until told to stop or the first failure, which is raised."""
+        """Filter until told to stop, or raise the first failure."""
         leave = threading.Event()
         try:
             self._block()
             self._watcher = self._new_watcher()
-            # A daemon, for a database may keep it hanging.
+            # A daemon, as it may hang in the database.
             threading.Thread(target=self._watcher.run, args=(leave,),
                              name='pxe-filter-watcher', daemon=True).start()
             while self._watcher.machines() is None and not stop.is_set():
@@ -128,7 +130,7 @@ class PxeFilter:
 
     def _take_part(self, stop: threading.Event,
                    leave: threading.Event) -> None:
-        """Take part in the election, and let pass whom it allows."""
+        """Take part in the election, and let machines pass as leader."""
         def look_at_once() -> None:
             self._watcher.read_inspected()
             self._changed.set()
@@ -148,7 +150,7 @@ class PxeFilter:
             run.result()
 
     def _update(self, part: election.Election) -> None:
-        """Update the firewall to who may pass at this moment."""
+        """Update the machines that pass, and for how long."""
         machines = self._watcher.machines() or admission.Machines()
         admit = admission.decide(machines, part.is_leader,
                                  self._settings.auto_discovery)
@@ -176,7 +178,10 @@ class PxeFilter:
             self._state.notify_all()
 
     def _wait_until_blocked(self) -> None:
-        """Keep the lock till this filter blocks, or the kernel does."""
+        """Wait until this filter blocks, or the kernel does by its timeout.
+
+        The lock of the election is not released before.
+        """
         self._changed.set()
         with self._state:
             self._state.wait_for(lambda: not self._passes, election.LEASE)

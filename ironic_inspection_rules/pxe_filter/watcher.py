@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A thread that keeps reading Ironic's database for the PXE filter.
+"""A thread that reads Ironic's database for the PXE filter.
 
-It is apart from the thread that renews the leader's place in the firewall,
-because a database that hangs must not hang that one, too. It reads plain
-columns, not objects: there may be tens of thousands of ports. Port groups
-count as ports, for a bond may have an address of its own.
+It is not the thread that renews the leader's timeout in the firewall, which a
+database that hangs must not block. It reads columns, not objects, as there
+may be tens of thousands of ports. Port groups count as ports, as a bond may
+have an address of its own.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -32,10 +32,10 @@ LOG = log.getLogger(__name__)
 _T = TypeVar('_T')
 
 POLL_INTERVAL = 1.0
-"""Seconds between two questions to the database."""
+"""Seconds between two pings of the database."""
 
 DATABASE_TIMEOUT = 4.0
-"""Seconds without an answer after which the database counts as lost."""
+"""Seconds without an answer after which the database counts as down."""
 
 _CHUNK = 1000
 """Rows fetched at a time."""
@@ -44,9 +44,9 @@ _KINDS = (models.Port, models.Portgroup)
 
 
 class PortSource:
-    """The ports in the database, which may raise anything.
+    """The ports in Ironic's database; methods raise any error of it.
 
-    :param inspect_interfaces: of the nodes that may be let through.
+    :param inspect_interfaces: inspect interfaces of nodes that may pass.
     """
 
     def __init__(self, inspect_interfaces: Collection[str]) -> None:
@@ -58,15 +58,15 @@ class PortSource:
             session.execute(sa.select(sa.literal(1)))
 
     def ports(self) -> Iterator[admission.Row]:
-        """All ports that have an address."""
+        """Yield all ports and port groups that have an address."""
         for kind in _KINDS:
             yield from _rows(sa.select(kind.uuid, kind.address).where(
                 kind.address.is_not(None)))
 
     def inspected_ports(self) -> Iterator[admission.Row | None]:
-        """The ports of nodes in inspection.
+        """Yield the ports and port groups of nodes in inspection.
 
-        None as well, so that a node without any is not overlooked.
+        :returns: also None for a node without any.
         """
         for kind in _KINDS:
             query = sa.select(kind.uuid, kind.address).select_from(
@@ -85,7 +85,7 @@ def _rows(query: sa.Select[Any]) -> Iterator[Any]:
 
 
 def read(source: PortSource) -> admission.Machines:
-    """Read everything once."""
+    """Read all machines once."""
     return _with_inspected(
         _with_known(admission.Machines(), source.ports()),
         source.inspected_ports())
@@ -106,9 +106,9 @@ def _with_inspected(machines: admission.Machines,
 
 
 class _Schedule:
-    """When to read: at once, then every so many seconds.
+    """The schedule of a read: at once, then every ``period`` seconds.
 
-    :param period: in seconds, 0 for never again.
+    :param period: seconds, 0 for a single read.
     """
 
     def __init__(self, period: float) -> None:
@@ -116,7 +116,7 @@ class _Schedule:
         self._due = -math.inf
 
     def is_due(self) -> bool:
-        """Return whether it is; if so, the next one is a period later."""
+        """Return whether a read is due; if so, schedule the next one."""
         now = time.monotonic()
         if now < self._due:
             return False
@@ -124,17 +124,18 @@ class _Schedule:
         return True
 
     def hasten(self) -> None:
-        """Make it due at once."""
+        """Make the next read due at once."""
         self._due = -math.inf
 
 
 class Watcher:
-    """Reads until it is told to stop or fails.
+    """Reads machines until it is told to stop or fails.
 
     :param source: the database, used from one thread only.
     :param sync_period: seconds between two reads of all ports.
-    :param allowlist_period: seconds between two reads of those of nodes in
-        inspection.
+    :param allowlist_period: seconds between two reads of the ports of nodes
+        in inspection.
+    :param changed: set when the machines have changed, or reading failed.
     """
 
     def __init__(self, source: PortSource, sync_period: float,
@@ -150,10 +151,10 @@ class Watcher:
         self._answered_at = time.monotonic()
 
     def machines(self) -> admission.Machines | None:
-        """Return what was read, None before the first time.
+        """Return the machines last read, None before the first read.
 
-        :raises: what made reading fail.
-        :raises: TemporaryFailure when the last answer is too old.
+        :raises: the error with which reading failed.
+        :raises: TemporaryFailure when the database does not answer.
         """
         if self._error is not None:
             raise self._error
@@ -164,27 +165,27 @@ class Watcher:
         return self._machines
 
     def handle(self, change: notification.Change) -> None:
-        """Take in a message; may be called from any thread."""
+        """Handle a message; may be called from any thread."""
         self._received.put(change)
 
     def read_inspected(self) -> None:
-        """Read the nodes in inspection now; from any thread."""
+        """Read the nodes in inspection now; may be called from any thread."""
         self._received.put(notification.Change(
             notification.ALLOWLIST, notification.ADD, None, None))
 
     def run(self, stop: threading.Event) -> None:
-        """Read, until told to stop."""
+        """Read until told to stop; store the first error."""
         try:
             while not stop.is_set():
                 self._read()
                 try:
                     self._apply(self._received.get(timeout=POLL_INTERVAL))
-                    # Many changes are worth one read.
+                    # One read for all messages that have arrived.
                     while True:
                         self._apply(self._received.get_nowait())
                 except queue.Empty:
                     pass
-        # The other thread is to know, whatever it is.
+        # machines() raises it in the other thread.
         except Exception as exc:
             self._error = exc
             self._changed.set()
@@ -202,16 +203,17 @@ class Watcher:
         self._show(machines)
 
     def _answers(self, rows: Iterable[_T]) -> Iterator[_T]:
-        """Note for each row that the database answers."""
+        """Yield rows, and note with each that the database answers."""
         for row in rows:
             self._answered_at = time.monotonic()
             yield row
 
     def _apply(self, change: notification.Change) -> None:
-        """Do what a message implies.
+        """Apply a message.
 
-        Only a port that is new needs no read. One that is gone may share its
-        address with another, and what is left in inspection is to be counted.
+        A new port is added without a read. After a removed port all ports are
+        read, as another one may have its address. After a change of a node,
+        the nodes in inspection are read.
         """
         if change.channel == notification.ALLOWLIST:
             self._inspected.hasten()

@@ -3,8 +3,8 @@
 """The queue of inspection requests in Ironic's database.
 
 Any number of processes on any number of hosts share it. Who may act on a
-request, and when, is decided by single statements that the database carries
-out, by its own clock.
+request, and when, is decided in the database, in short transactions and by
+its own clock.
 """
 
 from collections.abc import Callable, Iterable
@@ -29,15 +29,16 @@ Accept = Callable[[typing.Any, str, bool], datetime.datetime | None]
 
 
 class DatabaseQueue:
-    """A :class:`queue_request.Queue` that survives whoever uses it.
+    """A :class:`queue_request.Queue` in Ironic's database.
 
-    :param lease: seconds without a sign of life after which a worker counts
-        as dead.
-    :param accept: called within the transaction that stores a request of an
+    :param lease: seconds without a heartbeat after which a worker counts as
+        dead.
+    :param accept: called in the transaction that stores a request of an
         inspection, with the UUID of the node and whether the machine is still
         to be powered on; see :func:`.node_reservation.stop_clock`.
-    :param served: which requests a worker of this process can process, None
-        for all.
+    :param served: an SQL condition on the requests that a worker of this
+        process can process, see :func:`.node_reservation.served_by`; None for
+        all.
     """
 
     def __init__(self, lease: float,
@@ -55,7 +56,9 @@ class DatabaseQueue:
             trusted: bool = True) -> queue_request.Request:
         """See :meth:`queue_request.Queue.put`.
 
-        Without an inventory the request is for what the ramdisk posted last.
+        A reapplication without an inventory gets what was posted last.
+
+        :raises: Conflict if the node waits for no data.
         """
         data: dict[str, typing.Any] | None = None
         if inventory is not None:
@@ -67,7 +70,7 @@ class DatabaseQueue:
         values = {'checkpoints': checkpoints or {}, 'sender': sender}
         stored = None
         while stored is None:
-            # None means that somebody else has changed what was decided on.
+            # None: another process has changed the open request.
             stored = self._try_put(node_uuid, event, data, values, trusted)
         return stored
 
@@ -114,11 +117,11 @@ class DatabaseQueue:
         return _claimed(self._posted.claim(worker))
 
     def get_starting(self, worker: str) -> queue_request.Request | None:
-        """Lease a request for a machine to be powered on, if there is any."""
+        """Lease the next power-on request, None if there is none."""
         return _claimed(self._starting.claim(worker))
 
     def is_any_starting(self) -> bool:
-        """Return whether a machine waits to be powered on."""
+        """Return whether a power-on request is due."""
         return self._starting.is_any_due()
 
     def begin(self, request: queue_request.Request,
@@ -186,7 +189,7 @@ class DatabaseQueue:
         """See :meth:`queue_request.Queue.abort`."""
         row = db_request.get_request_by_uuid(uuid)
         step = state.advance(row.state, state.ABORT)
-        # A machine whose turn it is remains in the state "starting".
+        # A claimed power-on request remains in the state "starting".
         is_begun = row.state == state.STARTING and row.worker is not None
         if (step.verdict is not state.Verdict.ALLOWED or is_begun
                 or not db_request.finish_request(
@@ -196,10 +199,15 @@ class DatabaseQueue:
                                    last_error=reason)
 
     def supersede(self, node_uuid: str) -> None:
-        """End what is open of an earlier inspection: a newer one begins."""
-        # A posted inventory ends it too, but none may ever come.
+        """End the open request of a node's earlier inspection.
+
+        Called when a newer inspection begins.
+        """
+        # Accepted data of the new one would end it too, but may never come. A
+        # reapplication would replace the newer data by older ones.
         db_request.supersede_request(
-            node_uuid, (queue_request.CONTINUE, queue_request.POWER_ON),
+            node_uuid, (queue_request.CONTINUE, queue_request.REAPPLY,
+                        queue_request.POWER_ON),
             state.ERROR, queue_request.OVERTAKEN)
 
     def forgive(self, request: queue_request.Request) -> None:
@@ -209,7 +217,7 @@ class DatabaseQueue:
 
     def expire(self) -> list[queue_request.ExpiredLease]:
         """See :meth:`queue_request.Queue.expire`."""
-        # What was claimed and not begun is claimed anew when it is due.
+        # Claimed requests that were not begun become due by themselves.
         rows: typing.Any = leases.expire_leases(self._lease,
                                                 (state.PROCESSING,))
         return [queue_request.ExpiredLease(row.uuid, row.node_uuid, row.worker)
@@ -239,11 +247,11 @@ class DatabaseQueue:
         return _request(db_request.get_request_by_uuid(uuid))
 
     def forget(self, age: float, limit: int = 10000) -> int:
-        """Remove requests that were done long ago.
+        """Remove requests that ended long ago.
 
-        :param age: seconds since then.
-        :param limit: how many to remove at most.
-        :returns: how many there were.
+        :param age: seconds since their end.
+        :param limit: most requests to remove.
+        :returns: the number of requests removed.
         """
         return db_request.destroy_done_requests(
             timeutils.utcnow() - datetime.timedelta(seconds=age), limit)
@@ -256,7 +264,7 @@ class DatabaseQueue:
 
 _STORED = tuple(field.name for field in
                 dataclasses.fields(queue_request.Request) if field.repr)
-"""Fields of a request that are columns of its row and always read."""
+"""Fields of a request that are always read from its row."""
 
 
 def _request(row: typing.Any) -> queue_request.Request:

@@ -3,7 +3,7 @@
 """One delivery of a request, from the node's lock to the end.
 
 The steps are those of spec 001 ("HA worker"): lock, check the state, run,
-consume, unlock. What locking and running mean is handed in.
+consume, unlock. A :class:`Processor` does the work on the node.
 """
 
 from collections.abc import Callable
@@ -23,22 +23,26 @@ from ironic_inspection_rules.queue import surroundings
 LOG = log.getLogger(__name__)
 
 MAX_DELAY = 30.0
-"""Seconds between two tries of the same at most."""
+"""Most seconds before a request is delivered again."""
 
 
 class Decision(typing.NamedTuple):
-    """Decision to run a request, and the state it is in while it runs."""
+    """Decision whether to run a request.
+
+    ``state``: that of the request while it runs. ``refusal``: why it is not
+    run, None if it is.
+    """
 
     state: str
     refusal: str | None = None
 
 
 def decide(request: queue_request.Request, max_attempts: int) -> Decision:
-    """Decide from the state of a request whether it may be run.
+    """Decide from the state of a request whether to run it.
 
-    A request met in the middle of processing is one whose worker has died or
-    failed: the transition is a strict one, but its repetition is forgiven
-    until the attempts are used up (spec 001 "At least once").
+    The worker of a request that is already ``processing`` has died or failed.
+    Its strict transition may be repeated until the attempts are used up (spec
+    001 "At least once").
     """
     if request.attempts >= max_attempts:
         end = ('none of the workers lived to finish it'
@@ -58,11 +62,11 @@ def decide(request: queue_request.Request, max_attempts: int) -> Decision:
 
 
 def retry_delay(failures: int, interval: float) -> float:
-    """Decide when to try again what the surroundings were in the way of.
+    """Return the delay before a request is delivered again, in seconds.
 
-    :param failures: how often in a row it was tried before.
-    :param interval: seconds to wait at first; doubled each time.
-    :returns: seconds.
+    :param failures: failures in a row before this one.
+    :param interval: delay after the first one; doubled each time, up to
+        ``MAX_DELAY``.
     """
     return min(interval * 2 ** min(failures, 16), MAX_DELAY)
 
@@ -71,8 +75,8 @@ class NodeCheck(typing.NamedTuple):
     """Result of checking the state of a node for a request.
 
     ``done``: an earlier attempt has finished it. ``obstacle``: why it must
-    not be processed. ``superseded``: the node is in a newer inspection, which
-    is none of the request's business.
+    not be processed. ``superseded``: the node is in a newer inspection, and
+    stays as it is.
     """
 
     done: bool = False
@@ -92,15 +96,15 @@ class Processor(typing.Protocol):
 
     def check(self, node: typing.Any,
               request: queue_request.Request) -> NodeCheck:
-        """Check whether the node is in a state to go on from."""
+        """Check whether the state of the node allows processing."""
 
     def run(self, node: typing.Any,
             request: queue_request.Request) -> str | None:
-        """Do what is requested.
+        """Process a request.
 
-        :returns: why the request has failed for good, which the node tells
-            too by then; None if it has not.
-        :raises: TemporaryFailure if another attempt may do better.
+        :returns: why the request has failed for good, as recorded on the
+            node; None if it succeeded.
+        :raises: TemporaryFailure if another attempt may succeed.
         """
 
     def fail(self, node: typing.Any, request: queue_request.Request,
@@ -112,15 +116,18 @@ class Processor(typing.Protocol):
             ) -> queue_request.Request:
         """Unlock the node, and end its request in the same transaction.
 
-        :param consume: ends it, given the transaction; called again where
-            that has lost against another one.
-        :returns: what it returns.
-        :raises: what it raises; then nothing has happened.
+        :param consume: ends the request in the given transaction; called
+            again if the transaction is retried.
+        :returns: the result of ``consume``.
+        :raises: any error of ``consume``; then nothing is changed.
         """
 
 
 class Outcome(enum.Enum):
-    """How a delivery ended."""
+    """How a delivery ended.
+
+    ``LOST``: the lease is lost, or left to expire.
+    """
 
     FINISHED = 'finished'
     FAILED = 'failed'
@@ -129,14 +136,14 @@ class Outcome(enum.Enum):
 
 
 class Deliverer:
-    """Carries deliveries out, any number at once.
+    """Carries out deliveries, any number at once.
 
-    :param requests: the queue that they come from.
-    :param processor: what to do with a request.
-    :param max_attempts: how often the processing of a request is begun.
+    :param requests: the queue.
+    :param processor: processes the requests.
+    :param max_attempts: attempts at a request before its node fails.
     :param retry_interval: seconds before a request is tried again.
-    :param pause: waits for so many seconds; returns at once, and True, when
-        the worker is to stop.
+    :param pause: waits for so many seconds; returns True at once when the
+        worker stops.
     """
 
     def __init__(self, requests: queue_request.Queue, processor: Processor,
@@ -149,9 +156,9 @@ class Deliverer:
         self._pause = pause
 
     def deliver(self, request: queue_request.Request) -> Outcome:
-        """Carry one delivery of a request out.
+        """Carry out one delivery.
 
-        :param request: a request that was got from the queue.
+        :param request: as :meth:`.request.Queue.get` returned it.
         """
         try:
             try:
@@ -170,7 +177,7 @@ class Deliverer:
 
     def _settle(self, node: typing.Any,
                 request: queue_request.Request) -> Outcome:
-        """Decide what to do with a request whose node is locked; do it."""
+        """Process a request whose node is locked, or refuse it."""
         check = self._processor.check(node, request)
         if check.done:
             log_request(LOG.info, request,
@@ -194,7 +201,7 @@ class Deliverer:
 
     def _fail_node(self, node: typing.Any, request: queue_request.Request,
                    refusal: str) -> Outcome:
-        """Fail the node of a request that cannot be carried out."""
+        """Fail the node of a request that is refused."""
         if self._queue.heartbeat([request]):
             raise exceptions.LeaseLost(request.uuid)
         try:
@@ -209,7 +216,10 @@ class Deliverer:
 
     def _end(self, request: queue_request.Request, error: str | None,
              node: typing.Any = None) -> Outcome:
-        """End a request, and with it the lock of its node, if it has one."""
+        """End a request, and unlock its node.
+
+        :param node: None if it is not locked; the leader settles it then.
+        """
         consume = functools.partial(self._queue.consume, request, error)
         ended = (consume() if node is None
                  else self._processor.end(node, consume))
@@ -221,10 +231,11 @@ class Deliverer:
 
     def _give_back(self, request: queue_request.Request,
                    begun: queue_request.Request, exc: Exception) -> Outcome:
-        """Give a request back that broke off, or end it.
+        """Return a request to the queue after an error, or end it.
 
-        :param begun: the same with the attempt, which does not count where
-            the surroundings are to blame.
+        :param request: without the attempt, to be returned after an error of
+            the surroundings.
+        :param begun: with the attempt.
         """
         if surroundings.are_to_blame(exc):
             return self._retry(request, str(exc), True)
@@ -235,7 +246,7 @@ class Deliverer:
 
     def _retry(self, request: queue_request.Request, reason: str,
                of_surroundings: bool) -> Outcome:
-        """Give a request back, for as long as the worker runs."""
+        """Return a request to the queue; retry while the worker runs."""
         delay = retry_delay(request.lock_failures if of_surroundings
                             else 0, self._retry_interval)
         while True:
@@ -258,9 +269,9 @@ class Deliverer:
 
 def log_request(method: Callable[..., None], request: queue_request.Request,
                 what: str) -> None:
-    """Log something of a request, with all that tells where it is.
+    """Log a message about a request, with its state.
 
-    :param method: of a logger.
+    :param method: method of a logger, such as ``LOG.info``.
     """
     method('Request %(request)s (%(event)s) of node %(node)s, state '
            '%(state)s, attempt %(attempt)d: %(what)s',

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Periodic tasks that one worker process does for the whole cluster."""
+"""Periodic tasks that the leader does for the whole cluster."""
 
 from collections.abc import Callable, Collection, Iterable
 import dataclasses
@@ -30,18 +30,18 @@ from ironic_inspection_rules.runs import recorder
 LOG = log.getLogger(__name__)
 
 _CHUNK = 500
-"""How many nodes one round looks at at most."""
+"""Most nodes that one round checks."""
 
 _ARCHIVED = 100
-"""Data that one round archives at most, each in about twenty milliseconds."""
+"""Most data that one round archives, each in about 20 milliseconds."""
 
 
 @dataclasses.dataclass
 class _Records:
-    """Records of nodes, which are of no use without their node.
+    """Records of nodes, to be removed with their node.
 
-    ``list_nodes`` takes the UUID before the first one to list, and how many
-    to list at most. ``looked_at`` is the last node of the round before.
+    ``list_nodes`` takes a UUID and a number, and returns at most so many UUIDs
+    of nodes after that one. ``looked_at`` is the last one of the round before.
     """
 
     name: str
@@ -53,13 +53,13 @@ class _Records:
 class QueueMaintenance:
     """Singleton tasks (spec 001 "HA singleton periodic task decomposition").
 
-    Should two processes do them at once for a moment, no harm is done.
+    It does no harm if two processes run them at the same time.
 
     :param requests: the queue.
     :param inspection_timeout: seconds that a node may be in "inspect wait".
-    :param report_expiration: seconds that requests outlive their end.
-    :param wake: has the workers look for work.
-    :param settle: sees that the node of an ended request is in a final state.
+    :param report_expiration: seconds until an ended request is removed.
+    :param wake: wakes the workers.
+    :param settle: brings the node of an ended request into a final state.
     """
 
     def __init__(self, requests: database_queue.DatabaseQueue,
@@ -78,13 +78,13 @@ class QueueMaintenance:
 
     @property
     def tasks(self) -> tuple[Callable[[], None], ...]:
-        """All tasks, in the order in which to do them."""
+        """All tasks, in their order."""
         return (self.return_requests, self.unlock_nodes, self.settle_nodes,
                 self.put_timeouts, self.forget_requests,
                 self.remove_deleted_nodes, self.archive_data)
 
     def return_requests(self) -> None:
-        """Return what dead workers held."""
+        """Return the requests of dead workers to the queue."""
         expired = self._queue.expire()
         for lease in expired:
             LOG.warning('Request %(request)s of node %(node)s is returned, '
@@ -95,7 +95,7 @@ class QueueMaintenance:
             self._wake()
 
     def unlock_nodes(self) -> None:
-        """Unlock the nodes that dead workers have locked."""
+        """Unlock nodes that were locked by dead workers."""
         context = ironic_context.get_admin_context()
         for prefix in worker.HOLDERS:
             for node_uuid, holder in node_reservation.list_reserved(
@@ -106,12 +106,12 @@ class QueueMaintenance:
     def settle_nodes(self) -> None:
         """Bring the nodes of ended requests into a final state.
 
-        What cannot be done now is done in a later round.
+        A node that fails is tried again in a later round.
         """
         for request in self._queue.unsettled():
             try:
                 self._settle(request)
-            # The others are to have their turn.
+            # Go on with the others.
             except Exception as exc:
                 delivery.log_request(
                     LOG.info if surroundings.are_to_blame(exc)
@@ -119,7 +119,7 @@ class QueueMaintenance:
                     f'its node is seen to later: {exc}')
 
     def put_timeouts(self) -> None:
-        """Request timeouts of nodes whose ramdisk does not call."""
+        """Store a timeout request for each overdue node."""
         put = False
         for node_uuid in queue_node.list_overdue(
                 ironic_context.get_admin_context(),
@@ -134,20 +134,19 @@ class QueueMaintenance:
             self._wake()
 
     def archive_data(self) -> None:
-        """Store by content what ended requests were for, a few a round."""
+        """Archive the data of ended requests by content, some a round."""
         self._archived = unprocessed.archive(_ARCHIVED, self._archived)
 
     def forget_requests(self) -> None:
-        """Remove requests that were done long ago."""
+        """Remove requests that ended ``report_expiration`` ago."""
         count = self._queue.forget(self._report_expiration)
         if count:
             LOG.info('Removed %d requests that were done long ago', count)
 
     def remove_deleted_nodes(self) -> None:
-        """Remove the records of nodes that Ironic does not have any more.
+        """Remove the records of deleted nodes.
 
-        Each round looks at the next few nodes, and after the last one at the
-        first ones again.
+        Each round checks the next 500 nodes, then it starts again.
         """
         for records in self._records:
             known = records.list_nodes(records.looked_at, _CHUNK)
@@ -166,14 +165,14 @@ class QueueMaintenance:
 
 
 _RETRIES = 10
-"""Failures in a row, of any tasks, after which one is an error in the log."""
+"""Failures in a row, of any tasks, before one is logged as an error."""
 
 
 class UnservedRequests:
-    """Warns of what waits for a worker of another kind than this one.
+    """Warns of waiting requests that this worker cannot process.
 
     :param served: see :class:`.DatabaseQueue`.
-    :param patience: seconds; what waits longer is noticed.
+    :param patience: seconds that a request may wait.
     """
 
     def __init__(self, served: Any, patience: float) -> None:
@@ -182,7 +181,7 @@ class UnservedRequests:
         self._known: set[tuple[str, str]] = set()
 
     def check(self) -> None:
-        """Look at what waits longest; log each kind of node once."""
+        """Log each driver and conductor group whose requests wait, once."""
         found = {(kind.driver, kind.conductor_group): kind for kind in
                  backlog.read_unserved(self._served, self._patience)}
         for key, kind in found.items():
@@ -198,16 +197,17 @@ class UnservedRequests:
 
 
 class LeaderTasks:
-    """Carries out tasks again and again while this process leads.
+    """Runs periodic tasks while this process is the leader.
 
-    A task that is under way when leadership ends is finished, no other is
-    begun (spec 001 "HA singleton periodic task decomposition").
+    When leadership ends, the running task is finished and no other begins
+    (spec 001 "HA singleton periodic task decomposition").
 
-    :param make_election: makes the election, told whom to call when this
-        process has become the leader and when it no longer is.
-    :param tasks: what to do in each round, in this order.
+    :param make_election: builds the election from ``on_gained`` and
+        ``on_lost``.
+    :param tasks: tasks of each round, in their order.
     :param period: seconds between two rounds.
-    :param limit: seconds after which a round hangs, and is left to itself.
+    :param limit: seconds after which a round counts as hung and another
+        thread goes on.
     """
 
     def __init__(self,
@@ -224,10 +224,7 @@ class LeaderTasks:
                                         _RETRIES)
 
     def run(self, stop: threading.Event) -> None:
-        """Take part in the election, and work when elected, until stopped.
-
-        :param stop: set to end.
-        """
+        """Take part in the election until stopped; run tasks when elected."""
         self._election.run(stop)
 
     def _begin(self) -> None:
@@ -241,14 +238,14 @@ class LeaderTasks:
             name='watchdog', daemon=True).start()
 
     def _work(self, reset: threading.Event) -> None:
-        """Do each task, unless leadership ends before its turn."""
+        """Run the tasks of a round until leadership ends."""
         has_failed = False
         for task in self._tasks:
             if not self._election.is_leader or reset.is_set():
                 break
             try:
                 task()
-            # Whatever it is may be better in the next round.
+            # The next round tries again.
             except Exception as exc:
                 has_failed = True
                 self._trouble.failed(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The node of a request: its lock, and whether its state lets it be processed.
+"""The node of a request: its lock, and checks of its state.
 
-Ironic's own tasks lock nodes in the name of their host. Deliveries in one
-process must not take the locks of one another for their own.
+Ironic's tasks lock a node with the name of their host. Deliveries use their
+own names, as several run on one host.
 """
 
 from collections.abc import Callable, Iterator
@@ -38,35 +38,36 @@ LOG = log.getLogger(__name__)
 
 REAPPLICABLE = frozenset({states.MANAGEABLE, states.INSPECTFAIL,
                           states.AVAILABLE, states.ACTIVE})
-"""Provision states of nodes that hooks and rules may be run for again."""
+"""Provision states in which hooks and rules may be reapplied."""
 
 IN_INSPECTION = frozenset({states.INSPECTING, states.INSPECTWAIT})
 
 _FRESH = frozenset({states.INSPECTWAIT, states.ENROLL})
-"""States of a node whose data have just been posted."""
+"""States of a node whose data have been posted."""
 
 _BEGUN = _FRESH | {states.INSPECTING, states.INSPECTFAIL}
-"""States of a node that a worker may have left behind.
+"""States of a node after an attempt that did not finish.
 
-A conductor that starts moves nodes from "inspecting" to "inspect failed". It
-cannot be that a newer inspection has failed: when that began, the request was
-ended, see :meth:`.DatabaseQueue.supersede`.
+A conductor that starts moves nodes from "inspecting" to "inspect failed". The
+failed inspection is not a newer one: that would have ended the request, see
+:meth:`.DatabaseQueue.supersede`.
 """
 
 _TIMED_OUT = 'timeout reached while inspecting the node'
-"""How the reason begins for which a conductor fails nodes, in lower case."""
+"""Part of ``last_error`` after a timeout by a conductor, in lower case."""
 
 _MOST_OVERDUE = 500
-"""How many overdue nodes one round looks at."""
+"""Most overdue nodes that one round lists."""
 
 
 class DeliveryTask(task_manager.TaskManager):
     """Ironic's task, with an exclusive lock in the name of a delivery.
 
-    ``run`` stores the run of rules with the end of the delivery.
+    ``run`` is called in the transaction that ends the request, and stores the
+    run of rules.
 
     :param context: of Ironic.
-    :param request: the delivery; its node is locked.
+    :param request: the delivery whose node to lock.
     :raises: NodeNotFound, NodeLocked
     """
 
@@ -74,7 +75,7 @@ class DeliveryTask(task_manager.TaskManager):
         self.run: recorder.Store | None = None
         self._holder = request.delivery
         reserved = node_reservation.reserve(request.node_uuid, self._holder)
-        # As Ironic sees it, the task itself locks nothing.
+        # "shared", so that Ironic's task does not lock the node again.
         super().__init__(context, request.node_uuid, shared=True,
                          load_driver=False, purpose='inspection request')
         if not reserved:
@@ -84,9 +85,9 @@ class DeliveryTask(task_manager.TaskManager):
 
     def end(self, consume: Callable[[Any], queue_request.Request]
             ) -> queue_request.Request:
-        """Unlock the node, and end its request in the same transaction.
+        """Unlock the node, end its request and store its run, atomically.
 
-        The run is stored with them, unless that is what goes wrong.
+        If the run cannot be stored, the other two are done without it.
 
         :param consume: see :meth:`.delivery.Processor.end`.
         """
@@ -97,7 +98,7 @@ class DeliveryTask(task_manager.TaskManager):
                 raise
             recorder.warn_of_loss(self.node, exc)
             ended = self._end(consume)
-        # The node is not locked any more: the fence would refuse it.
+        # The fence would refuse this, as the node is not locked any more.
         with fence.suspended():
             keeping.clean()
         return ended
@@ -105,23 +106,23 @@ class DeliveryTask(task_manager.TaskManager):
     @transaction.retried
     def _end(self, consume: Callable[[Any], queue_request.Request],
              *others: Callable[[Any], None]) -> queue_request.Request:
-        # The node comes first, as in all that a fence lets pass: who waits
-        # for each other's rows would not get them.
+        # All transactions lock the node first, then the request. Another
+        # order would cause deadlocks.
         with fence.suspended(), transaction.writer() as session:
             unlocked = node_reservation.release(session, self.node.uuid,
                                                 self._holder)
             for each in others:
                 each(session)
             ended = consume(session)
-        # A lock that was taken away is for release_resources to tell of.
+        # If the lock was lost, release_resources raises an error.
         self.shared = unlocked
         return ended
 
     @transaction.retried
     def settle(self, note: Callable[..., None]) -> None:
-        """Unlock the node, and note that it is as it has to be.
+        """Unlock the node, and store that it is in a final state.
 
-        :param note: given the transaction.
+        :param note: called with the transaction; see :meth:`.Queue.settle`.
         """
         with fence.suspended(), transaction.writer() as session:
             self.shared = node_reservation.release(session, self.node.uuid,
@@ -129,7 +130,11 @@ class DeliveryTask(task_manager.TaskManager):
             note(transaction=session)
 
     def release_resources(self) -> None:
-        """Unlock the node, if it is still locked by this delivery."""
+        """Unlock the node, unless :meth:`end` or :meth:`settle` has.
+
+        :raises: NodeLocked, NodeNotLocked if another holder has the lock, or
+            nobody.
+        """
         if not self.shared:
             self.shared = True
             try:
@@ -143,14 +148,14 @@ class DeliveryTask(task_manager.TaskManager):
 @contextlib.contextmanager
 def locked(requests: queue_request.Queue,
            request: queue_request.Request) -> Iterator[Any]:
-    """Lock the node of a request, for as long as the context lasts.
+    """Lock the node of a request while the context lasts.
 
-    Nothing that this thread writes meanwhile is committed once the node is
-    locked by somebody else, or the request delivered anew.
+    The fence refuses commits of this thread after the node was locked by
+    another holder, or the request was delivered again.
 
     :param requests: the queue of the request.
     :returns: the :class:`DeliveryTask`.
-    :raises: NodeBusy, NodeGone
+    :raises: NodeBusy, NodeGone, LeaseLost
     """
     def abandon() -> BaseException:
         abandoned = attempt.Abandoned()
@@ -183,17 +188,16 @@ def _acquire(requests: queue_request.Queue,
         except ironic_exception.NodeNotFound as exc:
             raise exceptions.NodeGone(str(exc)) from exc
         except ironic_exception.NodeLocked as exc:
-            if is_again or not _unlock_for_the_dead(context, requests,
-                                                    request):
+            if is_again or not _unlock_dead_holder(context, requests, request):
                 raise exceptions.NodeBusy(str(exc)) from exc
         is_again = True
 
 
-def _unlock_for_the_dead(context, requests: queue_request.Queue,
-                         request: queue_request.Request) -> bool:
-    """Free a node that a worker has not lived to unlock.
+def _unlock_dead_holder(context, requests: queue_request.Queue,
+                        request: queue_request.Request) -> bool:
+    """Unlock the node of a request if its holder is a dead worker.
 
-    :returns: whether it is worth while to try and lock it again.
+    :returns: whether the node may be free now.
     """
     node = objects.Node.get_by_uuid(context, request.node_uuid)
     return (node.reservation is None
@@ -202,10 +206,10 @@ def _unlock_for_the_dead(context, requests: queue_request.Queue,
 
 def unlock_if_over(context, requests: queue_request.Queue, node_uuid: str,
                    holder: str) -> bool:
-    """Free a node of the lock of a delivery that is over.
+    """Unlock a node if its lock is that of a delivery which has ended.
 
-    :param holder: who has locked it.
-    :returns: whether it was one.
+    :param holder: the ``reservation`` of the node.
+    :returns: whether it is that of such a delivery.
     """
     if not worker.is_holder(holder) or requests.is_held(node_uuid, holder):
         return False
@@ -226,6 +230,9 @@ def check(node, request: queue_request.Request) -> delivery.NodeCheck:
         return delivery.NodeCheck(done=present != states.INSPECTWAIT)
     begun = request.state == state.PROCESSING
     if request.event == queue_request.REAPPLY:
+        # An inspection that has begun since brings data of its own.
+        if present in IN_INSPECTION:
+            return delivery.NodeCheck(superseded=True)
         allowed = REAPPLICABLE
     elif present == states.INSPECTWAIT and not _is_of_inspection(node,
                                                                  request):
@@ -240,8 +247,8 @@ def check(node, request: queue_request.Request) -> delivery.NodeCheck:
     elif (present == states.INSPECTFAIL
           and request.inspection_began_at is not None
           and _TIMED_OUT in (node.last_error or '').lower()):
-        # A conductor looks for nodes that are overdue first, and fails them
-        # then: meanwhile the data of this one were accepted.
+        # The data were accepted after a conductor had listed the node as
+        # overdue, and before it failed the node.
         allowed = _BEGUN
     else:
         allowed = _FRESH
@@ -252,9 +259,10 @@ def check(node, request: queue_request.Request) -> delivery.NodeCheck:
 
 
 def _is_of_inspection(node, request: queue_request.Request) -> bool:
-    """Return whether a node waits for data in the inspection of a request.
+    """Return whether a node in "inspect wait" is in a request's inspection.
 
-    Its clock was stopped when they came; that of a newer inspection runs.
+    Accepting the request has removed ``inspection_started_at``. If there is
+    another time, it is that of a newer inspection.
     """
     started, began = node.inspection_started_at, request.inspection_began_at
     return (started is None or began is None
@@ -262,7 +270,7 @@ def _is_of_inspection(node, request: queue_request.Request) -> bool:
 
 
 def is_left_over(node, request: queue_request.Request) -> bool:
-    """Return whether only an ended request keeps a node in inspection."""
+    """Return whether an ended request has left its node in inspection."""
     if node.provision_state == states.INSPECTWAIT:
         return node.inspection_started_at is None or (
             request.inspection_began_at is not None
@@ -273,7 +281,7 @@ def is_left_over(node, request: queue_request.Request) -> bool:
 def list_overdue(context, timeout: float) -> list[str]:
     """List the UUIDs of nodes that are in "inspect wait" for too long.
 
-    :param timeout: seconds that are not too long.
+    :param timeout: seconds that a node may wait.
     """
     return [node.uuid for node in objects.Node.list(
         context, fields=['uuid'],
@@ -286,7 +294,7 @@ def list_overdue(context, timeout: float) -> list[str]:
 def is_overdue(node, timeout: float) -> bool:
     """Return whether a node has waited for its data for too long.
 
-    :param timeout: seconds that are not too long.
+    :param timeout: seconds that a node may wait.
     """
     started = node.inspection_started_at
     if started is None:

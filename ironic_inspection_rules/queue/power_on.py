@@ -2,9 +2,9 @@
 
 """Powering machines on for inspection, one at a time in the whole cluster.
 
-The conductor puts a request and is done with it. Workers take the turns: a
-machine that waits for its own holds no thread of a conductor, no lock, and
-its timeout stands still.
+The conductor only stores a request; a worker powers the machine on. While a
+machine waits it holds no thread of a conductor and no lock, and its timeout
+does not count.
 """
 
 from collections.abc import Callable, Iterator
@@ -36,10 +36,10 @@ HEARTBEAT = 0.5
 
 
 def install() -> None:
-    """Prepare the conductor, which begins inspections, for the queue.
+    """Prepare the conductor for the queue.
 
-    What is open of an earlier inspection of a node ends when a newer one
-    begins, and ``[inspection_queue]reboot_throttle`` is kept if it is set.
+    A new inspection of a node ends the open request of an earlier one. If
+    ``[inspection_queue]reboot_throttle`` is set, workers power machines on.
 
     :raises: Invalid when ``[coordination]`` cannot be used.
     """
@@ -58,18 +58,18 @@ def install() -> None:
 
 
 class Throttle:
-    """Lets one machine at a time be powered on in the whole cluster.
+    """Limits how often machines are powered on in the whole cluster.
 
-    The interval is slept through before the power-on, with the lock held: a
-    holder which dies or is cut off slows the others down for a while and
-    never speeds them up (spec 001 "HA reboot throttle").
+    The interval passes before the power-on, while the lock is held: a holder
+    that dies or loses its connection delays the others, and the interval is
+    never shorter (spec 001 "HA reboot throttle").
 
-    :param make_lock: makes a new connection for the lock of all hosts.
+    :param make_lock: builds a new connection for the lock of all hosts.
     :param interval: seconds between two power-ons.
-    :param wait: waits for so many seconds; returns at once, and True, when
-        the process shall end.
-    :param retries: how often a coordinator out of reach is tried again.
-    :param retry_interval: seconds between two such tries.
+    :param wait: waits for so many seconds; returns True at once when the
+        process stops.
+    :param retries: tries after the first one to reach the coordinator.
+    :param retry_interval: seconds between two tries.
     """
 
     def __init__(self, make_lock: Callable[[], coordinator.LeasedLock],
@@ -87,9 +87,9 @@ class Throttle:
 
     @contextlib.contextmanager
     def turn(self) -> Iterator[None]:
-        """Wait for the turn of a machine; it ends with the context.
+        """Acquire the lock, wait for the interval; release it at the end.
 
-        :raises: Stopping when the process shall end.
+        :raises: Stopping when the process stops.
         :raises: TemporaryFailure when the coordinator stays out of reach.
         """
         while not self._of_process.acquire(timeout=HEARTBEAT):
@@ -112,7 +112,7 @@ class Throttle:
         return turn
 
     def _get_lock(self) -> contextlib.ExitStack:
-        """Get the lock and keep it for the whole interval."""
+        """Acquire the lock and hold it for the whole interval."""
         try:
             with contextlib.ExitStack() as stack:
                 lock = stack.enter_context(self._make_lock())
@@ -125,7 +125,7 @@ class Throttle:
                 return stack.pop_all()
         except exceptions.Stopping:
             raise
-        # What a driver cannot translate it lets through: anything.
+        # A driver of tooz may raise any error of its library.
         except Exception as exc:
             self._outage.failed(exc)
             raise exceptions.TemporaryFailure(
@@ -140,10 +140,10 @@ class Throttle:
 
 
 class PacedQueue:
-    """A queue that gives machines to be powered on, each in its turn.
+    """The power-on requests of a queue, at the pace of the throttle.
 
     :param requests: the queue of all requests.
-    :param make_turn: makes a context that is the turn of a machine.
+    :param make_turn: see :meth:`.Throttle.turn`.
     """
 
     def __init__(self, requests: database_queue.DatabaseQueue,
@@ -155,7 +155,7 @@ class PacedQueue:
         return getattr(self._queue, name)
 
     def get(self, worker: str) -> queue_request.Request | None:
-        """Lease the request that is next, when it is its turn.
+        """Lease the next power-on request when the throttle allows it.
 
         :raises: Stopping, TemporaryFailure
         """
@@ -166,7 +166,7 @@ class PacedQueue:
 
 
 def make_throttle(wait: Callable[[float], bool]) -> Throttle:
-    """Make what gives out the turns of the cluster.
+    """Build the throttle of the cluster from the options.
 
     :param wait: see :class:`.Throttle`.
     """

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Carrying out inspection requests with Ironic's own inspection."""
+"""Processing inspection requests with Ironic's own inspection."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 import contextlib
+import copy
 import functools
+import sys
 from typing import Any
 
 from ironic.common import exception as ironic_exception
@@ -41,6 +43,8 @@ _EVENTS = {states.INSPECTWAIT: 'resume', states.INSPECTFAIL: 'inspect'}
 class RequestProcessor:
     """A :class:`delivery.Processor` for Ironic's nodes.
 
+    Its ``node`` is a :class:`.node.DeliveryTask`.
+
     :param requests: the queue that the requests come from.
     :param timeout: seconds that a node may be in "inspect wait".
     """
@@ -59,7 +63,8 @@ class RequestProcessor:
         """See :meth:`delivery.Processor.check`."""
         finding = queue_node.check(task.node, request)
         if finding.done and request.event == queue_request.CONTINUE:
-            # Whoever finished it may not have lived to keep the run.
+            # The attempt that finished it may have died before it stored
+            # the run.
             run = _taken_up(request)
             if not recorder.is_stored(run, request.node_uuid):
                 task.run = keeping.prepare(run, task, None)
@@ -75,13 +80,14 @@ class RequestProcessor:
         }[request.event]
         run = _run_of(request)
         try:
-            with attempt.request_scope(
-                    attempt.Attempt(run, self._queue, request), task):
+            current = attempt.Attempt(run, self._queue, request)
+            with attempt.request_scope(current, task):
                 task.load_driver()
                 if early := request.checkpoints.get(model.EARLY):
-                    # As they were when the request was put.
+                    # Plugin data as the early rules left them.
                     attempt.apply(early, request.plugin_data)
                 if request.event in _EVENTS_OF_RUNS:
+                    _guard_hooks(task, current)
                     run.begin(request.inventory, request.plugin_data)
                 error = carry_out(task, request)
             task.run = keeping.prepare(run, task, error)
@@ -102,14 +108,15 @@ class RequestProcessor:
         event = _EVENTS.get(task.node.provision_state)
         if event:
             task.node.last_error = None
-            # Ironic saves the node first thing, for another reason.
+            # Not saved here: continue_inspection saves the node at once.
             task.node.save = lambda *args: None
             try:
                 task.process_event(event)
             finally:
                 del task.node.save
-        inspection.continue_inspection(task, request.inventory,
-                                       request.plugin_data)
+        with _kept_from_failing(task):
+            inspection.continue_inspection(task, request.inventory,
+                                           request.plugin_data)
         if task.node.provision_state == states.INSPECTFAIL:
             return task.node.last_error or _('Inspection failed.')
         return None
@@ -141,16 +148,15 @@ class RequestProcessor:
 
     def _power_on(self, task, request: queue_request.Request) -> str | None:
         patch.power_on(task)
-        # The machine did not wait for its data before.
+        # The timeout of the inspection begins here.
         task.node.inspection_started_at = timeutils.utcnow()
         task.node.save()
         return None
 
     def settle(self, request: queue_request.Request) -> None:
-        """See that the node of an ended request is in a final state.
+        """Bring the node of an ended request into a final state.
 
-        :raises: NodeBusy, or what the surroundings make of it: it is to be
-            done later then.
+        :raises: NodeBusy or an error of the surroundings; to be retried.
         """
         settle = functools.partial(self._queue.settle, request)
         if request.event not in (queue_request.CONTINUE,
@@ -183,8 +189,8 @@ class RequestProcessor:
                    reason: str) -> None:
         """Record on a node that its request has failed, and why.
 
-        A node in inspection fails it. Others only get the reason: their
-        inspection has been over before, or none was asked for.
+        A node in inspection goes to "inspect failed". Others only get the
+        reason: their inspection ended before, or there was none.
         """
         node = task.node
         message = _('Inspection request %(request)s failed: %(reason)s') % {
@@ -202,15 +208,41 @@ class RequestProcessor:
             _keep_error(node, message)
 
 
+def _guard_hooks(task, current: attempt.Attempt) -> None:
+    """Guard the hooks of a task; other tasks share its interface."""
+    if hooks := getattr(task.driver.inspect, 'hooks', None):
+        task.driver.inspect = copy.copy(task.driver.inspect)
+        task.driver.inspect.hooks = [attempt.GuardedHook(hook, current)
+                                     for hook in hooks]
+
+
+@contextlib.contextmanager
+def _kept_from_failing(task) -> Iterator[None]:
+    """Keep Ironic from failing a node for what its surroundings did."""
+    process_event = task.process_event
+
+    def process(event: str, *args: Any, **kwargs: Any) -> None:
+        cause = sys.exception()
+        if event == 'fail' and surroundings.are_to_blame(cause):
+            raise attempt.Abandoned() from cause
+        process_event(event, *args, **kwargs)
+
+    task.process_event = process
+    try:
+        yield
+    finally:
+        del task.process_event
+
+
 def _run_of(request: queue_request.Request) -> recorder.Run:
-    """Begin the run of a request: one for all attempts at it."""
+    """Return the run of a request; all its attempts share one UUID."""
     return recorder.Run(
         _EVENTS_OF_RUNS.get(request.event, recorder.INSPECTION),
         request.uuid)
 
 
 def _taken_up(request: queue_request.Request) -> recorder.Run:
-    """Build the run of a request from what its attempts have saved."""
+    """Build the run of a request from its checkpoints."""
     run = _run_of(request)
     run.begin(request.inventory, request.plugin_data)
     run.run_rules(None)
@@ -220,14 +252,17 @@ def _taken_up(request: queue_request.Request) -> recorder.Run:
 
 
 def _keep_error(node, message: str) -> None:
-    """Restore why a node failed, if cleaning up has removed it."""
+    """Store why a node failed, if cleaning up has removed the reason."""
     if node.last_error is None:
         node.last_error = message
         node.save()
 
 
 def _clean_up(task, message: str) -> None:
-    """Undo what was prepared for the ramdisk; record why on the node."""
+    """Remove boot and network settings of inspection; record the reason.
+
+    :raises: errors of the surroundings; others are logged.
+    """
     try:
         task.load_driver()
     except ironic_exception.IronicException:
@@ -242,6 +277,6 @@ def _clean_up(task, message: str) -> None:
     except Exception as exc:
         if surroundings.are_to_blame(exc):
             raise
-        # The node fails all the same.
+        # Fail the node nevertheless.
         LOG.exception('Cannot clean up after the inspection of node %s',
                       task.node.uuid)

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The queue of inspection requests: what it promises.
+"""The interface of the queue of inspection requests.
 
-A request is *put* once, *got* by one worker at a time under a lease, and
-stays in the queue until it is *consumed*: it is delivered at least once
-(spec 001 "HA worker"). Each delivery has a token that no other delivery of
-the request has. Whoever changes a request proves with the token that the
-delivery in question is still the last one.
+A request is *put* once and leased to one worker at a time. It stays in the
+queue until it is *consumed*, so it is delivered at least once (spec 001 "HA
+worker"). A change of a request names the token of a delivery, and is refused
+unless that is still the last one.
 
-The token is a number that each delivery raises by one, and not the worker's
-name: one worker may hold two deliveries of a request, after it was stalled for
-longer than a lease, and must not take its own later one for the earlier.
+The token is a number that each delivery raises by one. The name of the worker
+would not do: a worker that stalled for longer than a lease may have a second
+delivery of the same request.
 """
 
 from collections.abc import Iterable
@@ -28,16 +27,16 @@ EVENTS = (CONTINUE, REAPPLY, TIMEOUT)
 """Events that a client can request (spec 002 "Client - inspector API")."""
 
 POWER_ON = 'power-on'
-"""Asks for a machine to be powered on when it is its turn."""
+"""Event of a request to power a machine on at the pace of the throttle."""
 
 SUPERSEDED = 'superseded by a posted inventory'
-"""The error of a request that a posted inventory took the place of."""
+"""Error of a request that a posted inventory has replaced."""
 
 OVERTAKEN = 'superseded by a newer inspection of the node'
-"""The error of a request whose inspection is over."""
+"""Error of a request of an earlier inspection."""
 
 DELIVERY_PREFIX = 'inspection-request:'
-"""Prefix of the names of all deliveries."""
+"""Prefix of the names of deliveries."""
 
 _TRANSITION_EVENTS = {
     CONTINUE: state.CONTINUE,
@@ -51,13 +50,23 @@ _TRANSITION_EVENTS = {
 class Request:
     """A request as a worker sees it.
 
-    ``attempts`` counts how often its processing has begun and was not broken
-    off by the surroundings, ``token`` its deliveries, ``lock_failures`` how
-    often in a row the surroundings were in the way, such as somebody else who
-    had locked its node. ``worker`` is who holds it now, or held it last.
-    ``sender`` is the address that its data came from, ``inspection_began_at``
-    when the inspection did that it belongs to. ``checkpoints`` is what earlier
-    attempts have done, by phase.
+    ``attempts``
+        How often processing began. Attempts that the surroundings cut off do
+        not count.
+    ``token``
+        Number of the last delivery.
+    ``lock_failures``
+        Failures in a row because of the surroundings, such as a locked node.
+    ``worker``
+        Name of the worker that holds the request, or held it last.
+    ``sender``
+        IP address that the data came from.
+    ``inspection_began_at``
+        When the inspection began that the request belongs to, in UTC; None
+        if unknown.
+    ``checkpoints``
+        Outcomes of phases in earlier attempts, by phase; of the early phase
+        too.
     """
 
     uuid: str
@@ -77,20 +86,17 @@ class Request:
 
     @property
     def transition_event(self) -> str:
-        """The event that processing this request means for its state."""
+        """The event of :mod:`.state` that processing this request fires."""
         return _TRANSITION_EVENTS[self.event]
 
     @property
     def delivery(self) -> str:
-        """The name of this delivery, in which its node is locked.
-
-        No other delivery of any request has or will have it.
-        """
+        """The unique name of this delivery, with which it locks the node."""
         return f'{DELIVERY_PREFIX}{self.uuid}:{self.token}'
 
 
 class ExpiredLease(typing.NamedTuple):
-    """A lease that ran out while ``worker`` held the request."""
+    """A lease that expired while ``worker`` held the request."""
 
     uuid: str
     node_uuid: str
@@ -104,125 +110,126 @@ class Queue(typing.Protocol):
             plugin_data: dict | None = None,
             checkpoints: dict | None = None, *, sender: str | None = None,
             trusted: bool = True) -> Request:
-        """Store a request; it survives from the moment this returns.
+        """Store a request; it is committed when this returns.
 
-        A node has one open request at most. A posted inventory brings one
-        that waits up to date, and displaces one that waits for anything
-        else, or is of an earlier inspection; nobody's data are replaced by a
-        reapplication.
+        A node has at most one open request. An open one of an earlier
+        inspection ends. A posted inventory ends one that waits for another
+        event, and replaces the data of one that waits for the same event. A
+        timeout renews a waiting timeout.
 
-        :param checkpoints: what has been reached before it is processed.
-        :param sender: address that the data came from.
-        :param trusted: whether the sender has proved to be the machine. Who
-            has not cannot replace data that wait with other data.
-        :raises: RequestPending if the open request is being processed or is
-            for another event.
-        :raises: AnotherSender if other data wait, and ``trusted`` is false.
+        :param checkpoints: outcomes of phases that have run already.
+        :param sender: IP address that the data came from.
+        :param trusted: whether the sender has proved to be the machine. If
+            not, different data that wait are not replaced.
+        :raises: RequestPending if the node has any other open request.
+        :raises: AnotherSender if different data wait, and ``trusted`` is
+            false.
         """
 
     def get(self, worker: str) -> Request | None:
-        """Lease the request that has waited longest, if there is any."""
+        """Lease the request that is due longest, None if none is due."""
 
     def begin(self, request: Request, reached: str) -> Request:
-        """Save the state that processing starts in and count the attempt.
+        """Save the state in which processing begins; count the attempt.
 
-        The lease runs anew.
+        Renews the lease.
 
-        :returns: the request as it is now.
+        :returns: the changed request.
         :raises: LeaseLost if this delivery is not the last one.
         """
 
     def save_checkpoints(self, request: Request, checkpoints: dict,
                          transaction: typing.Any = None) -> Request:
-        """Save what an attempt has done, for the attempts after it.
+        """Save the checkpoints of an attempt, for later attempts.
 
-        The lease runs anew.
+        Renews the lease.
 
-        :param transaction: one of the queue's own kind to be part of, None
-            for one that ends here.
-        :returns: the request as it is now.
+        :param transaction: to be part of, of the queue's own kind; None for
+            a new one.
+        :returns: the changed request.
         :raises: LeaseLost if this delivery is not the last one.
         """
 
     def heartbeat(self, requests: Iterable[Request]) -> set[str]:
-        """Prolong leases by their full length from now.
+        """Renew leases.
 
-        :returns: the deliveries that are not the last ones any more.
+        :returns: the names of deliveries that have lost their lease.
         """
 
     def consume(self, request: Request, error: str | None = None,
                 transaction: typing.Any = None) -> Request:
-        """Take a request out of the queue for good.
+        """End a request, and remove its checkpoints.
 
-        What its attempts have done is forgotten.
-
-        :param error: why it failed, None when it did not.
-        :param transaction: one of the queue's own kind to be part of, which
-            leaves the node unlocked and in a final state. None for one that
-            ends here: the node is seen to later.
-        :returns: the request as it ended.
+        :param error: why it failed, None if it did not.
+        :param transaction: to be part of, of the queue's own kind; it also
+            unlocks the node, in a final state. None for a new one: the leader
+            settles the node later.
+        :returns: the ended request.
         :raises: LeaseLost if this delivery is not the last one.
         """
 
     def retry(self, request: Request, delay: float,
               error: str | None = None, of_surroundings: bool = False
               ) -> None:
-        """Give a request back, to be delivered again.
+        """Return a request to the queue, to be delivered again.
 
-        :param request: with the attempts that are to count.
-        :param delay: seconds before it may be.
+        :param request: its ``attempts`` are stored.
+        :param delay: seconds before the next delivery.
         :param error: what went wrong, None to keep the last error.
-        :param of_surroundings: whether that was none of the work's fault.
+        :param of_surroundings: whether the surroundings caused it.
         :raises: LeaseLost if this delivery is not the last one.
         """
 
     def abort(self, uuid: str, reason: str) -> Request:
-        """End a request that nobody has begun to process.
+        """Abort a request that no worker has begun to process.
 
+        :param reason: stored as the error of the request.
         :raises: RequestNotFound, RequestNotWaiting
         """
 
     def forgive(self, request: Request) -> None:
-        """Undo the count of an attempt that the surroundings cut off.
+        """Uncount an attempt that the surroundings cut off.
 
-        :param request: a delivery that is not the last one any more.
+        :param request: a delivery that has lost its lease, with the
+            ``attempts`` before it.
         """
 
     def expire(self) -> list[ExpiredLease]:
-        """Take back what is leased to workers that gave no sign of life."""
+        """Take requests from workers whose lease expired.
 
-    def unsettled(self) -> list[Request]:
-        """Lease ended requests whose nodes have to be seen to.
-
-        :returns: as these deliveries have them.
+        :returns: those whose processing had begun; others become due by
+            themselves.
         """
 
+    def unsettled(self) -> list[Request]:
+        """Lease ended requests whose nodes may not be in a final state."""
+
     def settle(self, request: Request, transaction: typing.Any = None) -> None:
-        """Note that the node of an ended request has been seen to."""
+        """Store that the node of an ended request is in a final state."""
 
     def is_held(self, node_uuid: str, holder: str) -> bool:
-        """Return whether the holder of a node's lock may still be at work.
+        """Return whether the holder of a node's lock may still work on it.
 
-        One whose request is done counts for as long as its lease lasts: it
-        may not have unlocked the node yet. Where an open request is not
-        delivered anew, its holder counts too.
+        It may while its delivery is the last one of an open request. After
+        the end of the request it may until the lease expires: the node may
+        not be unlocked yet.
 
         :param holder: name of a delivery, or of a worker of an earlier
             release.
         """
 
     def find(self, uuid: str) -> Request:
-        """Show a request.
+        """Return a request.
 
         :raises: RequestNotFound
         """
 
     def find_open(self, node_uuid: str) -> Request | None:
-        """Show the open request of a node, if there is one."""
+        """Return the open request of a node, None if it has none."""
 
 
 def displaces(event: str, present: Request) -> bool:
-    """Return whether a new request may replace the node's open one."""
+    """Return whether a new request ends or renews the node's open one."""
     return present.state in (state.WAITING, state.STARTING) and (
         event == CONTINUE or event == TIMEOUT == present.event)
 
@@ -231,9 +238,10 @@ def why_over(event: str, present: Request,
              began: datetime.datetime | None) -> str | None:
     """Return why a node's open request ends when another one is put.
 
-    :param event: that of the other one.
-    :param began: when the inspection did that the other one is the first of.
-    :returns: the error of the request that ends, None if it does not.
+    :param event: event of the other request.
+    :param began: when the node's inspection began, if the other request is
+        its first one, in UTC.
+    :returns: the error of the open request, None if it does not end.
     """
     if began is not None and present.inspection_began_at != began:
         return OVERTAKEN

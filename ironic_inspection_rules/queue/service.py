@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The inspection worker of a process, with all that belongs to it.
+"""The inspection worker of a process: threads, elections and listener.
 
-It is a service of its own, or part of the all-in-one Ironic.
+It runs as a service of its own, or within the all-in-one Ironic.
 """
 
 from collections.abc import Callable
@@ -40,11 +40,11 @@ ELECTION_NAME = 'inspection-upkeep'
 """Name of the election of the leader of all workers."""
 
 _RESTART_DELAY = 1.0
-"""Seconds until a thread that broke off starts again."""
+"""Seconds until a thread that failed is started again."""
 
 
 def make_queue(served: typing.Any = None) -> database_queue.DatabaseQueue:
-    """Make the queue that all processes of the cluster share.
+    """Return the queue, which all processes of the cluster share.
 
     :param served: see :class:`.DatabaseQueue`.
     """
@@ -55,7 +55,7 @@ def make_queue(served: typing.Any = None) -> database_queue.DatabaseQueue:
 
 
 class WorkerService:
-    """A worker that hears wake-ups, and may become the leader of all.
+    """A worker that receives wake-ups and takes part in the election.
 
     :param name: of the worker.
     :raises: Invalid when an option of ``[coordination]`` cannot be used.
@@ -83,7 +83,8 @@ class WorkerService:
                                      count_delivery)
         self._starter = worker.Worker(
             f'{name}:power-on', power_on.PacedQueue(
-                requests, power_on.make_throttle(self._stop.wait).turn),
+                requests, power_on.make_throttle(
+                    lambda seconds: self._starter.pause(seconds)).turn),
             inspector, dataclasses.replace(settings, threads=1))
         self._leader_tasks = maintenance.LeaderTasks(
             functools.partial(election.make, CONF, ELECTION_NAME, name),
@@ -104,11 +105,11 @@ class WorkerService:
                               (self._starter.run, 'power-on'))]
 
     def start(self) -> None:
-        """Start to work; returns at once.
+        """Start the threads of the worker.
 
-        :raises: whatever Ironic or a hook raises that cannot be loaded.
+        :raises: any error of a driver or hook that cannot be loaded.
         """
-        # Loads drivers and hooks, so that it is now that they fail.
+        # Loads drivers and hooks, so that a bad one fails the start.
         driver_factory.all_interfaces()
         if self._listener is not None:
             self._listener.start()
@@ -116,27 +117,27 @@ class WorkerService:
             thread.start()
 
     def wake(self) -> None:
-        """Look for work at once."""
+        """Poll the queue now."""
         self._worker.wake()
 
     def stop(self) -> None:
-        """Take no more work; see :meth:`wait`."""
+        """Claim no more requests; see :meth:`wait`."""
         self._stop.set()
         self._worker.stop()
         self._starter.stop()
 
     def is_working(self) -> bool:
-        """Return whether anything may be in hand; not once it has stopped."""
+        """Return whether a delivery may be in progress."""
         return self._threads[0].is_alive()
 
     def wait(self) -> None:
-        """Wait until all that was begun is done."""
+        """Wait until all deliveries are done."""
         for thread in self._threads:
             thread.join()
         keeping.counter().flush()
 
     def _supervise(self, run: Callable[[], None]) -> None:
-        """Run something until it is stopped, again whenever it breaks off."""
+        """Run a function until the service stops; restart it if it fails."""
         def log_restart(retry_state: tenacity.RetryCallState) -> None:
             assert retry_state.outcome is not None
             LOG.error('A thread of the inspection worker broke off and '
@@ -151,22 +152,22 @@ class WorkerService:
 
 
 def count_delivery(outcome: delivery.Outcome) -> None:
-    """Count a delivery by how it ended."""
+    """Count a delivery in the metrics, by its outcome."""
     metrics.Group('InspectionWorker').count(outcome.value)
 
 
 def report_backlog() -> None:
-    """Send how much waits, and for how long; a task of the leader."""
+    """Send the backlog to the metrics; a task of the leader."""
     group = metrics.Group('InspectionQueue')
     for name, value in backlog.read()._asdict().items():
         group.tell(name, value)
 
 
 def is_embedded_wanted() -> bool:
-    """Return whether this process of Ironic is to run a worker.
+    """Return whether to run a worker in this process of Ironic.
 
-    Only where API and conductor share a process, which then ends when both
-    are done.
+    Only in the all-in-one service, which stops when both conductor and
+    worker are done.
     """
     wanted = CONF.inspection_queue.embedded
     if wanted is None:
@@ -175,7 +176,7 @@ def is_embedded_wanted() -> bool:
 
 
 def start_embedded() -> WorkerService:
-    """Start a worker, which stops when the conductor does."""
+    """Start a worker that stops with the conductor."""
     started = WorkerService(worker.make_name(CONF.host))
     started.start()
     conductor.keep_running_while(started.is_working)

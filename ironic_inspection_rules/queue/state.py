@@ -2,17 +2,24 @@
 
 """The states of an inspection request, as a table.
 
-This is the transition function of spec 001 ("Node introspection state
-transition system") written down as data; automaton walks it.
+The table is the transition function of spec 001 ("Node introspection state
+transition system"); automaton evaluates it.
 
-Not all of it happens here. Ironic itself starts an inspection and waits for
-its ramdisk, so a request for posted data is stored as waiting. Only one for a
-machine that waits for its turn to be powered on is starting: ``inspect`` is
-what its worker fires, and ``wait`` never happens, as the posted data are
-another request. A worker fires ``continue`` and ``timeout`` when it takes a
-request, the API ``abort``. ``finish`` stands for a request that is consumed
-without an error; one that is consumed with an error is in ``error`` from any
-state.
+Ironic itself starts an inspection and waits for the ramdisk, so a request for
+posted data is stored as ``waiting``. Only a power-on request is stored as
+``starting``. Who fires which event:
+
+``inspect``
+    The worker that processes a power-on request.
+``wait``
+    Nobody: the posted data become another request.
+``continue``, ``timeout``
+    The worker that processes a request.
+``abort``
+    The API.
+``finish``
+    Stands for a request that is consumed without an error. One that is
+    consumed with an error goes to ``error`` from any state.
 """
 
 import enum
@@ -40,7 +47,7 @@ ABORT = 'abort'
 
 EVENTS = (INSPECT, WAIT, CONTINUE, FINISH, TIMEOUT, ABORT)
 STRICT = frozenset({CONTINUE})
-"""Events that must not be seen again in the state that they lead to."""
+"""Events that are forbidden in the state that they lead to."""
 
 
 class Transition(typing.NamedTuple):
@@ -55,7 +62,7 @@ TRANSITIONS = (
     Transition(ABSENT, INSPECT, STARTING),
     Transition(STARTING, INSPECT, STARTING),
     Transition(STARTING, WAIT, WAITING),
-    # Not in the specification, whose machines wait for no turn.
+    # Not in the specification, where power-ons do not wait in the queue.
     Transition(STARTING, ABORT, ERROR),
     Transition(WAITING, WAIT, WAITING),
     Transition(WAITING, TIMEOUT, ERROR),
@@ -72,9 +79,9 @@ TRANSITIONS = (
 class Verdict(enum.Enum):
     """Verdict of the table on an event in a state.
 
-    ``ALLOWED``: the event leads on. ``IGNORED``: it is a re-entrant event
-    seen again, nothing changes. ``FORBIDDEN``: the table has no such row, or
-    it is a strict event seen again.
+    ``ALLOWED``: the state changes. ``IGNORED``: a re-entrant event is
+    repeated, the state remains. ``FORBIDDEN``: the table has no such row, or
+    a strict event is repeated.
     """
 
     ALLOWED = 'allowed'

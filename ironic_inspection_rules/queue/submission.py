@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Putting requests into the queue, from Ironic's API."""
+"""Storing requests in the queue, from Ironic's API."""
 
 from collections.abc import Callable
 import threading
@@ -20,12 +20,12 @@ LOG = log.getLogger(__name__)
 
 
 class RequestSubmitter:
-    """Where the API hands over what workers are to process.
+    """Stores requests in the queue and wakes the workers.
 
     :param requests: the queue.
-    :param wake: has the workers look for work.
-    :param check_workers: called for each request, so that missing workers
-        are noticed.
+    :param wake: wakes the workers.
+    :param check_workers: called after each request; warns if no worker
+        takes requests.
     """
 
     def __init__(self, requests: queue_request.Queue,
@@ -38,14 +38,15 @@ class RequestSubmitter:
     def put(self, node_uuid: str, event: str, inventory: dict | None,
             posted: dict, plugin_data: dict, sender: str | None = None,
             trusted: bool = True) -> queue_request.Request:
-        """Store a request; when this returns it is on disk.
+        """Store a request; it is committed when this returns.
 
-        :param inventory: None for what the ramdisk posted last.
-        :param posted: plugin data as they came.
-        :param plugin_data: the same after the early rules.
-        :param sender: address that the data came from.
-        :param trusted: whether it may replace other data that wait.
-        :raises: RequestPending
+        :param event: one of :data:`.request.EVENTS`.
+        :param inventory: None for the one that the ramdisk posted last.
+        :param posted: plugin data as the ramdisk posted them.
+        :param plugin_data: plugin data after the early rules.
+        :param sender: IP address that the data came from.
+        :param trusted: see :meth:`.request.Queue.put`.
+        :raises: RequestPending, AnotherSender, Conflict
         """
         try:
             request = self._queue.put(
@@ -64,26 +65,27 @@ class RequestSubmitter:
         return request
 
     def find_open(self, node_uuid: str) -> queue_request.Request | None:
-        """Show the open request of a node, if there is one."""
+        """Return the open request of a node, None if it has none."""
         return self._queue.find_open(node_uuid)
 
     def abort(self, uuid: str, reason: str) -> queue_request.Request:
-        """End a request that nobody has begun to process.
+        """Abort a request that no worker has begun to process.
 
+        :param reason: stored as the error of the request.
         :raises: RequestNotFound, RequestNotWaiting
         """
         return self._queue.abort(uuid, reason)
 
 
 class QueueingConductorAPI:
-    """Ironic's conductor API, but that inspection data go to the queue.
+    """Ironic's conductor API, except that inspection data go to the queue.
 
     :param rpcapi: the ``ConductorAPI`` of an API request.
-    :param submitter: takes the data.
+    :param submitter: stores the data.
     :param posted: plugin data as the ramdisk posted them.
-    :param sender: address of the ramdisk.
-    :param is_machine: told the UUID of a node, whether the sender has proved
-        to be that machine.
+    :param sender: IP address of the ramdisk.
+    :param is_machine: takes the UUID of a node; returns whether the sender
+        has proved to be that machine, by its agent token.
     """
 
     def __init__(self, rpcapi: Any, submitter: RequestSubmitter,
@@ -102,19 +104,20 @@ class QueueingConductorAPI:
     def continue_inspection(self, context: Any, node_id: str,
                             inventory: dict, plugin_data: dict,
                             topic: str | None = None) -> None:
-        """Put a request in the place of calling a conductor."""
+        """Store a request instead of calling a conductor."""
         self._submitter.put(node_id, queue_request.CONTINUE, inventory,
                             self._posted, plugin_data, self._sender,
                             self._is_machine(node_id))
 
 
 class WorkerAbsence:
-    """Warns when requests wait although no worker has any.
+    """Warns when requests wait and no worker processes any.
 
-    :param patience: seconds; what waits longer is due to a worker missing,
-        and the database is not asked more often.
-    :param read: reads the backlog, if it is neglected for so long.
-    :param clock: tells seconds that never go back.
+    :param patience: seconds that a request may wait before the warning, and
+        between two queries of the database.
+    :param read: returns the backlog if a request has waited for so many
+        seconds and none is being processed, else None.
+    :param clock: a monotonic clock, in seconds.
     """
 
     def __init__(self, patience: float,
@@ -129,7 +132,7 @@ class WorkerAbsence:
         self._lock = threading.Lock()
 
     def check(self) -> None:
-        """Ask the database if it is time to; log what has changed."""
+        """Query the database if ``patience`` has passed; log changes."""
         with self._lock:
             if self._clock() < self._next:
                 return

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Errors around the work on a request, and not in it."""
+"""Errors of the surroundings, which do not count as failed attempts.
+
+The surroundings are the database, the message broker, the coordination
+service, the lock of the node, and threads.
+"""
 
 import re
 import typing
@@ -22,11 +26,11 @@ _OF_SERVICES = {('oslo_messaging', 'MessagingException'),
 """Errors of libraries that not every service loads."""
 
 _CODES = frozenset({
-    # MySQL: too many connections, shutting down, lost; lock wait, deadlock;
-    # read only; killed, which is what happens to idle transactions.
+    # MySQL: too many connections, shutdown, lost connection, lock wait
+    # timeout, deadlock, read only, killed (as idle transactions are).
     1040, 1053, 1203, 1205, 1213, 1226, 1290, 1792, 1836, 1927, 2006, 2013,
     3024, 4031,
-    # PostgreSQL, by SQLSTATE, likewise.
+    # The same of PostgreSQL, by SQLSTATE.
     '25006', '25P03', '40001', '40P01', '53300', '55P03', '57P01', '57P02',
     '57P03'})
 
@@ -38,15 +42,11 @@ _OF_POSTGRESQL = frozenset({
     'ReadOnlySqlTransaction', 'IdleInTransactionSessionTimeout',
     'SerializationFailure', 'DeadlockDetected', 'TooManyConnections',
     'LockNotAvailable', 'AdminShutdown', 'CrashShutdown', 'CannotConnectNow'})
-"""What psycopg2 calls the errors of PostgreSQL above."""
+"""The names of these errors of PostgreSQL in psycopg2."""
 
 
 def are_to_blame(exc: BaseException | None) -> bool:
-    """Return whether something failed only because of its surroundings.
-
-    Database, broker, coordination service, a lock of the node, or a lack of
-    threads: it is no fault of the work, and passes.
-    """
+    """Return whether an error, or a cause of it, is of the surroundings."""
     seen: set[int] = set()
     while exc is not None and id(exc) not in seen:
         seen.add(id(exc))
@@ -56,17 +56,18 @@ def are_to_blame(exc: BaseException | None) -> bool:
                 isinstance(exc, (RuntimeError, db_exc.DBError,
                                  sa.exc.DBAPIError,
                                  sa.exc.PendingRollbackError))
-                and _TEXT.search(str(exc))) or _was_in_the_way(exc):
+                and _TEXT.search(str(exc))) or _broke_session(exc):
             return True
         exc = exc.__cause__ or exc.__context__
     return False
 
 
-def _was_in_the_way(exc: BaseException) -> bool:
-    """Return whether a session cannot go on after such an error.
+def _broke_session(exc: BaseException) -> bool:
+    """Return whether an earlier error of the surroundings broke a session.
 
-    Ironic repeats what lost against another transaction, also within one of
-    ours, whose session only has the text of the error by then.
+    Ironic retries after a deadlock, also within a transaction of ours. Then
+    the session raises PendingRollbackError, which has the first error only as
+    text.
     """
     if not isinstance(exc, sa.exc.PendingRollbackError):
         return False
@@ -76,7 +77,7 @@ def _was_in_the_way(exc: BaseException) -> bool:
 
 
 def _code(exc: typing.Any) -> typing.Any:
-    """Return the code that the driver of a database gives an error."""
+    """Return the code of a database error: of MySQL, or SQLSTATE."""
     for attribute in ('inner_exception', 'orig'):
         exc = getattr(exc, attribute, None) or exc
     state = getattr(exc, 'pgcode', None)

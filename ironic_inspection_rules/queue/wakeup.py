@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Waking up the workers when there is work.
+"""Waking the workers when there is work.
 
-Nothing depends on it: workers look for work by themselves, only less often.
-So no message is waited for, and none is sent twice.
+A lost message only costs time, as workers also poll the queue. So messages
+are neither confirmed nor sent twice.
 """
 
 from collections.abc import Callable
@@ -29,8 +29,8 @@ def is_available() -> bool:
 class WakeupSender:
     """Sends wake-ups to all workers, from a thread of its own.
 
-    A message broker out of reach delays nobody; what comes in while a
-    wake-up is being sent is told by one more.
+    So a message broker that is out of reach does not delay the caller. All
+    calls during one message are followed by one more message.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class WakeupSender:
             self._pending.clear()
             try:
                 client.prepare(retry=0).cast(context, 'wake_up')
-            # Drivers let through whatever their library raises.
+            # A driver may raise any error of its library.
             except Exception as exc:
                 self._outage.failed(exc)
             else:
@@ -78,13 +78,13 @@ class Listener:
             [_Endpoint(wake)])
 
     def start(self) -> None:
-        """Listen, from as soon as the message broker is there."""
+        """Listen as soon as the message broker can be reached."""
         threading.Thread(target=self._server.start, name='listener',
                          daemon=True).start()
 
 
 class _Endpoint:
-    """Methods that may be called over oslo.messaging."""
+    """Methods that are called over oslo.messaging."""
 
     target = oslo_messaging.Target(version=_VERSION)
 
@@ -92,5 +92,5 @@ class _Endpoint:
         self._wake = wake
 
     def wake_up(self, context: object) -> None:
-        """Look for work."""
+        """Wake the worker."""
         self._wake()

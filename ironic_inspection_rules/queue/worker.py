@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The worker: takes requests from the queue and has each delivered."""
+"""The worker: claims requests from the queue and delivers them."""
 
 from collections.abc import Callable
 import dataclasses
@@ -20,39 +20,42 @@ LOG = log.getLogger(__name__)
 
 _PREFIX = 'inspection-worker:'
 
+_PAUSE = 0.5
+"""Seconds between two looks at what is in hand."""
+
 _MAX_RETRY_INTERVAL = 10.0
-"""Seconds; a queue that is back in reach is found within so many."""
+"""Most seconds between two tries to reach the queue."""
 
 
 def make_name(host: str) -> str:
-    """Make a name that no other worker has, or will ever have.
+    """Return a new unique name for a worker.
 
-    :param host: where the worker runs.
+    :param host: name of the host that the worker runs on.
     """
     return f'{_PREFIX}{host}:{uuidutils.generate_uuid()}'
 
 
 HOLDERS = (queue_request.DELIVERY_PREFIX, _PREFIX)
-"""How the names begin that workers lock nodes in.
+"""Prefixes of ``reservation`` in nodes that workers have locked.
 
-Earlier releases locked nodes in the names of workers.
+Earlier releases stored the name of the worker there, not of the delivery.
 """
 
 
 def is_holder(text: str) -> bool:
-    """Return whether a worker has locked a node in this name."""
+    """Return whether the ``reservation`` of a node is that of a worker."""
     return text.startswith(HOLDERS)
 
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """How a worker works; times in seconds.
+    """Settings of a worker; times in seconds.
 
-    ``threads`` requests are processed at once. An idle worker asks the queue
-    every ``get_timeout``. ``retry_interval`` passes before anything is tried
-    again. A queue out of reach is tried again for as long as the worker runs,
-    after ``connection_retries`` times less often. Nobody vouches for a
-    delivery for longer than ``time_limit``.
+    ``threads`` requests are processed at once. An idle worker polls the queue
+    every ``get_timeout``. ``retry_interval`` is the time between two tries. A
+    worker retries for as long as the database is out of reach, after
+    ``connection_retries`` tries with growing intervals. The lease of a
+    delivery is not renewed after ``time_limit``.
     """
 
     threads: int
@@ -65,7 +68,7 @@ class Settings:
 
 
 class _InHand:
-    """A delivery under way, and since when; ``thread`` sees it through."""
+    """A delivery in progress, when it began, and the thread that does it."""
 
     def __init__(self, request: queue_request.Request) -> None:
         self.request = request
@@ -76,14 +79,14 @@ class _InHand:
 class Worker:
     """Processes requests until it is stopped.
 
-    Whatever hangs is found by a watchdog: a delivery that takes too long is
-    not vouched for any more, and another thread takes the place of its own.
+    A watchdog detects threads that hang. The lease of a delivery that takes
+    longer than ``time_limit`` is not renewed any more, and its slot is freed
+    for another thread.
 
     :param name: see :func:`make_name`.
     :param requests: the queue.
-    :param processor: what to do with a request.
-    :param settings: how to go about it.
-    :param observe: told how each delivery ended.
+    :param processor: processes a request.
+    :param observe: called with the outcome of each delivery.
     """
 
     def __init__(self, name: str, requests: queue_request.Queue,
@@ -116,19 +119,29 @@ class Worker:
             'heartbeat', self._send_heartbeat, self._drained)
 
     def wake(self) -> None:
-        """Look for work at once."""
+        """Poll the queue now."""
         self._bell.set()
 
     def stop(self) -> None:
-        """Take no more requests; :meth:`run` returns when all are done."""
+        """Claim no more requests; :meth:`run` returns when all are done."""
         self._stop.set()
         self._bell.set()
 
+    def pause(self, seconds: float) -> bool:
+        """Wait before a request can be got, which is no hang.
+
+        :returns: whether the worker is to stop; then at once.
+        """
+        self._dispatcher.note_life()
+        return self._stop.wait(seconds)
+
     def run(self) -> None:
-        """Work until stopped, then finish what was begun."""
+        """Process requests until stopped, then finish those in progress."""
         LOG.info('Inspection worker %(worker)s starts with %(threads)d '
                  'threads', {'worker': self.name,
                              'threads': self._settings.threads})
+        # It may run again, after a thread of it could not start.
+        self._drained.clear()
         limit = self._settings.time_limit
         threading.Thread(
             target=watchdog.watch,
@@ -138,7 +151,7 @@ class Worker:
         try:
             self._dispatcher.start()
             self._stop.wait()
-            # All threads are free when nothing is in hand.
+            # Acquiring every slot waits for all deliveries.
             for _thread in range(self._settings.threads):
                 self._free.acquire()
         finally:
@@ -153,19 +166,24 @@ class Worker:
             if now - held.since > limit:
                 self._give_up(held)
         for loop in (self._dispatcher, self._heart):
-            # A round of theirs waits for less than a lease.
+            # A round without work waits for less than a lease.
             loop.look_after(max(limit, self._settings.lease))
 
     def _give_up(self, held: _InHand) -> None:
-        """Stop vouching for a delivery, and go on without its thread."""
+        """Stop renewing the lease of a delivery, and free its slot."""
+        place = watchdog.place(held.thread) if held.thread else 'its start'
+        if self._let_go(held):
+            delivery.log_request(
+                LOG.error, held.request,
+                f'takes longer than {self._settings.time_limit:.0f} seconds '
+                f'and is given up; it is at {place}')
+
+    def _let_go(self, held: _InHand) -> bool:
+        """Free the slot of a delivery; return False if it is free already."""
         if self._in_hand.pop(held.request.delivery, None) is None:
-            return
-        delivery.log_request(
-            LOG.error, held.request,
-            f'takes longer than {self._settings.time_limit:.0f} seconds and '
-            f'is given up; it is at '
-            f'{watchdog.place(held.thread) if held.thread else "its start"}')
+            return False
         self._free.release()
+        return True
 
     def _lose_dispatcher(self) -> None:
         if self._asks:
@@ -173,7 +191,7 @@ class Worker:
             self._free.release()
 
     def _dispatch(self) -> None:
-        """Hand one request to a free thread, or wait."""
+        """Claim a request and start a thread for it, or wait."""
         if not self._free.acquire(timeout=self._settings.get_timeout):
             return
         self._bell.clear()
@@ -181,7 +199,7 @@ class Worker:
         self._asks = True
         request = self._get()
         if generation != self._dispatcher.generation:
-            # Another one has taken over, with what this one had.
+            # The watchdog has replaced this thread and released the slot.
             if request is not None:
                 self._queue.retry(request, 0.0)
             return
@@ -195,24 +213,47 @@ class Worker:
 
     def _begin(self, request: queue_request.Request) -> None:
         held = self._in_hand[request.delivery] = _InHand(request)
+        # It may have ended the processes of its earlier attempts: it must not
+        # use up the attempts of others too.
+        is_last = 0 < request.attempts == self._settings.max_attempts - 1
+        if is_last:
+            self._hold_until(lambda: len(self._in_hand) == 1)
+            held.since = time.monotonic()
+            if self._stop.is_set():
+                self._let_go(held)
+                self._queue.retry(request, 0.0)
+                return
         thread = threading.Thread(target=self._take, args=(held,),
                                   name='delivery', daemon=True)
         try:
             thread.start()
         except RuntimeError as exc:
-            del self._in_hand[request.delivery]
-            self._free.release()
+            self._let_go(held)
             self._outage.failed(exc)
             self._queue.retry(request, self._settings.retry_interval,
                               str(exc), of_surroundings=True)
             self._stop.wait(self._settings.retry_interval)
-        else:
-            held.thread = thread
+            return
+        held.thread = thread
+        if is_last:
+            self._hold_until(lambda: request.delivery not in self._in_hand)
+
+    def _hold_until(self, condition: Callable[[], bool]) -> None:
+        """Take no request until a condition holds or the worker stops.
+
+        For half a lease at most: one that hangs must not hold up others.
+        """
+        end = time.monotonic() + min(self._settings.lease,
+                                     self._settings.time_limit) / 2
+        while not condition() and time.monotonic() < end:
+            self._dispatcher.note_life()
+            if self._stop.wait(_PAUSE):
+                return
 
     def _get(self) -> queue_request.Request | None:
-        """Get a request, however long the queue is out of reach.
+        """Claim a request; retry while the queue is out of reach.
 
-        :returns: None if there is none, or the worker is to stop.
+        :returns: None if no request is due, or the worker stops.
         """
         def seconds_to_wait(retry_state: tenacity.RetryCallState) -> float:
             excess = (retry_state.attempt_number
@@ -244,8 +285,8 @@ class Worker:
         try:
             outcome = self._deliverer.deliver(request)
             self._observe(outcome)
-            # Nobody could vouch for it, which is no fault of the work. Not
-            # so if only this process stalled: the work may have done that.
+            # No lease could be renewed, so the attempt does not count. If
+            # only this process stalled, the work may be the reason.
             if (outcome is delivery.Outcome.LOST
                     and self._heart_failed_at > held.since):
                 self._queue.forgive(request)
@@ -253,11 +294,10 @@ class Worker:
             LOG.exception('Delivery %s broke off; the request is delivered '
                           'again when its lease ends', request.delivery)
         finally:
-            if self._in_hand.pop(request.delivery, None) is not None:
-                self._free.release()
+            self._let_go(held)
 
     def _send_heartbeat(self) -> None:
-        """Keep the leases of what is in hand, also while stopping."""
+        """Renew the leases of all deliveries in progress."""
         if self._drained.wait(self._settings.lease / 3):
             return
         held = [each.request for each in list(self._in_hand.values())]
@@ -265,7 +305,7 @@ class Worker:
             return
         try:
             lost = self._queue.heartbeat(held)
-        # Whatever it is, the next heartbeat is due all the same.
+        # The next heartbeat tries again.
         except Exception as exc:
             self._heart_failed_at = time.monotonic()
             self._heart_trouble.failed(exc)

@@ -71,12 +71,12 @@ def _sums(changes: Sequence[rule_diff.RuleChange], groups: Groups,
                for name in (rule_diff.ADDED, rule_diff.REMOVED,
                             rule_diff.CHANGED, rule_diff.MOVED,
                             *rule_diff.ALIKE)}
-    told = _('Rules: %(added)d added, %(removed)d removed, %(changed)d '
+    text = _('Rules: %(added)d added, %(removed)d removed, %(changed)d '
              'changed, %(moved)d moved') % numbers
     if not all(each.differs for each in changes):
-        told += _('; no difference: %(renamed)d renamed, %(rewritten)d '
+        text += _('; no difference: %(renamed)d renamed, %(rewritten)d '
                   'written otherwise') % numbers
-    yield told
+    yield text
     if count:
         different = sum(map(len, groups.values()))
         yield _P('Inventories: %(different)d of %(all)d is treated '

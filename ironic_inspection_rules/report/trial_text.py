@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Results of machines on paper, for people and programs to read."""
+"""Results of trials as text, for people and programs to read."""
 
 import collections
 import functools
@@ -64,22 +64,21 @@ def diff(changes: typing.Iterable[journal.Change]) -> list[str]:
 
 
 class Listing:
-    """Prints machines as they come, in the order that it is given them.
+    """Prints machines as they come.
 
-    Nothing of a machine is kept longer than it takes to print it, but for
-    what machines have in common.
+    A format that prints each machine by itself keeps none of them.
 
-    :ivar tell: makes of each machine what is printed.
+    :ivar extract: returns what :meth:`add` prints of a machine.
     """
 
-    tell: machine_test.Tell
+    extract: machine_test.Extract
 
     def __init__(self, output: typing.TextIO) -> None:
         self._output = output
 
-    def add(self, told: typing.Any) -> None:
+    def add(self, entry: typing.Any) -> None:
         """Print one more, sooner or later."""
-        self._output.write(told)
+        self._output.write(entry)
 
     def end(self, results: collections.Counter[str]) -> None:
         """Print what is left."""
@@ -90,11 +89,12 @@ class Json(Listing):
 
     def __init__(self, output: typing.TextIO, indented: bool) -> None:
         super().__init__(output)
-        self.tell = functools.partial(as_json, indent=2 if indented else None)
+        self.extract = functools.partial(as_json,
+                                         indent=2 if indented else None)
         self._before = '['
 
-    def add(self, told: str) -> None:
-        super().add(self._before + told)
+    def add(self, entry: str) -> None:
+        super().add(self._before + entry)
         self._before = ',\n'
 
     def end(self, results: collections.Counter[str]) -> None:
@@ -105,15 +105,15 @@ class Yaml(Listing):
     """A list in YAML."""
 
     @staticmethod
-    def tell(each: machine_test.MachineTest) -> str:
+    def extract(each: machine_test.MachineTest) -> str:
         return yaml_text.dump([as_dict(each)], Dumper=yaml_text.FastDumper)
 
 
 class Table(Listing):
-    """A line for each machine, or for all that fared alike; and the sum."""
+    """A line for each machine, or for all that are alike; and the sum."""
 
     @staticmethod
-    def tell(each: machine_test.MachineTest) -> Row:
+    def extract(each: machine_test.MachineTest) -> Row:
         return (each.path, each.result, len(each.matched),
                 len(each.outcome.changes), len(each.outcome.audited),
                 each.error or '')
@@ -124,8 +124,8 @@ class Table(Listing):
         self._counts: collections.Counter[tuple[typing.Any, ...]] = (
             collections.Counter())
 
-    def add(self, told: Row) -> None:
-        path, *fared = told
+    def add(self, entry: Row) -> None:
+        path, *fared = entry
         paths = self._alike.setdefault(tuple(fared), [])
         self._counts[tuple(fared)] += 1
         if len(paths) < _ONE_BY_ONE:
@@ -171,11 +171,11 @@ class Junit(Listing):
         self._cases: list[Case] = []
 
     @staticmethod
-    def tell(each: machine_test.MachineTest) -> Case:
+    def extract(each: machine_test.MachineTest) -> Case:
         return each.path, each.result, each.error or ''
 
-    def add(self, told: Case) -> None:
-        self._cases.append(told)
+    def add(self, entry: Case) -> None:
+        self._cases.append(entry)
 
     def end(self, results: collections.Counter[str]) -> None:
         self._output.write(junit(self._cases))
@@ -185,7 +185,7 @@ class Details(Listing):
     """All about each machine, those with the same rules and changes once."""
 
     @staticmethod
-    def tell(each: machine_test.MachineTest) -> tuple[str, str, str]:
+    def extract(each: machine_test.MachineTest) -> tuple[str, str, str]:
         """Return the machine, the verdict, and its rules and changes."""
         verdict = {'ok': _('inspection would succeed'),
                    'failed': _('inspection would fail'),
@@ -229,8 +229,8 @@ class Details(Listing):
         super().__init__(output)
         self._groups: dict[tuple[str, str], list[str]] = {}
 
-    def add(self, told: tuple[str, str, str]) -> None:
-        path, verdict, body = told
+    def add(self, entry: tuple[str, str, str]) -> None:
+        path, verdict, body = entry
         self._groups.setdefault((verdict, body), []).append(path)
 
     def end(self, results: collections.Counter[str]) -> None:
@@ -250,10 +250,10 @@ def junit(cases: list[Case]) -> str:
         case = ElementTree.SubElement(suite, 'testcase', {
             'classname': 'inventory', 'name': _NOT_XML.sub('�', name)})
         if result != 'ok':
-            told = ElementTree.SubElement(
+            problem = ElementTree.SubElement(
                 case, 'failure' if result == 'failed' else 'error',
                 {'message': _NOT_XML.sub('�', why.partition('\n')[0])})
-            told.text = _NOT_XML.sub('�', why)
+            problem.text = _NOT_XML.sub('�', why)
     ElementTree.indent(suite)
     return ('<?xml version="1.0" encoding="utf-8"?>\n'
             f'{ElementTree.tostring(suite, "unicode")}\n')

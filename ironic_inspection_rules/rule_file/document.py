@@ -24,7 +24,7 @@ STDIN = '-'
 
 _SUFFIXES = ('.json', '.yaml', '.yml')
 _LISTS = ('rules', 'inspection_rules')
-"""Under what bodies of the API have rules."""
+"""The keys under which bodies of the API have rules."""
 
 _VARIABLE = '{{'
 
@@ -60,7 +60,10 @@ class Document:
 def files(paths: typing.Iterable[str],
           none: str = _('there are no files of rules in this directory')
           ) -> list[str]:
-    """Return the files that are meant: those of a folder, too, by name.
+    """Return files, and in the place of a folder the files in it, by name.
+
+    What is hidden in a folder is not meant: where Kubernetes mounts files, a
+    hidden folder has all of them once more.
 
     :param paths: files, folders, and ``-`` for what is piped in.
     :param none: the message for a folder without any.
@@ -70,7 +73,9 @@ def files(paths: typing.Iterable[str],
     for path in paths:
         inside = sorted(
             str(each) for each in pathlib.Path(path).rglob('*')
-            if each.suffix.lower() in _SUFFIXES and each.is_file())
+            if each.suffix.lower() in _SUFFIXES and each.is_file()
+            and not any(part.startswith('.')
+                        for part in each.relative_to(path).parts))
         if not inside and pathlib.Path(path).is_dir():
             raise exceptions.InvalidDocument(path, none)
         found += inside or [path]
@@ -187,12 +192,13 @@ def entry_nodes(text: str) -> list[yaml.Node]:
 
 
 def _split(node: yaml.Node, is_inner: bool = False) -> list[yaml.Node]:
-    """Return the rules of a document, which may have names or be listed.
+    """Return the rules of a document, which may be listed or have names.
 
-    Such as in a file of variables, where text stands for other variables.
-    Where one of a list is a rule, or it is that of a body, all of it is.
+    They have names in a file of variables, where text refers to other
+    variables. If one item of a list is a rule, or the list is that of a body
+    of the API, all its items are.
 
-    :param is_inner: whether it is only a part of the document.
+    :param is_inner: whether the node is only a part of the document.
     :raises: MarkedYAMLError where a body has no list.
     """
     if isinstance(node, yaml.SequenceNode):

@@ -3,8 +3,11 @@
 """Rules as they are written in files, in either language."""
 
 import dataclasses
-import re
+import json
 import typing
+import uuid
+
+from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import interpolation
@@ -13,19 +16,24 @@ from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import pattern
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import validation
-from ironic_inspection_rules.rule_file import builtin
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.legacy import translate
 from ironic_inspection_rules.rule_file import document
+from ironic_inspection_rules.rule_file import stock_form
 
-_POSTED = re.compile(r'/rules/(?P<position>\d+): (?P<problem>.*)', re.DOTALL)
-_BETWEEN = re.compile(r'; (?=/)')
+_NAMESPACE = uuid.UUID('5c3c4d5a-9f0e-5d0b-8d6a-0d6f3c1f7a10')
+
+_NAMES = {'conditions': _('condition %d'), 'actions': _('action %d'),
+          'when': _('when %d')}
+
+
+OLD = _('a rule of ironic-inspector, which does here what it did there; '
+        '"ironic-inspection-rules convert" converts it')
 
 
 @dataclasses.dataclass(frozen=True)
 class WrittenRule:
-    """One entry of a file.
-
-    ``index`` is its number in the file, from zero.
-    """
+    """One entry of a file; ``index`` is its number there, from zero."""
 
     source: document.Document
     index: int
@@ -43,7 +51,18 @@ class WrittenRule:
     @property
     def label(self) -> str:
         """Return what names the rule to its author."""
-        return builtin.label(self.entry, self.index)
+        number = f'#{self.index + 1}'
+        if not isinstance(self.entry, dict):
+            return number
+        name = self.entry.get('description') or self.entry.get('uuid')
+        return f'{number} ({name})' if name else number
+
+    @property
+    def foreign(self) -> exceptions.Problem | None:
+        """Return in whose language it is, None if in that of this engine."""
+        if self.is_old:
+            return exceptions.Problem('', OLD)
+        return stock_form.find(self.entry)
 
     def place(self, pointer: str = '') -> document.Place:
         """Return line and column of a value.
@@ -53,13 +72,6 @@ class WrittenRule:
         if self.is_old:
             pointer = pointer.replace('/args', '', 1)
         return self.source.place(self.index, pointer)
-
-    def parse(self, ops: registry.Registry) -> model.Rule:
-        """Read the rule.
-
-        :raises: :class:`.exceptions.InvalidRule` with all problems.
-        """
-        return builtin.parse(self.entry, ops)
 
 
 def load(path: str) -> list[WrittenRule]:
@@ -75,60 +87,105 @@ def rules(read: document.Document) -> list[WrittenRule]:
     return [WrittenRule(read, index) for index in range(len(read.entries))]
 
 
-@dataclasses.dataclass(frozen=True)
-class RuleFiles:
-    """Rules of several files as one list.
+def parse(entry: typing.Any, ops: registry.Registry) -> model.Rule:
+    """Parse one rule of a file, as a built-in one.
 
-    Ironic names a bad rule by its place in what was posted; its author knows
-    it by file and line.
+    A rule whose ``uuid`` is a plain name, or which has none, gets a UUID
+    that stays the same as long as its name, or its content, does.
+
+    :raises: :class:`.exceptions.InvalidRule` with all problems.
     """
-
-    documents: tuple[document.Document, ...]
-
-    @property
-    def written(self) -> list[WrittenRule]:
-        """All rules, in order, each with its file."""
-        return [each for source in self.documents for each in rules(source)]
-
-    @property
-    def rules(self) -> list[typing.Any]:
-        """All entries, in order."""
-        return [each.entry for each in self.written]
-
-    def explain(self, message: str) -> str:
-        """Return where the rule is that Ironic refused.
-
-        :param message: Ironic's, about ``/rules/<number>``.
-        :returns: a line for each problem, or the message itself where it
-            names no rule.
-        """
-        written = self.written
-        lines = []
-        position = None
-        for problem in _BETWEEN.split(message.strip()):
-            match = (_POSTED.search if position is None
-                     else _POSTED.match)(problem)
-            if match:
-                position, problem = int(match['position']), match['problem']
-            if position is None or position >= len(written):
-                return message
-            rule = written[position]
-            pointer, _colon, message = problem.partition(': ')
-            if not pointer.startswith('/'):
-                pointer, message = '', problem
-            line, column = rule.place(pointer)
-            told = builtin.told(exceptions.Problem(pointer, message))
-            lines.append(
-                f'{rule.source.path}:{line}:{column}: {rule.label}: {told}')
-        return '\n'.join(lines)
+    if isinstance(entry, dict):
+        given = entry.get('uuid')
+        if given is None:
+            given = json.dumps(entry, sort_keys=True, default=str)
+        if isinstance(given, str) and not uuidutils.is_uuid_like(given):
+            entry = {**entry, 'uuid': str(uuid.uuid5(_NAMESPACE, given))}
+    if validation.is_old(entry):
+        return dataclasses.replace(translate.parse(entry, ops), built_in=True)
+    return validation.parse(entry, ops, built_in=True)
 
 
-def load_all(paths: typing.Iterable[str]) -> RuleFiles:
-    """Read files of rules, folders with such files and what is piped in.
+def parse_all(written: typing.Iterable[WrittenRule], ops: registry.Registry,
+              warn: typing.Callable[[str], typing.Any] = lambda line: None
+              ) -> list[model.Rule]:
+    """Parse rules of files as built-in ones, in their order.
 
-    :raises: :class:`.exceptions.InvalidDocument` where one cannot be read.
+    :param warn: called with a line for each rule of stock Ironic, and for
+        each file with rules of ironic-inspector.
+    :raises: :class:`.exceptions.InvalidDocument` with the place of the first
+        rule that is at fault, and all its problems.
     """
-    return RuleFiles(tuple(map(document.load, document.files(paths))))
+    found: dict[str, model.Rule] = {}
+    old: set[str] = set()
+    for each in written:
+        foreign = each.foreign
+        try:
+            rule = parse(each.entry, ops)
+        except exceptions.InvalidRule as exc:
+            raise exceptions.InvalidDocument(
+                each.source.path, str(exceptions.InvalidRule(
+                    [shown(problem) for problem in (*exc.problems, foreign)
+                     if problem], each.label)),
+                each.place(exc.problems[0].pointer)) from exc
+        if rule.uuid in found:
+            raise exceptions.InvalidDocument(
+                each.source.path,
+                _('rule %s is there twice, or another one has its UUID')
+                % each.label, each.place())
+        found[rule.uuid] = rule
+        if foreign and each.source.path not in old:
+            if each.is_old:
+                old.add(each.source.path)
+            line, column = each.place(foreign.pointer)
+            warn(_('%(place)s: %(level)s: %(rule)s: %(message)s\n') % {
+                'place': f'{each.source.path}:{line}:{column}',
+                'level': _('note') if each.is_old else _('warning'),
+                'rule': each.label, 'message': foreign.message})
+    return list(found.values())
+
+
+def load_built_in(path: str, ops: registry.Registry) -> tuple[model.Rule, ...]:
+    """Read the file of built-in rules, in its order.
+
+    They are read once when a service starts, are never in the database and
+    cannot be changed through the API (spec 003 "Built-in rules").
+
+    :raises: :class:`.exceptions.InvalidDocument`, see :func:`parse_all`.
+    """
+    return tuple(parse_all(load(path), ops))
+
+
+def shown(problem: exceptions.Problem) -> exceptions.Problem:
+    """Return a problem with its place as an author counts: from one."""
+    return problem._replace(pointer=place_name(problem.pointer))
+
+
+def place_name(pointer: str) -> str:
+    """Return what an author calls a place in a rule.
+
+    ``/conditions/0/conditions/1/args/value`` is ``condition 1.2, value``.
+    """
+    words: list[str] = []
+    tokens = data_path.parse(pointer) if pointer else ()
+    while tokens:
+        match tokens:
+            case (str(name), str(number), *rest) if (
+                    name in _NAMES and number.isdecimal()):
+                count = int(number) + 1
+                if name == 'conditions' and words:
+                    words[-1] += f'.{count}'
+                else:
+                    words.append(_NAMES[name] % count)
+            case ('args', str(name), *rest):
+                words += [name] if not name.isdecimal() else []
+                rest = []
+            case (model.VARS, str(name), *rest):
+                words.append(f'{model.VARS}.{name}')
+            case (str(name), *rest):
+                words.append(name)
+        tokens = tuple(rest)
+    return ', '.join(words)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -182,10 +239,9 @@ class Operation:
     @property
     def is_constant(self) -> bool:
         """Return whether it is the same for all machines."""
-        if self.inner or self.op.plugin.NEEDS_VIEW:
-            return False
-        return not interpolation.fields(
-            [*self.templates.values(), self.written.get('loop')])
+        return not (self.inner or self.op.plugin.NEEDS_VIEW
+                    or interpolation.fields([*self.templates.values(),
+                                             self.written.get('loop')]))
 
 
 def operations(rule: model.Rule, ops: registry.Registry

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules of stock Ironic's own engine, by what nobody writes for this one.
+"""Recognise rules that were written for stock Ironic's own engine.
 
-Both have the same ops. What gives a rule away is what Ironic adds when it
-stores one, and what is only useful where every field becomes text.
+Both engines have the same ops. What distinguishes a rule is what Ironic adds
+when it stores one, and what is only useful where every field becomes text.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 import json
 import re
 import typing
@@ -19,7 +19,6 @@ from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.rule_file import file_rule
 
 Problem = exceptions.Problem
 
@@ -97,32 +96,22 @@ def find(entry: typing.Any) -> Problem | None:
         if not operation.keys() <= _KEYS or name not in (
                 CONDITIONS if pointer.startswith('/conditions') else ACTIONS):
             return None
-    told = next(_certain(entry), None)
-    if told is not None:
-        return Problem(told.pointer, _(
-            'this is a rule of stock Ironic, %s: run "ironic-inspection-rules'
-            ' convert --from ironic"') % told.message)
-    told = next(_likely(entry), None)
-    return told and Problem(told.pointer, _(
-        'this looks like a rule of stock Ironic, %s: if it is one, run '
-        '"ironic-inspection-rules convert --from ironic"') % told.message)
+    for signs, message in (
+            (_certain(entry), _(
+                'this is a rule of stock Ironic, %s: run '
+                '"ironic-inspection-rules convert --from ironic"')),
+            (_likely(entry), _(
+                'this looks like a rule of stock Ironic, %s: if it is one, '
+                'run "ironic-inspection-rules convert --from ironic"'))):
+        for sign in signs:
+            return Problem(sign.pointer, message % sign.message)
+    return None
 
 
 def by_name(args: typing.Any, names: tuple[str, ...]) -> dict[str, typing.Any]:
     """Return the arguments of an op by name, in whichever form they are."""
     return dict(args) if isinstance(args, dict) else dict(
         zip(names, args, strict=False))
-
-
-def warnings(rules: Iterable[file_rule.WrittenRule]) -> Iterator[str]:
-    """Yield a line for each rule of stock Ironic."""
-    for rule in rules:
-        told = find(rule.entry)
-        if told is not None:
-            line, column = rule.place(told.pointer)
-            yield _('%(place)s: warning: %(rule)s: %(message)s\n') % {
-                'place': f'{rule.source.path}:{line}:{column}',
-                'rule': rule.label, 'message': told.message}
 
 
 def _certain(entry: dict[str, typing.Any]) -> Iterator[Problem]:

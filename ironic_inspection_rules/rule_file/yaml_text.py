@@ -31,6 +31,7 @@ _MERGE = 'tag:yaml.org,2002:merge'
 _PAIR = re.compile(r'(?<!\\)((?:\\\\)*)\\u[dD][89abAB][0-9a-fA-F]{2}'
                    r'\\u[dD][c-fC-F][0-9a-fA-F]{2}')
 _TIMESTAMP = 'tag:yaml.org,2002:timestamp'
+_TOO_DEEP = _('nested too deeply')
 NOT_JSON = _('JSON has no value such as %s')
 
 _NAMES = '|'.join((*interpolation.ROOTS, interpolation.ITEM))
@@ -125,7 +126,13 @@ def nodes(text: str) -> list[yaml.Node]:
     :raises: YAMLError where they cannot be read.
     """
     text = readable(text)
-    _check_bounds(text)
+    try:
+        _check_bounds(text)
+    except yaml.scanner.ScannerError as exc:
+        # libyaml reads ahead, and since 0.2.6 no deeper than 1,000 levels.
+        if exc.problem == 'exceeded maximum nesting depth':
+            exc.problem = _TOO_DEEP
+        raise
     return [node for node in yaml.compose_all(text, Loader)
             if node is not None]
 
@@ -139,10 +146,10 @@ def readable(text: str) -> str:
 
 
 def _check_bounds(text: str) -> None:
-    """Refuse what would end in the stack or the memory: before it is read.
+    """Refuse text that would exhaust the stack or the memory, unread.
 
     :raises: MarkedYAMLError where it is nested too deeply, or aliases stand
-        for too much.
+        for too many values.
     """
     anchored: dict[str, _Extent] = {}
     outer = [_Extent()]
@@ -168,7 +175,7 @@ def _check_bounds(text: str) -> None:
                 anchored[ended.anchor] = ended
         if len(outer) + outer[-1].height > DEPTH or aliased > ALIASED:
             raise yaml.MarkedYAMLError(
-                problem=_('nested too deeply') if aliased <= ALIASED else
+                problem=_TOO_DEEP if aliased <= ALIASED else
                 _('aliases stand for too many values'),
                 problem_mark=event.start_mark)
 
@@ -278,8 +285,8 @@ def _construct_mapping(node: yaml.MappingNode, text: str
     yaml.constructor.SafeConstructor().flatten_mapping(node)
     for key, _value in node.value:
         _require_text(key, _TEXT)
-    # It comes again where it has an alias: what replaces a merged value is
-    # not there twice.
+    # A node with an alias is constructed again, and then holds merged values
+    # beside those that replace them, which must not count as twice.
     node.value = list({key.value: (key, value)
                        for key, value in node.value}.values())
     return {construct(key, text): construct(value, text)

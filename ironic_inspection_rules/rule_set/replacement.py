@@ -27,6 +27,7 @@ MOVED = 'moved'
 DELETED = 'deleted'
 UNCHANGED = 'unchanged'
 
+_CONTENT = tuple(name for name in model.WRITABLE if name != 'uuid')
 _HIDDEN = '(hidden)'
 _SIGNS = {CREATED: '+', UPDATED: '~', MOVED: '>', DELETED: '-'}
 
@@ -59,19 +60,21 @@ class Step:
 
     @functools.cached_property
     def fields(self) -> list[str]:
-        """Names of the fields that differ, be it 1 from true."""
+        """Names of the fields that differ."""
         before, after = self.before or {}, self.after or {}
         return [name for name in model.WRITABLE
-                if not path.same(before.get(name), after.get(name))]
+                if not model.same(name, before.get(name), after.get(name))]
 
 
 def match(wanted: typing.Sequence[typing.Any],
-          present: typing.Sequence[Fields]) -> list[tuple[Fields, str] | None]:
+          present: typing.Sequence[Fields]
+          ) -> list[tuple[Fields, str | None] | None]:
     """Find the stored rule that each of some rules is.
 
     By its UUID first. Then one without, by its description where that is
     unique among the stored rules that are left and among those without a
-    UUID; else it is a new one.
+    UUID. Then by all that is in it, so that it changes nothing; else it is a
+    new one.
 
     :param wanted: rules as they were posted; may be anything.
     :returns: of each the stored rule and by what it was found, or None.
@@ -90,7 +93,7 @@ def match(wanted: typing.Sequence[typing.Any],
     unnamed = _unique(rule for rule in wanted
                       if isinstance(rule, dict) and not rule.get('uuid'))
 
-    def find(rule: typing.Any) -> tuple[Fields, str] | None:
+    def find(rule: typing.Any) -> tuple[Fields, str | None] | None:
         if not isinstance(rule, dict):
             return None
         if rule.get('uuid'):
@@ -101,11 +104,33 @@ def match(wanted: typing.Sequence[typing.Any],
                          and description in unnamed else None), 'description'
         return (found, by) if found else None
 
-    return [find(rule) for rule in wanted]
+    matched = [find(rule) for rule in wanted]
+    uuids.update(pair[0]['uuid'] for pair in matched if pair)
+    same: dict[typing.Hashable, collections.deque[Fields]] = (
+        collections.defaultdict(collections.deque))
+    for rule in present:
+        if rule['uuid'] not in uuids:
+            same[_content(rule)].append(rule)
+    for index, rule in enumerate(wanted):
+        if same and isinstance(rule, dict) and not rule.get('uuid') and (
+                matched[index] is None and (equals := same[_content(rule)])):
+            matched[index] = equals.popleft(), (
+                'description' if rule.get('description') else None)
+    return matched
+
+
+def _content(rule: Fields) -> typing.Hashable:
+    """Return a key that rules share that differ in nothing but the UUID."""
+    made = rule.get(model.VARS)
+    return path.identity([
+        # Vars are computed in their order.
+        list(made) if isinstance(made, dict) else [],
+        *(model.DEFAULTS.get(name) if rule.get(name) is None else rule[name]
+          for name in _CONTENT)])
 
 
 def decide(wanted: typing.Sequence[Fields],
-           matched: typing.Sequence[tuple[Fields, str] | None],
+           matched: typing.Sequence[tuple[Fields, str | None] | None],
            present: typing.Sequence[Fields], prune: bool = True) -> list[Step]:
     """Decide what becomes of all rules, those that are not wanted last.
 

@@ -92,12 +92,13 @@ class Repository:
             self.ops, tuple(map(model.Rule.from_mapping, read['built_in'])),
             self._store, read['default_scope'], read['mask_secrets'])
 
-    def refresh(self, context: typing.Any) -> None:
+    def refresh(self, context: typing.Any) -> Snapshot:
         """Take up changes of stored rules since the last time.
 
         Threads share ``snapshot``, which is replaced as a whole: who reads
         it once has the rules of one revision.
 
+        :returns: the rules in force.
         :raises: :class:`.exceptions.InvalidRule` where a stored rule cannot
             be compiled, such as after its plugin was removed; the rules of
             before stay.
@@ -110,18 +111,7 @@ class Repository:
                 revision = self._store.revision(context)
                 if revision == read.revision:
                     self.snapshot = read
-
-    @property
-    def revision(self) -> int | None:
-        """The revision of the stored rules as of the last refresh."""
-        return self.snapshot.revision
-
-    def plans(self, phase: str) -> tuple[compiler.CompiledRule, ...]:
-        """Return the rules of a phase in the order they run in.
-
-        They are as of the last :meth:`refresh`.
-        """
-        return self.snapshot.plans(phase)
+            return self.snapshot
 
     def in_force(self, context: typing.Any) -> list[model.Rule]:
         """Read all rules, also those that never run."""

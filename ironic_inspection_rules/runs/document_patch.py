@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Patches between two JSON documents that are much the same.
+"""Patches between JSON documents that are nearly the same.
 
 A patch is a list of steps, each with the path to a value: ``[path, value]``
-sets it, ``[path]`` removes it from its mapping, and ``[path, value, order]``
-puts the items of a list in another order, then ``value`` is null.
+sets it, ``[path]`` removes it from its mapping, and ``[path, null, order]``
+puts the items of a list in another order.
 """
 
 from collections.abc import Iterator
@@ -13,10 +13,11 @@ import marshal
 from typing import Any
 
 _QUICK_DEPTH = 2
-"""Where most of what is the same is: lists of disks, devices, fields."""
+"""Where to look for values that are equal as a whole, such as lists of disks:
+to compare at every level would take longer."""
 
 MOST_STEPS = 5000
-"""Steps of a patch; of more, the other document itself takes less."""
+"""Steps of a patch; the other document itself is smaller than more."""
 
 MOST_ORDERED = 1 << 22
 """Characters of JSON that are compared to find another order of items: what
@@ -29,8 +30,8 @@ Patch = list[Step]
 def between(before: Any, after: Any) -> Patch:
     """Return the steps from one document to another.
 
-    Machines choose both. So there is an end to what is looked for, and then
-    the patch is one step, to the other document as a whole.
+    Machines choose both, so the search is limited. Beyond its limits the patch
+    is one step, to the other document as a whole.
 
     :param before: plain JSON data, as json reads it.
     """
@@ -43,7 +44,7 @@ def between(before: Any, after: Any) -> Patch:
 
 
 def is_whole(patch: Patch) -> bool:
-    """Return whether nothing of the document before is left."""
+    """Check if a patch leaves nothing of the document before."""
     return any(not step[0] for step in patch)
 
 
@@ -85,8 +86,8 @@ def apply(document: Any, patch: Patch) -> Any:
 
 
 def _same(before: Any, after: Any) -> bool:
-    # Of equal values bytes tell soonest whether types are the same as well;
-    # those of this version say nothing of what is shared in memory.
+    # 1 == 1.0 == True: the fastest way to compare types as well. Version 2 of
+    # the format does not depend on which objects are shared in memory.
     return before == after and (
         marshal.dumps(before, 2) == marshal.dumps(after, 2))
 
@@ -128,9 +129,9 @@ def _list_steps(before: list[Any], after: list[Any], path: list[Any],
 
 def _order(before: list[Any], after: list[Any], room: _Room
            ) -> list[int] | None:
-    """Return where each item was before, None if there are others now.
+    """Return where each item was before.
 
-    Or if that is not found within the limits.
+    :returns: None if there are other items now, or the search is too long.
     """
     places: dict[str, list[int]] = {}
     for place in reversed(range(len(before))):

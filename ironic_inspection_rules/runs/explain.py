@@ -38,10 +38,10 @@ class Place:
 class Finding:
     """The change that last set a value.
 
-    ``run`` is what the caller knows a run by. ``rule`` and ``change`` are of
+    ``run`` is the caller's name of the run. ``rule`` and ``change`` are of
     its record (:mod:`.record`); of a sensitive rule there is no change.
-    ``sensitive`` are the UUIDs of sensitive rules that ran later, where it is
-    not recorded what they set.
+    ``sensitive`` are the UUIDs of sensitive rules that ran later and may have
+    set it, as their places are not recorded, or nobody is to know them.
     """
 
     run: typing.Any
@@ -57,16 +57,19 @@ def find(runs: collections.abc.Iterable[
 ) -> Finding | tuple[str, ...]:
     """Find the change that last set a value, or removed it.
 
-    So does an action that set it to what it was already.
+    An action that set the value that was there already counts as well.
 
-    :param runs: pairs of what the caller knows a run by, and its records by
+    :param runs: pairs of the caller's name of a run, and its records by
         phase; newest first.
-    :param present: what is there now. Which of the items that were appended
-        to a list it is, is told by its value.
-    :returns: if there is none, the UUIDs of the sensitive rules that ran of
-        which it is not recorded what they set.
+    :param present: what is there now. By it an item that was appended to a
+        list is recognized.
+    :returns: if there is none, the UUIDs of such sensitive rules.
     """
     sensitive: dict[str, None] = {}
+    # The name of a trait is a value: who guesses one that a sensitive rule
+    # has removed must not learn that it was there.
+    guessed = (place.object == working_copy.TRAITS
+               and present is data_path.ABSENT)
     for run, phases in runs:
         for phase in reversed(model.PHASES):
             phase_record = phases.get(phase)
@@ -75,14 +78,12 @@ def find(runs: collections.abc.Iterable[
             ran = [*phase_record['reverted'], *phase_record['rules']]
             for rule in reversed(ran):
                 if 'changes' not in rule:
-                    if _is_among(rule.get(record.PLACES, ()), place):
-                        return Finding(run, phase, rule, None, ())
-                    if record.PLACES not in rule or _is_among(
-                            rule[record.PLACES], Place(
-                                place.object, (masking.MASK,))):
-                        # An older release did not note it; names of traits
-                        # are never noted.
+                    places = rule.get(record.PLACES)
+                    if places is None or guessed and _is_among(
+                            places, Place(place.object, ())):
                         sensitive[rule['uuid']] = None
+                    elif _is_among(places, place):
+                        return Finding(run, phase, rule, None, ())
                     continue
                 for change in reversed(rule['changes']):
                     if _sets(change, place, present):
@@ -97,12 +98,12 @@ def find(runs: collections.abc.Iterable[
 
 def still_holds(change: record.Record, place: Place,
                 present: typing.Any) -> bool | None:
-    """Return whether a value is what the change made it.
+    """Check if a value is still what the change made it.
 
     :param present: what is there now, :data:`.path.ABSENT` if nothing is,
         :data:`UNKNOWN` if nobody has looked.
-    :returns: None where that is not known, also as the record hides a secret
-        or was shortened.
+    :returns: None where that is not known, for instance because the record
+        hides a secret or was shortened.
     """
     if place.object == working_copy.TRAITS:
         return (change['op'] == 'add') is (present is not data_path.ABSENT)
@@ -133,7 +134,7 @@ def _sets(change: record.Record, place: Place, present: typing.Any) -> bool:
 
 def _is_among(written: collections.abc.Iterable[collections.abc.Sequence[str]],
               place: Place) -> bool:
-    """Return whether a value is, has, or is part of one that was written.
+    """Check if a value is, contains or is part of one that was written.
 
     :param written: objects and paths, as in the record of a change.
     """
@@ -147,7 +148,10 @@ def _is_among(written: collections.abc.Iterable[collections.abc.Sequence[str]],
 
 
 def _path(change: record.Record, place: Place) -> data_path.Path:
-    """Return where a change was; of an item appended, where it may be."""
+    """Return where a change was.
+
+    An item that was appended to a list is where it is asked for.
+    """
     path = data_path.parse(change['path'])
     asked = place.path[:len(path)]
     if (change['path'].endswith(_APPENDED) and len(asked) == len(path)

@@ -2,8 +2,8 @@
 
 """The data of inspections before and after rules, kept for a time.
 
-With it a decision can be made again: the rules are kept by revision, here are
-the data they ran on. A document has
+With them and the rules, which are kept by revision, a decision can be made
+again. A document has
 
 ``inventory``, ``plugin_data``
     What the machine sent, without the logs of its ramdisk.
@@ -12,19 +12,19 @@ the data they ran on. A document has
 ``phases``
     What the rules of each phase did, as the run has it.
 ``options``
-    What the rules had beside the stored ones, as JSON text.
+    What rules depend on beside the stored ones, as JSON text.
 ``facts``
     What each phase found: ``node``, ``ports``, ``port_groups``, ``hidden``,
     and how inventory and plugin data differ from the above; ``revision`` of
     the rules where it may be another one, ``error`` that its rules ended with.
 ``previous``
-    What the inspection before had stored, where a rule asked for it.
+    What the inspection before had stored, where a rule reads it.
 ``stored``
     How the plugin data that were stored in the end differ from the above;
     None where the inspection failed.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 import datetime
 import json
 import time
@@ -46,42 +46,32 @@ from ironic_inspection_rules.runs import document_patch
 Document = dict[str, typing.Any]
 
 MOST_OF_A_PATCH = 600
-"""Bytes of what an inspection has otherwise; more of it is stored anew."""
+"""Bytes of a patch; a document that differs more is stored as a whole."""
 
 LOGS = 'logs'
-"""Plugin data that are large, and nothing that rules go by."""
+"""Plugin data that are large, and no facts that rules decide on."""
 
 OK, FAILED = 'ok', 'failed'
 """Results of a run."""
 
 _OTHERS = 'others'
 
-_ROWS = 5
-"""Inspections that are read together."""
+_ROWS = 10
+"""Inspections that are in memory together."""
 
 _CLEANING_PERIOD = 600.0
-"""Seconds between two times that a process removes what is old."""
+"""Seconds from one removal of old data by a process to the next."""
 
 _encode = json.JSONEncoder(separators=(',', ':'), default=str).encode
 
 
-class Kept(typing.NamedTuple):
-    """The row of one inspection, whose contents are stored already."""
-
-    values: dict[str, typing.Any]
-    began: list[dict[str, typing.Any]]
-    ended: dict[str, datetime.datetime]
-
-    def store(self, session: typing.Any = None) -> None:
-        """Store it."""
-        db_history.record(*self, session)
-
-
-def prepare(uuid: str, node: typing.Any, document: Document) -> Kept:
-    """Prepare to keep what an inspection found.
+def prepare(uuid: str, node: typing.Any, document: Document
+            ) -> dict[str, typing.Any]:
+    """Prepare to keep what an inspection found; its contents are stored.
 
     :param uuid: of the run, by which the inventory is known as well.
     :param node: locked, so that no other inspection of it ends meanwhile.
+    :returns: the arguments of :func:`.db.history.record`.
     """
     last, loaded = db_history.read_last(node.uuid)
     now = timeutils.utcnow()
@@ -104,7 +94,16 @@ def prepare(uuid: str, node: typing.Any, document: Document) -> Kept:
     values['parts'] = (last.parts if last is not None and known == before
                        and last.parts in loaded
                        else content.store(known.as_dict()))
-    return Kept(values, *_stays(before, known, values, last))
+    old, new = ({f'{each.kind} {name}': (each, name)
+                 for each in found.parts for name in each.ids
+                 if name not in part.GIVEN_IDS}
+                for found in (before, known))
+    return {
+        'values': values,
+        'began': [{'identity': name, 'kind': each.kind, 'label': each.label,
+                   'node_uuid': node.uuid, 'began_at': now, 'ended_at': None}
+                  for key, (each, name) in new.items() if key not in old],
+        'ended': {key: last.created_at for key in old if key not in new}}
 
 
 def read(row: typing.Any) -> Document:
@@ -113,19 +112,31 @@ def read(row: typing.Any) -> Document:
     :param row: with its patch.
     :returns: empty if it is just being removed.
     """
-    return next(read_all([row]))[1]
+    return _document_of(row, content.load([row.content]))
 
 
-def read_all(rows: Sequence[typing.Any]
-             ) -> Iterator[tuple[typing.Any, Document]]:
-    """Return inspections with their documents, as :func:`read`."""
-    loaded = content.load({row.content for row in rows})
-    for row in rows:
-        found: Document = loaded.get(row.content, {})
-        if row.patch and found:
-            found = document_patch.apply(
-                found, json.loads(zlib.decompress(row.patch)))
-        yield row, found
+def read_back(node_uuid: str, before: int | None = None,
+              since: datetime.datetime | None = None
+              ) -> Iterator[tuple[typing.Any, Document]]:
+    """Yield the inspections of a node with their documents, newest first.
+
+    :param before: the ``id`` that they are all older than.
+    :param since: when the oldest was made, at the earliest, in UTC.
+    """
+    while rows := db_history.list_inventories(node_uuid, _ROWS, before, since,
+                                              patches=True):
+        loaded = content.load({row.content for row in rows})
+        for row in rows:
+            yield row, _document_of(row, loaded)
+        before = rows[-1].id
+
+
+def _document_of(row: typing.Any, loaded: Mapping[str, Document]) -> Document:
+    found = loaded.get(row.content, {})
+    if row.patch and found:
+        found = document_patch.apply(
+            found, json.loads(zlib.decompress(row.patch)))
+    return found
 
 
 def stored(document: Document) -> Document | None:
@@ -141,18 +152,15 @@ def stored(document: Document) -> Document | None:
 
 
 def stored_before(node_uuid: str, before: int) -> Document | None:
-    """Return what the last one stored that is kept before an inspection.
+    """Return what the last inspection before another one has stored.
 
-    :param before: ``id`` of the inspection.
+    :param before: ``id`` of the other one.
     :returns: as :func:`stored`; None if nothing is kept.
     """
-    while rows := db_history.list_inventories(node_uuid, _ROWS, before,
-                                              patches=True):
-        for row, document in read_all(rows):
-            found = stored(document)
-            if found is not None:
-                return found
-            before = row.id
+    for _row, document in read_back(node_uuid, before):
+        found = stored(document)
+        if found is not None:
+            return found
     return None
 
 
@@ -186,7 +194,7 @@ def reported_parts(row: typing.Any) -> part.Parts:
 
 def facts_of(machine: working_copy.Facts, hidden: typing.Any,
              **more: typing.Any) -> dict[str, str]:
-    """Note what a phase finds; its parts may go on changing.
+    """Encode what a phase finds, as its parts may go on changing.
 
     :param hidden: what sensitive rules of earlier phases have written to.
     :param more: what else to keep of the phase.
@@ -207,7 +215,7 @@ def _without_logs(plugin_data: Mapping[str, typing.Any]) -> str:
 
 def document(run: typing.Any, values: Mapping[str, typing.Any], mask: bool
              ) -> Document:
-    """Make the document of an inspection.
+    """Build the document of an inspection.
 
     :param run: the :class:`.recorder.Run` that has ended.
     """
@@ -247,7 +255,7 @@ def _masked(text: str, mask: bool) -> typing.Any:
 
 def _patched(digest: str, base: Document, document: Document
              ) -> dict[str, typing.Any]:
-    """Return what makes the document of one that is there, if it is small."""
+    """Return the stored content and a small patch to it, if that suffices."""
     patch = document_patch.between(base, document)
     if not patch:
         return {'content': digest}
@@ -259,32 +267,16 @@ def _patched(digest: str, base: Document, document: Document
     return {}
 
 
-def _stays(before: part.Parts, known: part.Parts,
-           values: Mapping[str, typing.Any], last: typing.Any
-           ) -> tuple[list[dict[str, typing.Any]],
-                      dict[str, datetime.datetime]]:
-    """Return which parts begin to be in the machine, and which end to."""
-    old, new = ({f'{each.kind} {name}': (each, name)
-                 for each in found.parts for name in each.ids
-                 if name not in part.GIVEN_IDS}
-                for found in (before, known))
-    return [{'identity': name, 'kind': each.kind, 'label': each.label,
-             'node_uuid': values['node_uuid'],
-             'began_at': values['created_at'], 'ended_at': None}
-            for key, (each, name) in new.items() if key not in old], {
-                key: last.created_at for key in old if key not in new}
-
-
 class Cleaner:
-    """Removes what is old, now and then, a little at a time."""
+    """Removes what is old from time to time, a little at a time."""
 
     def __init__(self) -> None:
         self._due = 0.0
 
     def clean(self, days: int) -> None:
-        """Remove what is too old, and contents that nobody names.
+        """Remove what is too old, and contents that nothing names.
 
-        :param days: how long to keep it; 0 to keep nothing.
+        :param days: how long to keep history; 0 to keep nothing.
         """
         if time.monotonic() < self._due:
             return

@@ -12,17 +12,17 @@ from ironic.conf import CONF
 PREFIX = 'InspectionRules'
 
 _FOR_EXPORTER = 'ironic.conductor.manager.'
-"""The begin of names that the Prometheus exporter takes."""
+"""How names begin that the Prometheus exporter takes."""
 
 _LONGEST = 80
-"""How much of a description is in the name of a metric."""
+"""Characters of a description in the name of a metric."""
 
 
 class Group:
     """Metrics whose names begin with the same word.
 
-    :param word: the word; the Prometheus exporter is given it, and names
-        without hyphens, in the only form that it passes on.
+    :param word: the word. For the Prometheus exporter it is put into the
+        one form that it passes on, and names lose their hyphens.
     """
 
     def __init__(self, word: str) -> None:
@@ -54,7 +54,7 @@ class Group:
 
 
 def send_phase(phase: str, ok: bool, seconds: float) -> None:
-    """Count a phase by its result, and tell how long it took.
+    """Count a phase by its result, and record how long it took.
 
     ``InspectionRules.<phase>.ok`` or ``….failed``, and the timer
     ``InspectionRules.<phase>.time`` in milliseconds, as statsd has them.
@@ -69,8 +69,8 @@ def send_rules(rows: collections.abc.Iterable[
     """Count matches and failures of rules.
 
     ``InspectionRules.rule.<description>.<uuid>.matched``, ``….failed``, and
-    ``….would_fail`` in mode ``audit``; of a sensitive rule, and one without a
-    description, only the UUID.
+    ``….would_fail`` in mode ``audit``. Rules that are sensitive or have no
+    description are named by their UUID only.
 
     :param rows: what was counted of each rule, as for
         :class:`.statistics.RuleCounter`.

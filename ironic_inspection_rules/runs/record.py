@@ -39,6 +39,7 @@ from collections.abc import Iterable, Iterator
 import json
 import typing
 
+from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import model
@@ -75,14 +76,12 @@ MOST_CHANGES = 10_000
 
 ELLIPSIS = '…'
 
-Mask = typing.Callable[[typing.Any], typing.Any]
-
 _SHORT_NUMBER = 64
 """Bits of a number whose digits need not be counted."""
 
 
 def shown(phases: dict[str, Record]) -> dict[str, Record]:
-    """Return the records of phases as who may read a run is shown them."""
+    """Return the records of phases without the places of sensitive rules."""
     return {phase: {key: [
         {name: part for name, part in rule.items() if name != PLACES}
         for rule in value] if isinstance(value, list) else value
@@ -91,15 +90,28 @@ def shown(phases: dict[str, Record]) -> dict[str, Record]:
 
 
 def withheld(phase_record: Record) -> Record:
-    """Return a record that tells only the UUIDs of the rules."""
+    """Return a record with only the UUIDs of its rules."""
     return {key: [{'uuid': rule['uuid']} for rule in value]
             if isinstance(value, list) else value
             for key, value in phase_record.items()}
 
 
+def changes(phase_record: Record) -> Iterator[journal.Change]:
+    """Yield the changes of a phase, without values; one of all if unknown."""
+    if 'left_out' in phase_record:
+        for root, place in hiding.ANYWHERE:
+            yield journal.Change(root, 'replace', '', place=place)
+    for rule in (*phase_record['rules'], *phase_record['reverted']):
+        for each in rule.get('changes', ()):
+            path = data_path.parse(each['path'])
+            yield journal.Change(
+                each['object'], each['op'], each['path'],
+                place=() if masking.MASK in path else path)
+
+
 def of_phase(outcome: runner.Outcome, seconds: float,
              saved: bool = True) -> Record:
-    """Make the record of a phase.
+    """Build the record of a phase.
 
     :param outcome: with the conditions of the rules that matched.
     """
@@ -127,7 +139,7 @@ class _Room:
         self.left_out = 0
 
     def take(self, path: str) -> bool:
-        """Ask for the room of one more change, which is at a path."""
+        """Take room for a change at a path; return whether there is any."""
         if self._changes and len(path) <= self._characters:
             self._changes -= 1
             self._characters -= len(path)
@@ -136,17 +148,16 @@ class _Room:
         return False
 
     def fit(self, path: data_path.Path, value: typing.Any) -> typing.Any:
-        """Cut a value at a path to what is left, and mask its secrets."""
+        """Shorten a value, mask its secrets and take room for it."""
         if value is None:
             return None
-        shortened, length = shorten(
-            value, mask=lambda part: masking.mask_along(path, part)[1])
+        shortened, length = shorten(value, path=path)
         self._characters -= length
         return shortened
 
 
 class _Rooms(typing.NamedTuple):
-    """The room of changes, and that of what was set as it was before."""
+    """The room for changes, and for values that were there already."""
 
     changes: _Room
     confirmed: _Room
@@ -160,8 +171,9 @@ def _rule(each: trace.RuleTrace, room: _Rooms) -> Record:
         changes = [change for action in each.actions
                    for change in (*action.changes, *action.confirmed)]
         places = [[change.object, place] for change in changes
-                  if room.changes.take(place := _place(change))]
-        # With some of them, the others would pass for places of other rules.
+                  if room.changes.take(
+                      place := data_path.pointer(change.place))]
+        # All or none: what is left out would pass for another rule's.
         return {'uuid': rule.uuid, **(
             {PLACES: places} if len(places) == len(changes) else {})}
     record: Record = {
@@ -191,38 +203,27 @@ def _rule(each: trace.RuleTrace, room: _Rooms) -> Record:
     return record
 
 
-def _place(change: journal.Change) -> str:
-    """Return where a sensitive rule set something; no name of a trait."""
-    return change.path if change.object == journal.TRAITS else (
-        data_path.pointer(change.place))
-
-
 def _change(change: journal.Change, op: str, room: _Room) -> Record:
-    # Of a value that is not there, nothing has to be hidden.
-    before, after = change.before, change.value
     path = data_path.parse(change.path)
-    if change.op != 'add':
-        before = room.fit(path, before)
-    if change.op != 'remove':
-        after = room.fit(path, after)
     return {'object': change.object, 'op': change.op, 'path': change.path,
-            'before': before, 'after': after, 'action': op}
+            'before': room.fit(path, change.before),
+            'after': room.fit(path, change.value), 'action': op}
 
 
 def shorten(value: typing.Any, longest: int = LONGEST_VALUE,
-            mask: Mask = lambda value: value) -> tuple[typing.Any, int]:
-    """Cut a value that is too long to be kept.
+            path: data_path.Path = ()) -> tuple[typing.Any, int]:
+    """Mask the secrets of a value, and shorten it if it is too long to keep.
 
     :param value: plain JSON data.
     :param longest: characters of JSON that it may have.
-    :returns: the value, or text that shows its beginning; and how many
-        characters it takes.
+    :param path: where it is; secrets are known by their names.
+    :returns: the value, or the beginning of its text; and its characters.
     """
     if value is None or isinstance(value, float) or (
             isinstance(value, int) and value.bit_length() < _SHORT_NUMBER):
-        return mask(value), 8
+        return masking.mask_along(path, value)[1], 8
     clip = _Clip(longest)
-    beginning = mask(clip.take(value))
+    beginning = masking.mask_along(path, clip.take(value))[1]
     text = beginning if isinstance(beginning, str) else json.dumps(
         beginning, ensure_ascii=False)
     if clip.is_whole and len(text) <= longest:
@@ -231,10 +232,9 @@ def shorten(value: typing.Any, longest: int = LONGEST_VALUE,
 
 
 class _Clip:
-    """The beginning of a value: no more of it is looked at.
+    """Takes the beginning of a value without looking at the rest.
 
-    :param room: characters of JSON that it has at least, if there are so
-        many.
+    :param room: characters of JSON to take at least, if there are so many.
     """
 
     def __init__(self, room: int) -> None:
@@ -242,7 +242,7 @@ class _Clip:
         self.is_whole = True
 
     def take(self, value: typing.Any) -> typing.Any:
-        """Return the beginning of a value, which is about as long."""
+        """Return the beginning of a value, as long as there is room."""
         if isinstance(value, str):
             return self._cut(value)
         if isinstance(value, dict):
@@ -272,7 +272,7 @@ class _Clip:
 
 
 def shorten_text(text: str | None) -> str | None:
-    """Cut a message that is too long to be kept."""
+    """Shorten a message that is too long to be kept."""
     if text is None or len(text) <= LONGEST_TEXT:
         return text
     return text[:LONGEST_TEXT] + ELLIPSIS

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The run that this thread is in the middle of.
+"""A run of rules, from the begin of an inspection to its end.
 
-A run begins with an inspection, is told what the rules of each phase did,
-and is stored once, when the inspection has ended, well or not.
+It notes what the rules of each phase do, and is stored once, when the
+inspection has ended, well or not.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -35,8 +35,6 @@ LOG = log.getLogger(__name__)
 INSPECTION = 'inspection'
 REAPPLY = 'reapply'
 
-OK, FAILED = history.OK, history.FAILED
-
 Data = dict[str, typing.Any]
 
 Store = Callable[..., None]
@@ -55,6 +53,8 @@ class Run:
         self.event = event
         self.uuid = uuid or uuidutils.generate_uuid()
         self.started_at: datetime.datetime = timeutils.utcnow()
+        # The rules in force when it began: those of all its phases.
+        self.rules: typing.Any = None
         self.revision: int | None = None
         self.options: str | None = None
         self.phases: dict[str, record.Record] = {}
@@ -71,10 +71,10 @@ class Run:
         self._before_rules: Data = {}
 
     def begin(self, inventory: Data, plugin_data: Data) -> None:
-        """Take note of the data that the machine sent.
+        """Note the data that the machine sent.
 
-        :param plugin_data: may go on changing. When they come first, they
-            have what early rules did; later, a rule could have written that.
+        :param plugin_data: may go on changing. What early rules did is taken
+            out of them the first time; later a rule may have written it.
         """
         begun = self.has_data
         self._inventory, self._plugin_data = inventory, plugin_data
@@ -102,18 +102,17 @@ class Run:
 
     def run_rules(self, revision: int | None,
                   options: str | None = None) -> None:
-        """Take note that rules are run now.
+        """Note that rules run now.
 
-        :param options: what they have beside the stored ones, see
-            :attr:`.repository.Repository.options`.
+        :param options: see :attr:`.repository.Repository.options`.
         """
         self.has_run, self.revision, self.options = True, revision, options
 
     def add(self, phase: str, outcome: runner.Outcome, seconds: float,
             journal: engine_journal.Journal, saved: bool = True) -> None:
-        """Take note of what the rules of a phase did.
+        """Note what the rules of a phase did.
 
-        What sensitive ones found does not show in any phase, then.
+        What sensitive rules have found is then hidden in all phases.
         """
         self._outcomes[phase] = outcome, seconds, saved
         self.phases[phase] = record.of_phase(outcome, seconds, saved)
@@ -126,17 +125,18 @@ class Run:
             elif name != model.EARLY or journal.found.covers(
                     hiding.PLUGIN_DATA, ()):
                 # The early phase writes to nothing but plugin data.
+                journal.find_copies(record.changes(self.phases[name]))
                 self.phases[name] = record.withheld(self.phases[name])
 
     def note_facts(self, phase: str, machine: working_copy.Facts) -> None:
-        """Take note of what the rules of a phase find."""
+        """Note the machine as the rules of a phase find it."""
         self.facts[phase] = history.facts_of(machine, self.hidden)
 
     def note_error(self, phase: str, error: exceptions.RuleError,
                    saving: bool) -> None:
-        """Take note of what the rules of a phase ended with.
+        """Note the error that the rules of a phase ended with.
 
-        :param saving: whether that was when their changes were saved.
+        :param saving: whether it came when their changes were saved.
         """
         self.errors[phase] = {
             'text': str(error), 'op': error.op, 'saving': saving,
@@ -149,11 +149,11 @@ class Run:
 
     def hide(self, places: Iterable[hiding.Lasting],
              all_of_them: bool = False) -> None:
-        """Take note of where values of sensitive rules are.
+        """Note where values of sensitive rules are.
 
         What later phases find there must not show in their records.
 
-        :param all_of_them: whether they are nowhere else any more.
+        :param all_of_them: whether these replace the places noted before.
         """
         if all_of_them:
             self._hidden.clear()
@@ -167,7 +167,7 @@ class Run:
                     if name != phase}}
 
     def take_up(self, phase: str, saved: record.Record | None) -> None:
-        """Take note of a phase that an earlier attempt has done.
+        """Note a phase that an earlier attempt has done.
 
         :param saved: its :meth:`checkpoint`, None if there is none.
         """
@@ -179,11 +179,11 @@ class Run:
             self.hide(saved.get('hidden', ()))
 
     def set_aside(self, before: Data, after: Data) -> None:
-        """Take note of plugin data that rules have changed.
+        """Note which plugin data rules have changed.
 
-        What is kept of a run that failed are the data that rules found.
+        Of a run that failed the data are kept as rules found them.
 
-        :param after: as they left them; what they changed was replaced.
+        :param after: as rules left them; a changed value is another object.
         """
         for name in before.keys() | after.keys():
             found = before.get(name, _ABSENT)
@@ -218,18 +218,20 @@ def prepare(run: Run, node: typing.Any, error: str | None, keep: int,
             mask: bool, days: int = 0) -> Store | None:
     """Prepare to store a run that has ended.
 
-    What the machine sent is stored already, and goes if nothing follows.
+    The data of the machine are stored at once, and are swept away later if
+    the run is not.
 
     :param mask: whether to hide secrets of the machine's data.
     :param days: how long to keep what the inspection found; 0 for not at all.
-    :returns: what stores it; None if no rules were run and it did not fail.
+    :returns: what stores it; None if no rules ran and it did not fail.
     """
     if not run.has_run and (error is None or not run.has_data):
         return None
     values = {
         'uuid': run.uuid, 'node_uuid': node.uuid, 'event': run.event,
         'inspect_interface': node.inspect_interface,
-        'result': OK if error is None else FAILED, 'error': error,
+        'result': history.OK if error is None else history.FAILED,
+        'error': error,
         'revision': run.revision, 'started_at': run.started_at,
         'phases': run.phases}
     # What it leaves is the previous one from now on.
@@ -247,19 +249,11 @@ def prepare(run: Run, node: typing.Any, error: str | None, keep: int,
 
     def insert(connection: typing.Any) -> None:
         # One transaction is sooner over than two.
-        db_run.record_run(values, keep, connection)
+        db_run.record_run(connection, values, keep)
         if kept is not None:
-            kept.store(connection)
+            db_history.record(connection, **kept)
 
     return lambda session=None: transaction.within(session, insert)
-
-
-def store(prepared: Store, node: typing.Any) -> None:
-    """Store a run; the inspection is over, however this goes."""
-    try:
-        prepared()
-    except db_exc.DBError as exc:
-        warn_of_loss(node, exc)
 
 
 def warn_of_loss(node: typing.Any, exc: Exception) -> None:

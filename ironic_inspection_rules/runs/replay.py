@@ -2,9 +2,9 @@
 
 """Kept inspections decided again, by the rules of their time or by others.
 
-Nothing is guessed: each phase has the facts it had then. What other rules
-leave otherwise in one phase, the next one finds so; what hooks would have made
-of it is not known, nor how an inspection goes on that ended then.
+Nothing is guessed: each phase has the facts it had then, but for what other
+rules leave of the phase before. What hooks would have made of that is not
+known, nor how an inspection goes on that ended then.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +40,7 @@ Data = dict[str, typing.Any]
 
 
 class Incomparable(Exception):
-    """Something of what a run went by is not known; the message says what."""
+    """Something that a run depends on is not known; the message says what."""
 
 
 class PhaseEnd(typing.NamedTuple):
@@ -58,8 +58,8 @@ class Past:
     """An inspection that is kept.
 
     :param find_previous: returns what had been stored before, None where
-        that is not known; asked where a rule asks that did not then.
-    :raises: Incomparable where it does not have all it takes.
+        that is not known. Called where a rule reads that and none did then.
+    :raises: Incomparable where something it depends on is not kept.
     """
 
     def __init__(self, document: history.Document,
@@ -85,7 +85,7 @@ class Past:
     def facts(self, phase: str, plans: Plans) -> working_copy.Facts:
         """Return the machine as a phase found it.
 
-        :raises: Incomparable where they ask for what is not known.
+        :raises: Incomparable where rules read what is not known.
         """
         kept = self._document['facts'][phase]
         if 'previous' not in self._document and any(
@@ -125,9 +125,9 @@ class Past:
               ) -> tuple[Ends, str | None]:
         """Run the rules of its time.
 
-        :returns: how each phase went, and what is otherwise than it was,
-            None if nothing is.
-        :raises: Incomparable where that may be for another reason.
+        :returns: how each phase went, and what differs from what it was,
+            None if nothing does.
+        :raises: Incomparable where the difference may have other reasons.
         """
         ends: Ends = {}
         for phase in self.phases:
@@ -135,18 +135,15 @@ class Past:
                  self.hidden(phase), limits)
             if ends[phase].outcome.error:
                 break
-        for phase, end in ends.items():
-            what = self._otherwise(phase, end)
-            if what is not None:
-                return ends, what
-        return ends, None
+        found = (self._deviation(phase, end) for phase, end in ends.items())
+        return ends, next(filter(None, found), None)
 
-    def _otherwise(self, phase: str, end: PhaseEnd) -> str | None:
+    def _deviation(self, phase: str, end: PhaseEnd) -> str | None:
         kept, error = self._document['phases'][phase], self.error(phase)
         text = error['text'] if error and not error['saving'] else None
         made = str(end.outcome.error) if end.outcome.error else None
-        if text == made and _essence(kept) == _essence(_as_told(
-                record.of_phase(end.outcome, 0.0), kept)):
+        if text == made and _essence(kept) == _essence(_withheld_as(
+                kept, record.of_phase(end.outcome, 0.0))):
             return None
         if error and text != made and error['limit']:
             raise Incomparable(_('it took as long as it may'))
@@ -157,26 +154,27 @@ class Past:
             raise Incomparable(_('its rules saw secrets, which are not kept'))
         matched = {rule['uuid'] for rule in kept['rules']}
         now = {each.rule.uuid for each in end.outcome.traces if each.matched}
-        told = [_('rule %s matched, and does not') % uuid
-                for uuid in sorted(matched - now)]
-        told += [_('rule %s did not match, and does') % uuid
-                 for uuid in sorted(now - matched)]
+        found = [_('rule %s matched, and does not') % uuid
+                 for uuid in sorted(matched - now)]
+        found += [_('rule %s did not match, and does') % uuid
+                  for uuid in sorted(now - matched)]
         if text != made:
-            told.append(_('it ended with "%(then)s", and ends with "%(now)s"')
-                        % {'then': text or 'ok', 'now': made or 'ok'})
+            found.append(
+                _('it ended with "%(then)s", and ends with "%(now)s"')
+                % {'then': text or 'ok', 'now': made or 'ok'})
         return _('phase "%(phase)s": %(what)s') % {
-            'phase': phase, 'what': '; '.join(told) or _(
+            'phase': phase, 'what': '; '.join(found) or _(
                 'its rules do not do the same')}
 
 
-def otherwise(past: Past, base: Ends, plans: Plans,
-              limits: Mapping[str, budget.Limits]) -> Data:
+def compare(past: Past, base: Ends, plans: Plans,
+            limits: Mapping[str, budget.Limits]) -> Data:
     """Run other rules on a kept inspection, and compare.
 
     :param base: how the phases went by the rules of its time.
-    :returns: ``result``, ``error``, ``matched``, and ``changes``: how the
-        machine is then left otherwise, in the last phase that both had;
-        ``differs`` tells whether anything does.
+    :returns: ``result``, ``error``, ``matched``, ``changes`` (how they leave
+        the machine differently in the last phase that both had) and
+        ``differs``, whether anything does.
     :raises: Incomparable where that depends on what is not known.
     """
     ends: Ends = {}
@@ -214,7 +212,7 @@ def otherwise(past: Past, base: Ends, plans: Plans,
 
 def _run(ends: Ends, plans: Plans, phase: str, facts: working_copy.Facts,
          hidden: hiding.Hidden, limits: Mapping[str, budget.Limits]) -> None:
-    """Run a phase after others, and hide in all what its rules found."""
+    """Run a phase after others, and hide in all what sensitive rules found."""
     target = working_copy.WorkingCopy(facts, hidden=hidden)
     outcome = runner.run(plans.get(phase, ()), target, facts.scope,
                          keep=True, limits=limits[phase])
@@ -229,7 +227,7 @@ def _run(ends: Ends, plans: Plans, phase: str, facts: working_copy.Facts,
 
 
 def nature(error: exceptions.RuleError | None) -> typing.Any:
-    """Return what tells failures apart, whatever their rules are called."""
+    """Return what failures are compared by; names of rules do not count."""
     return error and (type(error), error.op, error.reason)
 
 
@@ -243,8 +241,8 @@ def _essence(phase: record.Record) -> typing.Any:
         default=str))
 
 
-def _as_told(made: record.Record, kept: record.Record) -> record.Record:
-    """Return a record that withholds what another one does."""
+def _withheld_as(kept: record.Record, made: record.Record) -> record.Record:
+    """Return a new record that withholds what the kept one does."""
     withheld = {rule['uuid'] for kind in _KINDS for rule in kept[kind]
                 if rule.keys() == {'uuid'}}
     return {kind: [{'uuid': rule['uuid']} if rule['uuid'] in withheld else rule
@@ -253,9 +251,9 @@ def _as_told(made: record.Record, kept: record.Record) -> record.Record:
 
 def _rebased(facts: working_copy.Facts, one: working_copy.Facts,
              other: working_copy.Facts) -> working_copy.Facts:
-    """Make facts of a phase what they are if another one left others.
+    """Return the facts of a phase had the one before left other facts.
 
-    :param facts: as they are if what came before left ``one``.
+    :param facts: those of the phase where the one before left ``one``.
     """
     if one.node is None:
         return dataclasses.replace(facts, plugin_data=_merged(
@@ -278,7 +276,7 @@ def _rebased(facts: working_copy.Facts, one: working_copy.Facts,
 
 def _merged(value: typing.Any, one: typing.Any, other: typing.Any
             ) -> typing.Any:
-    """Return a value with what makes ``one`` the ``other`` done to it."""
+    """Return a value with the difference of ``other`` from ``one`` applied."""
     if data_path.same(one, other):
         return value
     if not all(isinstance(each, dict) for each in (value, one, other)):

@@ -21,8 +21,8 @@ LOG = log.getLogger(__name__)
 Row = dict[str, typing.Any]
 
 FOR_METRICS = frozenset(('label', 'would_fail'))
-"""More of a row: the rule's label, that of the model, or only its UUID while
-it did nothing, and how many of its failures were in mode ``audit``."""
+"""What a row has for metrics only: the rule's label, or its UUID while it did
+nothing, and how many of its failures were in mode ``audit``."""
 
 Write = collections.abc.Callable[[list[Row]], None]
 
@@ -30,9 +30,9 @@ Write = collections.abc.Callable[[list[Row]], None]
 class RuleCounter:
     """The numbers of all rules since they were last written.
 
-    :param write: takes one row for each rule, as
+    :param write: called with one row for each rule, as
         ``objects.rule_statistics`` describes them, with :data:`FOR_METRICS`.
-    :param period: seconds after which what was counted is written.
+    :param period: seconds from the first count to its writing.
     """
 
     def __init__(self, write: Write, period: float) -> None:
@@ -76,7 +76,7 @@ class RuleCounter:
             self._plan_to_write()
 
     def flush(self) -> None:
-        """Write what was counted; keep it where that fails."""
+        """Write what was counted, or count it again where that fails."""
         with self._writing:
             with self._lock:
                 rows, self._rows = self._rows, {}

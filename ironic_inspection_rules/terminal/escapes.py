@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Text of machines and of strangers, on its way to a terminal.
+"""Escapes control characters in untrusted text that goes to a terminal.
 
-A terminal carries out what control characters tell it, and shows bidirectional
-text in another order than it is written in.
+Control characters can command a terminal, and bidirectional text is shown in
+another order than it is stored in.
 """
 
 import collections.abc
@@ -16,7 +16,7 @@ import typing
 from ironic_inspection_rules import exceptions
 
 _OURS = re.compile(r'\033\[(?:0|3[1236])m')
-"""Colours, as rich writes them; nothing but a terminal is sent any."""
+"""Colours as rich writes them; they pass to a terminal only."""
 
 _CHARACTERS = {code: shown for code, shown
                in exceptions.CONTROL_CHARACTERS.items()
@@ -24,22 +24,22 @@ _CHARACTERS = {code: shown for code, shown
 
 
 def shown(text: str) -> str:
-    """Write control and bidirectional characters as escapes: ``\\x1b``.
+    """Return text with control and bidirectional characters escaped.
 
-    Ends of lines and tabs stay.
+    Newlines and tabs stay; others become such as ``\\x1b``.
     """
     return text.translate(_CHARACTERS)
 
 
 class Guard:
-    """A stream whose reader sees all that is written to it.
+    """A stream that escapes control characters.
 
-    :ivar unguarded: the stream itself, for what moves the cursor.
+    :ivar unguarded: the wrapped stream, for progress bars.
     """
 
     def __init__(self, stream: typing.TextIO) -> None:
         if isinstance(stream, io.TextIOWrapper):
-            # A machine may have sent characters that the locale has not.
+            # A machine may send characters that the locale does not have.
             stream.reconfigure(errors='backslashreplace')
         self.unguarded = stream
 
@@ -47,7 +47,7 @@ class Guard:
         return getattr(self.unguarded, name)
 
     def write(self, text: str) -> int:
-        """Write a text; on a terminal with its colours."""
+        """Write a text, escaped; its colours go to a terminal only."""
         if not self.unguarded.isatty():
             return self.unguarded.write(shown(text))
         rest = map(shown, _OURS.split(text))
@@ -57,14 +57,14 @@ class Guard:
         return self.unguarded.write(written)
 
     def writelines(self, lines: typing.Iterable[str]) -> None:
-        """Write some texts."""
+        """Write texts, escaped."""
         for line in lines:
             self.write(line)
 
 
 @contextlib.contextmanager
 def guarded() -> collections.abc.Iterator[None]:
-    """Guard standard output and standard error of a command."""
+    """Guard standard output and standard error."""
     with (contextlib.redirect_stdout(Guard(sys.stdout)),
           contextlib.redirect_stderr(Guard(sys.stderr))):
         yield

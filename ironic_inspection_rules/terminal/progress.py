@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Progress of a command, for who looks at a terminal."""
+"""Progress bars, shown on a terminal only."""
 
 from collections.abc import Callable, Iterator
 import contextlib
@@ -14,7 +14,7 @@ from ironic_inspection_rules.i18n import _
 
 
 def bar(*more: progress.ProgressColumn) -> progress.Progress:
-    """Return a bar on standard error that goes when it is done.
+    """Return a bar on standard error that disappears at the end.
 
     :param more: columns beside the usual ones.
     """
@@ -29,8 +29,8 @@ def bar(*more: progress.ProgressColumn) -> progress.Progress:
 def steps(total: int, hidden: bool = False) -> Iterator[Callable[[int], None]]:
     """Show a bar while machines are tried.
 
-    :param hidden: whether it would be in the way.
-    :returns: what to call with the number of those that were tried since.
+    :param hidden: show nothing.
+    :returns: a function to call with the number of machines done since.
     """
     shown = bar()
     shown.disable |= hidden

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tables that fit where they are shown, in the form of the openstack client.
+"""Tables in the form of the openstack client.
 
-On a terminal a table is as wide as it, and may be coloured; anywhere else it
-has at most 200 columns.
+On a terminal a table fits its width and may be coloured; elsewhere it has at
+most 200 columns.
 """
 
 import io
@@ -26,7 +26,7 @@ _SIGNS = {'+': 'green', '-': 'red', '~': 'yellow', '>': 'cyan', '@': 'cyan'}
 _PIPED = 200
 _ENDLESS = 1 << 20
 _WIDTH = 'CLIFF_MAX_TERMINAL_WIDTH'
-"""The variable by which commands of cliff are told how wide to be."""
+"""The environment variable that sets the width for commands of cliff."""
 
 
 def render(columns: typing.Sequence[str],
@@ -34,9 +34,9 @@ def render(columns: typing.Sequence[str],
            output: typing.TextIO | None = None) -> str:
     """Return a table as text.
 
-    :param rows: a cell that is a verdict (ok, failed, warning …) has its
-        colour where a person looks at it.
-    :param output: where it will be shown, standard output if not given.
+    :param rows: on a terminal, cells that are verdicts (ok, failed,
+        warning …) are coloured.
+    :param output: where it will be shown; standard output if not given.
     """
     output = output or sys.stdout
     given = os.environ.get(_WIDTH, '')
@@ -68,7 +68,7 @@ def render(columns: typing.Sequence[str],
 
 
 def print_diff(lines: typing.Iterable[str], output: typing.TextIO) -> None:
-    """Print lines that begin with a sign; in colour where they are seen."""
+    """Print lines that begin with a sign; in colour on a terminal."""
     shown = console.Console(file=output, highlight=False, soft_wrap=True)
     for line in lines:
         shown.print(text.Text(line, style=_SIGNS.get(line[:1], '')))

@@ -10,12 +10,16 @@ import fixtures
 from ironic.db.sqlalchemy import models as ironic_models
 from oslo_db import exception as db_exc
 from oslo_db.sqlalchemy import enginefacade
+from oslo_db.sqlalchemy import engines
 from oslo_db.sqlalchemy import provision
 from oslo_db.sqlalchemy import test_fixtures
 from oslo_utils import uuidutils
 import sqlalchemy as sa
 
+from ironic_inspection_rules.db import history
 from ironic_inspection_rules.db import migration
+from ironic_inspection_rules.db import run
+from ironic_inspection_rules.db import transaction
 
 
 class _Compiled(sa.util.LRUCache):
@@ -74,6 +78,14 @@ class Database(fixtures.Fixture):
             'ironic.common.utils.USING_SQLITE', self.kind == 'sqlite'))
         self.engine = facade.writer.get_engine()
         self.engine._compiled_cache = _compiled
+        # Needed for green threads only, and slow on a busy machine.
+        sa.event.remove(self.engine, 'checkin', engines._thread_yield)
+        if self.kind == 'sqlite':
+            # Without a pool, each transaction opens the file again.
+            self.engine.pool = sa.QueuePool(
+                self.engine.pool._creator, pool_size=20, timeout=1.0,
+                dialect=self.engine.dialect,
+                _dispatch=self.engine.pool.dispatch)
         self.addCleanup(self.engine.dispose)
         if made is None:
             self._make_tables()
@@ -108,6 +120,18 @@ class Database(fixtures.Fixture):
         backend.create_named_database(name)
         self.addCleanup(backend.drop_named_database, name)
         return backend.provisioned_database_url(name).set(query=self.query)
+
+
+def record_run(values: typing.Mapping[str, typing.Any], keep: int) -> None:
+    """Store a run of rules in a transaction of its own."""
+    transaction.within(None, lambda connection: run.record_run(
+        connection, values, keep))
+
+
+def keep_inspection(kept: dict[str, typing.Any]) -> None:
+    """Store what :func:`.runs.history.prepare` returns, likewise."""
+    transaction.within(None, lambda connection: history.record(
+        connection, **kept))
 
 
 def why_absent(kind: str) -> str | None:

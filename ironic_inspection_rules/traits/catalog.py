@@ -6,7 +6,6 @@ Asked for in placement's words (spec 004 "REST API impact": "following the
 patterns from … existing placement APIs").
 """
 
-from collections.abc import Mapping
 import dataclasses
 
 from ironic.db.sqlalchemy import models
@@ -33,7 +32,10 @@ class Selection:
 
     def conditions(self, column: sa.ColumnElement[str]
                    ) -> list[sa.ColumnElement[bool]]:
-        """Build the conditions; some databases ignore case, unlike has."""
+        """Build the conditions of a query.
+
+        Some databases ignore case, so :meth:`has` must check what is found.
+        """
         if self.prefix:
             return [column.startswith(self.prefix, autoescape=True)]
         if self.listed is not None:
@@ -61,39 +63,27 @@ def parse(value: str | None) -> Selection:
           'in:NAME,NAME') % value)
 
 
-def count_nodes(selection: Selection,
-                project: str | None = None) -> dict[str, int]:
-    """Count the nodes that have each trait.
+def count_nodes(selection: Selection, project: str | None,
+                associated: bool | None) -> dict[str, int]:
+    """Count the nodes that have each of the selected traits.
 
     :param project: whose nodes to count, as owner or lessee; None for all.
-    :returns: number of nodes by trait; traits without nodes are missing.
+    :param associated: True for the traits that some node has, False for
+        those that no node has, None for both.
+    :returns: number of nodes by trait, in the order of their names.
     """
-    query = sa.select(models.NodeTrait.trait, sa.func.count()).where(
-        *selection.conditions(models.NodeTrait.trait)).group_by(
-            models.NodeTrait.trait)
+    trait = models.NodeTrait.trait
+    query = sa.select(trait, sa.func.count().label('nodes')).where(
+        *selection.conditions(trait)).group_by(trait)
     if project:
         query = query.join(models.Node,
                            models.Node.id == models.NodeTrait.node_id).where(
             sa.or_(models.Node.owner == project,
                    models.Node.lessee == project))
-    with transaction.reader() as session:
-        return {name: count for name, count in session.execute(query)
-                if selection.has(name)}
-
-
-def select(selection: Selection, nodes: Mapping[str, int],
-           associated: bool | None = None) -> dict[str, int]:
-    """Choose among all traits there are.
-
-    :param nodes: how many nodes have a trait, by name; those without nodes
-        may be missing.
-    :param associated: True for the traits that some node has, False for
-        those that no node has, None for both.
-    """
+    nodes = {row['trait']: row['nodes']
+             for row in transaction.read_rows(query)}
     counts = {name: nodes.get(name, 0)
               for name in sorted(names.STANDARD | nodes.keys())
               if selection.has(name)}
-    if associated is None:
-        return counts
     return {name: count for name, count in counts.items()
-            if bool(count) == associated}
+            if associated in (None, count > 0)}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Filters that keep nodes by the traits they have.
+"""Filters of nodes by trait.
 
 They are conditions on Ironic's tables, so that they can become part of any
 query of nodes (spec 004 "REST API impact").
@@ -67,10 +67,10 @@ def parse(parameters: Mapping[str, object]) -> tuple[Term, ...]:
 
 
 def on_nodes(terms: tuple[Term, ...]) -> list[Condition]:
-    """Build the conditions on Ironic's table of the nodes that are kept.
+    """Build the conditions on nodes.
 
-    All databases but SQLite see by themselves which traits are rare, and plan
-    a query by it.
+    Only SQLite has to be told which traits are rare; other databases know,
+    and plan the query accordingly.
     """
     query = which_are_rare(terms)
     if query is None or (
@@ -91,10 +91,10 @@ def conditions(terms: tuple[Term, ...],
 
 def which_are_rare(terms: tuple[Term, ...]
                    ) -> sa.CompoundSelect[tuple[str]] | None:
-    """Ask which of the traits that nodes must have are rare.
+    """Build the query for those of the required traits that are rare.
 
-    :returns: a query for their names that costs the same in a fleet of any
-        size, or None when nodes need not have any trait.
+    :returns: a query for names whose cost does not grow with the fleet, or
+        None when no trait is required.
     """
     wanted = {name for term in terms if not term.parameter.startswith('not-')
               for name in term.names[:_ONE_BY_ONE]}

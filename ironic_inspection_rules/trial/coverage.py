@@ -7,9 +7,9 @@ import functools
 import itertools
 import typing
 
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import condition
 from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.trial import machine_test
 from ironic_inspection_rules.trial import walk
@@ -75,14 +75,14 @@ class Coverage:
         if machine.problem is not None:
             self.problems.append(machine.problem)
         self.counts.update(watch.seen)
-        for told in machine.outcome.traces:
-            uuid = told.rule.uuid
-            for index, decided in enumerate(told.conditions):
+        for trace in machine.outcome.traces:
+            uuid = trace.rule.uuid
+            for index, decided in enumerate(trace.conditions):
                 if decided.result is not None:
                     self.counts[uuid, 'conditions', index,
                                 TRUE if decided.result else FALSE] += 1
-            for index, action in enumerate(told.actions) if (
-                    told.matched) else ():
+            for index, action in enumerate(trace.actions) if (
+                    trace.matched) else ():
                 self.counts[uuid, 'actions', index, RAN] += action.ran
                 for number, asked in enumerate(action.when):
                     place = (uuid, 'actions', index, 'when', number)
@@ -163,12 +163,12 @@ class Seen(condition.Condition):
         self._place = place
         self._noted = noted
 
-    def check(self, roots: condition.Roots) -> bool:
+    def check(self, roots: budget.View) -> bool:
         result = self._condition.check(roots)
         self._noted.add((*self._place, TRUE if result else FALSE))
         return result
 
-    def reason(self, view: condition.Roots, shown: condition.Roots) -> str:
+    def reason(self, view: budget.View, shown: budget.View) -> str:
         return self._condition.reason(view, shown)
 
 
@@ -213,8 +213,7 @@ def measure(rules: typing.Sequence[model.Rule], nodes: machine_test.Nodes,
 
 def _prepare(rules: typing.Sequence[model.Rule],
              nodes: machine_test.Nodes) -> walk.Work[Coverage]:
-    plans = machine_test.compile_rules(rules, registry.installed(),
-                                       explained=False)
+    plans = machine_test.compile_rules(rules, explained=False)
     watch = Watch(plans)
 
     def cover(paths: typing.Sequence[str]) -> Coverage:

@@ -13,7 +13,6 @@ from ironic_inspection_rules.engine import difference
 from ironic_inspection_rules.engine import evaluation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.trial import machine_test
 from ironic_inspection_rules.trial import walk
@@ -53,9 +52,7 @@ def compare(old: Sequence[model.Rule], new: Sequence[model.Rule],
 
 def _prepare(old: Sequence[model.Rule], new: Sequence[model.Rule],
              nodes: machine_test.Nodes) -> walk.Work[list[Treatment]]:
-    ops = registry.installed()
-    both = (machine_test.compile_rules(old, ops),
-            machine_test.compile_rules(new, ops))
+    both = machine_test.compile_rules(old), machine_test.compile_rules(new)
 
     def work(paths: Sequence[str]) -> list[Treatment]:
         return [treat(path, both, nodes) for path in paths]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules tried on machines that are only on paper."""
+"""Rules tried on machines from files."""
 
 import dataclasses
 import functools
@@ -17,10 +17,8 @@ from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.machine import machine_file
-from ironic_inspection_rules.rule_file import builtin
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
-from ironic_inspection_rules.rule_file import stock_form
 from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.trial import walk
 
@@ -95,7 +93,7 @@ class MachineTest:
 
     @property
     def matched(self) -> list[str]:
-        """Return what names the rules that matched."""
+        """The titles of the rules that matched."""
         return [title(each.rule) for each in self.outcome.traces
                 if each.matched and each.rule.mode == model.ENFORCE]
 
@@ -113,10 +111,10 @@ def title(rule: model.Rule) -> str:
     return rule.description or rule.uuid
 
 
-def load_rules(paths: typing.Iterable[str], ops: registry.Registry,
+def load_rules(paths: typing.Iterable[str],
                warn: typing.Callable[[str], typing.Any] = lambda line: None
                ) -> list[model.Rule]:
-    """Read all rules of some files; see :func:`parse_rules`.
+    """Read all rules of some files; see :func:`.file_rule.parse_all`.
 
     :param warn: also called with a line for each file without rules.
     """
@@ -126,42 +124,11 @@ def load_rules(paths: typing.Iterable[str], ops: registry.Registry,
         written += found
         if not found:
             warn(_('%s: warning: the file holds no rules\n') % path)
-    return parse_rules(written, ops, warn)
-
-
-def parse_rules(written: typing.Sequence[file_rule.WrittenRule],
-                ops: registry.Registry,
-                warn: typing.Callable[[str], typing.Any]) -> list[model.Rule]:
-    """Read rules, in their order.
-
-    :param warn: called with a line for each that is of stock Ironic.
-    :raises: :class:`.exceptions.InvalidDocument` at the first problem, with
-        the place of the rule.
-    """
-    rules: dict[str, model.Rule] = {}
-    for each in written:
-        try:
-            rule = each.parse(ops)
-        except exceptions.InvalidRule as exc:
-            stock = stock_form.find(each.entry)
-            raise exceptions.InvalidDocument(
-                each.source.path, str(exceptions.InvalidRule(
-                    list(map(builtin.told, [
-                        *exc.problems, *([stock] if stock else [])])),
-                    each.label)),
-                each.place(exc.problems[0].pointer)) from exc
-        if rule.uuid in rules:
-            raise exceptions.InvalidDocument(
-                each.source.path, _('rule %s is there twice') % each.label,
-                each.place())
-        rules[rule.uuid] = rule
-    for line in stock_form.warnings(written):
-        warn(line)
-    return list(rules.values())
+    return file_rule.parse_all(written, registry.installed(), warn)
 
 
 def compile_rules(rules: typing.Iterable[model.Rule],
-                  ops: registry.Registry, explained: bool = True) -> Plans:
+                  explained: bool = True) -> Plans:
     """Compile the rules that run, in that order, by phase.
 
     :param explained: whether to give reasons where an explanation is asked
@@ -171,7 +138,7 @@ def compile_rules(rules: typing.Iterable[model.Rule],
     for rule in repository.order(rules):
         if rule.mode != model.OFF:
             plans[rule.phase].append(compiler.compile_rule(
-                rule, ops, explained=explained))
+                rule, registry.installed(), explained=explained))
     return plans
 
 
@@ -229,32 +196,32 @@ def load_facts(path: str, node: Node) -> working_copy.Facts:
         ports=ports(read.inventory) if node.ports is None else node.ports)
 
 
-Tell = typing.Callable[[MachineTest], typing.Any]
-"""Makes of a test what is wanted of it; it and that can be pickled."""
+Extract = typing.Callable[[MachineTest], typing.Any]
+"""Returns what is wanted of a test; it and what it returns can be pickled."""
 
 
-def tell(rules: typing.Sequence[model.Rule], nodes: Nodes,
-         paths: typing.Sequence[str], tells: typing.Sequence[Tell],
-         advance: walk.Advance, explain: bool = True
-         ) -> typing.Iterator[tuple[typing.Any, ...]]:
+def run_all(rules: typing.Sequence[model.Rule], nodes: Nodes,
+            paths: typing.Sequence[str], extracts: typing.Sequence[Extract],
+            advance: walk.Advance, explain: bool = True
+            ) -> typing.Iterator[tuple[typing.Any, ...]]:
     """Try rules on machines from files, on all processors.
 
-    :param tells: what is wanted of each test, which itself is not kept.
-    :returns: of each machine, in order, what each of ``tells`` made.
+    :param extracts: what is wanted of each test, which itself is not kept.
+    :returns: for each machine, in order, what each of ``extracts`` returned.
     """
-    for told in walk.in_chunks(paths, functools.partial(
-            _prepare, rules, nodes, tells, explain), advance):
-        yield from told
+    for chunk in walk.in_chunks(paths, functools.partial(
+            _prepare, rules, nodes, extracts, explain), advance):
+        yield from chunk
 
 
 def _prepare(rules: typing.Sequence[model.Rule], nodes: Nodes,
-             tells: typing.Sequence[Tell], explain: bool
+             extracts: typing.Sequence[Extract], explain: bool
              ) -> walk.Work[list[tuple[typing.Any, ...]]]:
-    plans = compile_rules(rules, registry.installed())
+    plans = compile_rules(rules)
 
     def work(paths: typing.Sequence[str]) -> list[tuple[typing.Any, ...]]:
         tests = (attempt(path, plans, nodes, explain) for path in paths)
-        return [tuple(each(test) for each in tells) for test in tests]
+        return [tuple(each(test) for each in extracts) for test in tests]
 
     return work
 

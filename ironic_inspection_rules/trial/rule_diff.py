@@ -2,8 +2,8 @@
 
 """Differences from one set of rules in files to another, rule by rule.
 
-A rule that has another description only, or is written otherwise and means
-the same, is told and makes no difference.
+A rule that only has another description, or is written otherwise and means
+the same, is listed but is no difference.
 """
 
 import dataclasses
@@ -15,7 +15,6 @@ from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_set import replacement
-from ironic_inspection_rules.trial import machine_test
 from ironic_inspection_rules.trial import rule_meaning
 
 ADDED = 'added'
@@ -24,7 +23,7 @@ CHANGED = 'changed'
 MOVED = 'moved'
 RENAMED = 'renamed'
 REWRITTEN = 'rewritten'
-ALIKE = (RENAMED, REWRITTEN)  # The fields that make no difference.
+ALIKE = (RENAMED, REWRITTEN)  # Changes that make no difference.
 _CHANGES = {replacement.CREATED: ADDED, replacement.DELETED: REMOVED,
             replacement.UPDATED: CHANGED, replacement.MOVED: MOVED}
 
@@ -44,21 +43,21 @@ class RuleSet:
     meanings: typing.Mapping[str, typing.Mapping[str, typing.Any]]
 
     @classmethod
-    def load(cls, paths: typing.Iterable[str], ops: registry.Registry,
+    def load(cls, paths: typing.Iterable[str],
              warn: typing.Callable[[str], typing.Any] = lambda line: None
              ) -> 'RuleSet':
         """Read the rules of files, folders and what is piped in.
 
-        :param warn: called with a line for each that is of stock Ironic.
+        :param warn: see :func:`.file_rule.parse_all`.
         :raises: :class:`.exceptions.InvalidDocument` at the first problem.
         """
         files = document.files(paths)
         written = [each for path in files for each in file_rule.load(path)]
-        rules = machine_test.parse_rules(written, ops, warn)
+        rules = file_rule.parse_all(written, registry.installed(), warn)
         return cls(files, rules, frozenset(
             rule.uuid for rule, each in zip(rules, written, strict=True)
             if each.entry.get('uuid')),
-            {rule.uuid: rule_meaning.of(rule, ops) for rule in rules})
+            {rule.uuid: rule_meaning.of(rule) for rule in rules})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,7 +131,7 @@ def compare(old: RuleSet, new: RuleSet
 
 def _match(old: RuleSet, new: RuleSet,
            present: typing.Sequence[replacement.Fields]
-           ) -> list[tuple[replacement.Fields, str] | None]:
+           ) -> list[tuple[replacement.Fields, str | None] | None]:
     known = {each.uuid for each in old.rules}
     unnamed = {each.description for each in old.rules
                if each.uuid not in old.named}

@@ -23,22 +23,29 @@ from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.rule_file import file_rule
 
 NAMES = ('uuid', 'description')
-"""Fields by which people and programs know a rule, and machines do not."""
+"""Fields that identify a rule and have no part in what it does."""
 
 
-def of(rule: model.Rule, ops: registry.Registry) -> dict[str, typing.Any]:
+def of(rule: model.Rule) -> dict[str, typing.Any]:
     """Return the meaning of a rule that passed validation.
 
     :returns: the fields of :data:`.model.WRITABLE` but :data:`NAMES`, to be
         compared by :func:`.path.same`.
     """
-    conditions, actions = file_rule.operations(rule, ops)
+    conditions, actions = file_rule.operations(rule, registry.installed())
     return {**{name: value for name, value in rule.to_mapping().items()
                if name not in NAMES},
-            'vars': _value(dict(rule.vars)),
+            'vars': _vars(dict(rule.vars)),
             'conditions': [_operation(each) for each in conditions],
             'actions': [{**_operation(each), 'reverts': engine_action.reverts(
                 each.written, each.op)} for each in actions]}
+
+
+def _vars(made: dict[str, typing.Any]) -> typing.Any:
+    """Return the meaning of vars, whose order counts where one uses one."""
+    meant = _value(made)
+    return list(meant.items()) if model.VARS in str(
+        list(made.values())) else meant
 
 
 class _Text(list[typing.Any]):

@@ -37,21 +37,33 @@ AGENT_TOKEN = 'agent_token'
 def post() -> Any:
     """Process inspection data from the ramdisk, after the early rules.
 
+    Whom Ironic's controller would refuse is refused before anything is read.
+
     :raises: RuleError if an early rule fails; nothing is looked up,
         enrolled or changed then.
     """
-    _check_access(api.request.GET.get('node_uuid'))
+    # Ironic 35 does not have this option yet.
+    if not getattr(CONF.api, 'enable_ramdisk_endpoints', True):
+        raise ironic_exception.HTTPForbidden(resource=api.request.path)
+    if not (api_utils.new_continue_inspection_endpoint()
+            or (api_utils.allow_continue_inspection_endpoint()
+                and api.request.GET.get('node_uuid') is None)):
+        raise ironic_exception.NotFound(
+            _('API version 1.%d or newer is required')
+            % versions.MINOR_84_CONTINUE_INSPECTION)
+    api_utils.check_policy('baremetal:driver:ipa_continue_inspection')
     node_uuid = request.query({'node_uuid': args.uuid})['node_uuid']
     data = stock.validated_inspection_data(request.ramdisk_data())
     inventory = data.pop('inventory')
     if CONF.inspection_queue.enabled:
-        # Before anything can see it: it is a secret.
+        # Nothing else may see the token, which is a secret.
         token = data.pop(AGENT_TOKEN, None)
         inspection_queue.take_over(data, token)
     plugin_data = without_reserved(data)
     run_early_rules(api.request.context, inventory, plugin_data)
-    return stock.post_inspection_data(ramdisk.ContinueInspectionController(),
-                      {**plugin_data, 'inventory': inventory}, node_uuid)
+    return stock.post_inspection_data(
+        ramdisk.ContinueInspectionController(),
+        {**plugin_data, 'inventory': inventory}, node_uuid)
 
 
 _NOT_FOR_THE_RAMDISK = (inspect_utils.AUTO_DISCOVERED_FLAG, trace.KEY,
@@ -71,8 +83,7 @@ def run_early_rules(context, inventory: dict, plugin_data: dict) -> None:
     :param plugin_data: is changed in place.
     :raises: :class:`.exceptions.RuleError` where a rule fails.
     """
-    rules = start.rules()
-    rules.refresh(context)
+    rules = start.rules().refresh(context)
     found = dict(plugin_data)
     target = working_copy.WorkingCopy(
         working_copy.Facts(inventory, plugin_data), effects.ServiceEffects())
@@ -97,17 +108,3 @@ def run_early_rules(context, inventory: dict, plugin_data: dict) -> None:
     plugin_data[record.EARLY_KEY] = {
         model.EARLY: kept,
         record.EARLY_HIDDEN: target.journal.hidden.lasting(())}
-
-
-def _check_access(node_uuid: str | None) -> None:
-    """Refuse whom Ironic's controller would, before anything is read."""
-    # Ironic 35 does not have this option yet.
-    if not getattr(CONF.api, 'enable_ramdisk_endpoints', True):
-        raise ironic_exception.HTTPForbidden(resource=api.request.path)
-    if not (api_utils.new_continue_inspection_endpoint()
-            or (api_utils.allow_continue_inspection_endpoint()
-                and node_uuid is None)):
-        raise ironic_exception.NotFound(
-            _('API version 1.%d or newer is required')
-            % versions.MINOR_84_CONTINUE_INSPECTION)
-    api_utils.check_policy('baremetal:driver:ipa_continue_inspection')

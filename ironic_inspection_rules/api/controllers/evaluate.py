@@ -2,7 +2,6 @@
 
 """/v1/inspection_rules/evaluate: rules tried without changing anything."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from ironic import api
@@ -15,7 +14,6 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import inspection_data
 from ironic_inspection_rules.api import posted_rules
 from ironic_inspection_rules.api import stream
-from ironic_inspection_rules.api import view
 from ironic_inspection_rules.api.fleet import page as fleet_page
 from ironic_inspection_rules.api.fleet import trial
 from ironic_inspection_rules.engine import evaluation
@@ -54,53 +52,41 @@ def post(asked: Answer) -> Answer:
     Takes no lock: what it reads of a node may be changing.
     """
     _check_together(asked)
-    plans = _plans(asked['rules'])
-    refusals = refusal.Refusals(api.request.context)
+    context = api.request.context
+    rules = start.rules().refresh(context)
+    in_force = {phase: rules.plans(phase) for phase in model.PHASES}
+    plans = in_force if asked['rules'] is None else (
+        posted_rules.plans(asked['rules']))
+    # Who posts a rule by the UUID of a sensitive one could change when it
+    # runs, and so read what it has left.
+    hidden_by_rules = facts.hidden_by_rules(
+        plan for some in (plans, in_force)
+        for each in some.values() for plan in each)
+    phases = [asked['phase']] if asked['phase'] else model.PHASES
+    refusals = refusal.Refusals(context)
     if asked['nodes'] is not None:
-        tried = trial.Trial(plans, _phases(asked), limits.by_phase(), refusals,
-                            _plans(None) if asked['compare'] else None,
-                            _hidden_by_rules(plans))
+        tried = trial.Trial(plans, phases, limits.by_phase(), refusals,
+                            in_force if asked['compare'] else None,
+                            hidden_by_rules)
         page = fleet_page.find(asked['nodes'], asked['limit'], asked['marker'])
-        stream.send(stream.page(tried.all(api.request.context, page),
-                                'nodes', page.next))
-        # In the place of it stream sends the body, while it is made.
+        stream.send(stream.page(tried.all(context, page), 'nodes', page.next))
         return {}
-    known, origin = _facts(api.request.context, asked, any(
+    known, origin = _facts(context, asked, any(
         plan.reads_previous for each in plans.values() for plan in each))
     hidden = hiding.Hidden()
     if known.node:
         uuid = known.node['uuid']
-        hidden = facts.hidden(
-            facts.hidden_by_runs(api.request.context, [uuid])[uuid],
-            _hidden_by_rules(plans), known)
-    outcome = evaluation.evaluate(plans, known, _phases(asked),
+        hidden = facts.hidden(facts.hidden_by_runs(context, [uuid])[uuid],
+                              hidden_by_rules, known)
+    outcome = evaluation.evaluate(plans, known, phases,
                                   limits=limits.by_phase(), hidden=hidden,
                                   refuse=refusals.find)
-    return {**view.represent_evaluation(outcome), **origin}
-
-
-def _hidden_by_rules(plans: posted_rules.Plans) -> frozenset[hiding.Place]:
-    """Return where rules in force, or those tried, may hide values.
-
-    Who posts a rule by the UUID of a sensitive one could change when it
-    runs, and so read what it has left.
-    """
-    return facts.hidden_by_rules(
-        plan for some in (plans, _plans(None))
-        for each in some.values() for plan in each)
-
-
-def _plans(posted: list[Any] | None) -> posted_rules.Plans:
-    if posted is not None:
-        return posted_rules.plans(*posted_rules.filled(
-            api.request.context, posted))
-    rules = start.rules()
-    rules.refresh(api.request.context)
-    return {phase: rules.plans(phase) for phase in model.PHASES}
-
-
-def _phases(asked: Answer) -> Sequence[str]:
-    return [asked['phase']] if asked['phase'] else model.PHASES
+    answer = outcome.as_dict()
+    for shown, each in zip(answer['rules'], outcome.traces, strict=True):
+        if each.rule.sensitive:
+            # Only whether it matches, and what it changes without values.
+            shown.update(dict.fromkeys(model.OPERATIONS))
+    return {**answer, **origin}
 
 
 def _check_together(asked: dict[str, Any]) -> None:
@@ -127,11 +113,21 @@ def _check_together(asked: dict[str, Any]) -> None:
             _('"compare" needs "rules" to compare with those in force'))
 
 
-def _visible(context: Any, ident: str) -> Any:
-    """Find a node by the policies that those of a list obey.
+def _facts(context: Any, asked: dict[str, Any], reads_previous: bool
+           ) -> tuple[working_copy.Facts, Answer]:
+    """Gather the facts of one machine, those posted before those stored.
 
-    :raises: NotFound if the caller would not see it there.
+    :param reads_previous: whether a rule asks for what was stored before; a
+        posted inventory comes after that.
+    :returns: the facts, and what the answer says about their source.
+    :raises: NotFound if the caller would not see the node in a list.
     """
+    inventory, plugin_data = asked['inventory'], asked['plugin_data']
+    ident = asked['node']
+    origin, previous = {'source': 'request'}, None
+    if ident is None:
+        return working_copy.Facts(inventory, plugin_data or {},
+                                  node={}), origin
     if not uuidutils.is_uuid_like(ident) and not (
             api_utils.is_valid_node_name(ident)):
         raise ironic_exception.InvalidUuidOrName(name=ident)
@@ -141,24 +137,7 @@ def _visible(context: Any, ident: str) -> Any:
         **page.filters, 'uuid_in': uuids}) if uuids else []
     if not nodes:
         raise exceptions.NotFound(_('Node %s could not be found.') % ident)
-    return nodes[0]
-
-
-def _facts(context: Any, asked: dict[str, Any], reads_previous: bool
-           ) -> tuple[working_copy.Facts, Answer]:
-    """Gather the facts, as much of them as was posted from there.
-
-    A posted inventory comes after what Ironic has stored of the node.
-
-    :param reads_previous: whether a rule asks for what was stored before.
-    :returns: the facts, and what the answer tells about their source.
-    """
-    inventory, plugin_data = asked['inventory'], asked['plugin_data']
-    origin, previous = {'source': 'request'}, None
-    if asked['node'] is None:
-        return working_copy.Facts(inventory, plugin_data or {},
-                                  node={}), origin
-    node = _visible(context, asked['node'])
+    node = nodes[0]
     if inventory is None:
         try:
             found = inspection_data.find(context, node)

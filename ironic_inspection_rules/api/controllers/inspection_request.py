@@ -12,8 +12,8 @@ from ironic.common import exception as ironic_exception
 from ironic.common import states
 from oslo_log import log
 
-from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import inspection_queue
+from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api import view
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import request as request_object
@@ -29,17 +29,8 @@ FIELDS = tuple(sorted({*request_object.InspectionRequest.fields}
 """Fields of a request that clients see."""
 
 
-def _state(name: str, value: str) -> str:
-    if value not in state.STATES:
-        raise exceptions.Invalid(
-            _('%(name)s must be one of %(states)s, not "%(value)s"')
-            % {'name': name, 'value': value,
-               'states': ', '.join(state.STATES)})
-    return value
-
-
-LIST = {'node': args.string, 'state': _state, 'limit': args.integer,
-        'marker': args.uuid}
+LIST = {'node': args.string, 'state': request.one_of(state.STATES),
+        'limit': request.integer, 'marker': args.uuid}
 
 
 def get_all(query: dict[str, Any]) -> dict[str, Any]:

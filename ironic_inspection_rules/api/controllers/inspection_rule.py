@@ -2,7 +2,7 @@
 
 """/v1/inspection_rules, in the place of Ironic's own."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 import contextlib
 from typing import Any
 
@@ -20,7 +20,6 @@ from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api import rule_set
 from ironic_inspection_rules.api import view
 from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import announcement
@@ -47,56 +46,39 @@ RULE_SET = {
 """Body of a request to replace the rule set."""
 
 
-def _fields(name: str, value: str) -> list[str]:
-    fields = args.string_list(name, value)
-    # Links are there in any case.
-    for field in fields:
-        if field not in (*view.FIELDS, 'links'):
-            raise exceptions.Invalid(
-                suggestion.unknown(_('field'), field, view.FIELDS))
-    return [field for field in fields if field != 'links']
-
-
 def _scope(_name: str, value: str) -> str:
     if '\0' in value:
         raise exceptions.Invalid(_('There is no such scope'))
     return value
 
 
-LIST = {'detail': args.boolean, 'fields': _fields, 'scope': _scope,
-        'phase': request.one_of(_('The phase %s'), model.PHASES),
-        'limit': args.integer,
+SHOW = {'fields': request.fields((*view.FIELDS, 'links'))}
+LIST = {**SHOW, 'detail': args.boolean, 'scope': _scope,
+        'phase': request.one_of(model.PHASES), 'limit': request.integer,
         'marker': lambda _name, value: request.rule_uuid(value),
-        'sort_key': request.one_of(_('The sort key %s'), SORT_KEYS),
-        'sort_dir': lambda _name, value: api_utils.validate_sort_dir(value)}
-SHOW = {'fields': _fields}
+        'sort_key': request.one_of(SORT_KEYS), 'sort_dir': request.SORT_DIR}
 
 
 def get_all(query: Answer) -> Answer:
     """List rules."""
     fields = view.chosen_fields(query, view.BRIEF_FIELDS, view.FIELDS)
     limit = api_utils.validate_limit(query['limit'])
-    rules, more = page(
+    rules = page(
         api.request.context, start.rules().built_in,
         filters={name: query[name] for name in ('scope', 'phase')
                  if query[name] is not None},
         sort_key=query['sort_key'], descending=query['sort_dir'] == 'desc',
-        limit=limit, marker=query['marker'])
-    answer: Answer = {view.RESOURCE: [
-        view.represent(rule, fields) for rule in rules]}
-    if more:
-        answer['next'] = view.next_link(view.RESOURCE, limit, rules[-1].uuid)
+        most=limit + 1, marker=query['marker'])
+    answer = view.page(view.RESOURCE, rules, limit,
+                       lambda rule: view.represent(rule, fields))
     warnings = [*announcement.missing()]
-    if warnings:
-        answer['warnings'] = warnings
-    return answer
+    return {**answer, 'warnings': warnings} if warnings else answer
 
 
 def page(context: Any, built_in: Iterable[model.Rule],
          filters: dict[str, Any], sort_key: str | None, descending: bool,
-         limit: int, marker: str | None
-         ) -> tuple[Sequence[Any], bool]:
-    """Read the rules of one page.
+         most: int, marker: str | None) -> list[Any]:
+    """Read the rules after a marker.
 
     Rules that the key does not tell apart are in the order in which they
     run: built-in ones first, then by creation. Text is compared by code
@@ -105,55 +87,45 @@ def page(context: Any, built_in: Iterable[model.Rule],
     :param sort_key: one of :data:`SORT_KEYS`; None for the order in which
         the rules run.
     :param marker: UUID of the last rule of the page before.
-    :returns: the rules, and whether more follow; there is a rule then.
     :raises: InspectionRuleNotFound if there is no such marker.
     """
     own = {rule.uuid: rule for rule in built_in
            if all(getattr(rule, name) == value
                   for name, value in filters.items())}
-    uuids = _sorted_uuids(context, own, filters, sort_key, descending)
-    start = 0
-    if marker is not None:
-        try:
-            start = uuids.index(marker) + 1
-        except ValueError as exc:
-            raise ironic_exception.InspectionRuleNotFound(rule=marker) from exc
-    wanted = uuids[start:start + limit]
-    stored = {rule.uuid: rule for rule in rule_object.Rule.list(
-        context, {'uuid': [uuid for uuid in wanted if uuid not in own]})}
-    # A rule can go between one query and the next.
-    rules = [found for uuid in wanted
-             if (found := own.get(uuid) or stored.get(uuid))]
-    more = len(uuids) > start + limit
-    if more and not rules:
-        return page(context, built_in, filters, sort_key, descending, limit,
-                    marker)
-    return rules, more
 
-
-def _sorted_uuids(context: Any, own: dict[str, model.Rule],
-                  filters: dict[str, Any], sort_key: str | None,
-                  descending: bool) -> list[str]:
     def values(field: str) -> dict[str, Any]:
-        return {
-            **{uuid: getattr(rule, field, None)
-               for uuid, rule in own.items()},
-            **dict(rule_object.Rule.list_values(context, field, filters))}
+        return {**{uuid: getattr(rule, field, None)
+                   for uuid, rule in own.items()},
+                **dict(rule_object.Rule.list_values(context, field, filters))}
 
-    if sort_key == CREATION_ORDER:
-        uuids = [*values('uuid')]
-        return uuids[::-1] if descending else uuids
-    if sort_key is None:
-        # A rule can go between one query and the next.
-        phases, priorities = values('phase'), values('priority')
-        uuids = sorted(
-            (uuid for uuid in phases if uuid in priorities),
-            key=lambda uuid: (model.PHASES.index(phases[uuid]),
-                              -priorities[uuid]))
-        return uuids[::-1] if descending else uuids
-    found = values(sort_key)
-    return sorted(found, key=lambda uuid: (found[uuid] is not None,
-                                           found[uuid]), reverse=descending)
+    if sort_key not in (None, CREATION_ORDER):
+        found = values(sort_key)
+        uuids = sorted(found, key=lambda uuid: (
+            found[uuid] is not None, found[uuid]), reverse=descending)
+    else:
+        phases = values('phase')
+        uuids = [*phases]
+        if sort_key is None:
+            priorities = values('priority')
+            # One that was deleted since then has none.
+            uuids = sorted(
+                (uuid for uuid in phases if uuid in priorities),
+                key=lambda uuid: (model.PHASES.index(phases[uuid]),
+                                  -priorities[uuid]))
+        if descending:
+            uuids.reverse()
+    if marker is not None:
+        if marker not in uuids:
+            raise ironic_exception.InspectionRuleNotFound(rule=marker)
+        del uuids[:uuids.index(marker) + 1]
+    stored = {rule.uuid: rule for rule in rule_object.Rule.list(
+        context, {'uuid': [uuid for uuid in uuids[:most]
+                           if uuid not in own]})}
+    rules = [own.get(uuid) or stored.get(uuid) for uuid in uuids[:most]]
+    if None not in rules:
+        return rules
+    # Some were deleted since then, and others may follow.
+    return page(context, built_in, filters, sort_key, descending, most, marker)
 
 
 def get_one(rule_uuid: str, query: Answer) -> Answer:
@@ -268,7 +240,7 @@ def _change(rule_uuid: str,
             raise exceptions.Invalid(
                 _('A sensitive inspection rule stays sensitive'))
         rule.update({name: value for name, value in fields.items()
-                     if rule[name] != value})
+                     if not model.same(name, rule[name], value)})
         with notification.emitted(api.request.context, rule, 'update'):
             rule.save()
         return view.represent(rule)

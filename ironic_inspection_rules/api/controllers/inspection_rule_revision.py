@@ -6,7 +6,6 @@ from typing import Any
 
 from ironic import api
 from ironic.api.controllers.v1 import utils as api_utils
-from ironic.common import args
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import request
@@ -29,7 +28,7 @@ def _number(_name: str, text: str) -> int:
     return int(text)
 
 
-LIST = {'limit': args.integer, 'marker': _number}
+LIST = {'limit': request.integer, 'marker': _number}
 
 _NOTHING: dict[str, Any] = {
     'type': 'object', 'additionalProperties': False, 'properties': {}}
@@ -65,8 +64,9 @@ def restore(revision: str) -> Answer:
     if api.request.body:
         request.checked(request.body(), _NOTHING)
     found = _read(revision)
-    return rule_set.restore(
-        found['rules'], _('Restore revision %d') % found['revision'])
+    return rule_set.replace(
+        found['rules'], restored=True,
+        message=_('Restore revision %d') % found['revision'])
 
 
 def _read(revision: str) -> Answer:

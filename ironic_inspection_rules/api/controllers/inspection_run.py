@@ -13,6 +13,7 @@ from ironic.conf import CONF
 from ironic.drivers.modules import inspect_utils
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api import rule_outcome
 from ironic_inspection_rules.api import view
 from ironic_inspection_rules.engine import masking
@@ -37,18 +38,9 @@ DATA_FIELDS = ('inventory', 'plugin_data')
 """Fields with what the machine sent, only of one run and where asked for."""
 
 
-def _fields(_name: str, value: str,
-            allowed: tuple[str, ...] = FIELDS) -> list[str]:
-    fields = args.string_list('fields', value)
-    # Links are there in any case.
-    api_utils.check_for_invalid_fields(fields, (*allowed, 'links'))
-    return [field for field in fields if field != 'links']
-
-
-LIST = {'limit': args.integer, 'marker': args.uuid, 'fields': _fields,
-        'detail': args.boolean}
-SHOW = {'fields': lambda name, value: _fields(
-    name, value, (*FIELDS, *DATA_FIELDS))}
+LIST = {'limit': request.integer, 'marker': args.uuid,
+        'detail': args.boolean, 'fields': request.fields((*FIELDS, 'links'))}
+SHOW = {'fields': request.fields((*FIELDS, *DATA_FIELDS, 'links'))}
 EXPLAIN = {'path': args.string, 'trait': args.string, 'port': args.string,
            'rule': args.uuid}
 
@@ -123,27 +115,7 @@ def _origin(node: Any, runs: list[Any], path: str | None, trait: str | None,
     found = run_explain.find(((run, run.phases) for run in runs), place,
                              present)
     if not isinstance(found, run_explain.Finding):
-        what = trait or path
-        found_port = _port(node, port)
-        if port is not None:
-            what = _('%(path)s of port %(port)s') % {
-                'path': path,
-                'port': found_port.address if found_port else port}
-        if not CONF.inspection_rules.keep_runs:
-            raise exceptions.NotFound(
-                _('Nobody knows what set %s: no runs are kept, '
-                  '[inspection_rules]keep_runs is 0.') % what)
-        message = _('No rule has set %(what)s of node %(node)s in the '
-                    '%(count)d inspections that are kept.') % {
-                        'what': what, 'node': node.uuid, 'count': len(runs)}
-        if port is not None and found_port is None:
-            message += ' ' + _('It has no port %s: a port is named by its MAC '
-                               'address or UUID.') % port
-        if found:
-            message += ' ' + _(
-                'Of the sensitive rules that ran then, it is not recorded '
-                'what they changed: %s.') % ', '.join(found)
-        raise exceptions.NotFound(message)
+        raise _not_found(node, len(runs), trait or path, port, found)
     change, rule = found.change, found.rule
     if change is None:
         # It is sensitive.
@@ -169,6 +141,34 @@ def _origin(node: Any, runs: list[Any], path: str | None, trait: str | None,
     when = [each for each in rule.get('when', ())
             if each['action'] == change['action'] and each['ran']]
     return {**answer, 'when': when} if when else answer
+
+
+def _not_found(node: Any, count: int, what: str | None, port: str | None,
+               sensitive: tuple[str, ...]) -> exceptions.NotFound:
+    """Build the error for a value that no kept run has set.
+
+    :param count: how many runs are kept.
+    :param sensitive: UUIDs of rules of which is not told what they set.
+    """
+    found_port = _port(node, port)
+    if port is not None:
+        what = _('%(path)s of port %(port)s') % {
+            'path': what, 'port': found_port.address if found_port else port}
+    if not CONF.inspection_rules.keep_runs:
+        return exceptions.NotFound(
+            _('Nobody knows what set %s: no runs are kept, '
+              '[inspection_rules]keep_runs is 0.') % what)
+    sentences = [_('No rule has set %(what)s of node %(node)s in the '
+                   '%(count)d inspections that are kept.') % {
+                       'what': what, 'node': node.uuid, 'count': count}]
+    if port is not None and found_port is None:
+        sentences.append(_('It has no port %s: a port is named by its MAC '
+                           'address or UUID.') % port)
+    if sensitive:
+        sentences.append(
+            _('Of the sensitive rules that ran then, it is not told what '
+              'they changed: %s.') % ', '.join(sensitive))
+    return exceptions.NotFound(' '.join(sentences))
 
 
 def _place(node: Any, path_text: str | None, trait: str | None,

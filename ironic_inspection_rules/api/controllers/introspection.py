@@ -22,6 +22,7 @@ from ironic.drivers.modules import inspect_utils
 from oslo_utils import timeutils
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api.controllers import node_inventory
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.patches import controllers
@@ -44,7 +45,7 @@ _ROUNDED = datetime.timedelta(seconds=1)
 
 Answer = dict[str, Any]
 
-LIST = {'limit': args.integer, 'marker': args.uuid}
+LIST = {'limit': request.integer, 'marker': args.uuid}
 BEGIN = {'manage_boot': args.boolean}
 
 
@@ -52,8 +53,9 @@ def get_all(query: Answer) -> Answer:
     """List inspections, the last begun first."""
     project = api_utils.check_list_policy('node', None)
     limit = api_utils.validate_limit(query['limit'])
-    shown = filter(None, map(_represent, _nodes(project, query['marker'])))
-    return {'introspection': list(itertools.islice(shown, limit))}
+    shown = map(_represent, _nodes(project, query['marker']))
+    return {'introspection': list(itertools.islice(
+        filter(None, shown), limit))}
 
 
 def get_one(node: Any) -> Answer:
@@ -70,12 +72,12 @@ def begin(node_ident: str, query: Answer) -> None:
         raise exceptions.Invalid(
             _('Ironic manages the boot of a machine as '
               '[inspector]require_managed_boot says, not by request'))
-    _change_state(node_ident, 'inspect')
+    _provision(ironic_node.NodeStatesController(), node_ident, 'inspect')
 
 
 def abort(node_ident: str) -> None:
     """Abort the inspection."""
-    _change_state(node_ident, 'abort')
+    _provision(ironic_node.NodeStatesController(), node_ident, 'abort')
 
 
 def get_data(node: Any) -> Answer:
@@ -97,10 +99,6 @@ def reapply(node: Any) -> None:
 def _document(data: dict[str, Any]) -> dict[str, Any]:
     """Put inventory and plugin data into one mapping, as inspector does."""
     return {**(data['plugin_data'] or {}), 'inventory': data['inventory']}
-
-
-def _change_state(node_ident: str, verb: str) -> None:
-    _provision(ironic_node.NodeStatesController(), node_ident, verb)
 
 
 def _nodes(project: str | None, after: str | None) -> Iterator[Any]:

@@ -19,6 +19,7 @@ from oslo_utils import timeutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules import policies
+from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api import view
 from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.i18n import _
@@ -42,7 +43,7 @@ def time(name: str, value: str) -> datetime.datetime:
             % {'name': name, 'value': value}) from exc
 
 
-LIST = {'limit': args.integer, 'marker': args.uuid, 'since': time}
+LIST = {'limit': request.integer, 'marker': args.uuid, 'since': time}
 DIFF = {'from': args.uuid, 'to': args.uuid}
 FIND_PART = {'id': args.string}
 

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from ironic import api
 from ironic.api.controllers.v1 import node as ironic_node
-from ironic.api.controllers.v1 import ramdisk
 from ironic.api.controllers.v1 import utils as api_utils
 from ironic.common import exception as ironic_exception
 
@@ -50,7 +49,7 @@ def get(node_ident: str) -> Any:
 def get_unprocessed(node: Any) -> dict[str, Any]:
     """Show what the ramdisk of a node posted last, as it came.
 
-    Its logs, which may hold anything, only to those who may see them.
+    Its logs, which may hold anything, need another policy.
 
     :raises: NotFound if there is nothing.
     """
@@ -77,12 +76,12 @@ def reapply(node: Any) -> dict[str, Any]:
 
 
 def checked(document: Any) -> Data:
-    """Take inspection data apart that came in one document.
+    """Validate inspection data that came as one document.
 
     :param document: ``inventory`` and, beside it, the plugin data.
     :raises: InvalidParameterValue if the ramdisk could not have sent it.
     """
-    document = ramdisk.DATA_VALIDATOR('data', document)
+    document = controllers.validated_inspection_data(document)
     return Data(document['inventory'],
                 {name: value for name, value in document.items()
                  if name != 'inventory'})
@@ -90,7 +89,7 @@ def checked(document: Any) -> Data:
 
 def put_request(node: Any, parse: Callable[[Any], Data]
                 ) -> queue_request.Request:
-    """Put a request to inspect a node with data that there are already.
+    """Put a request to inspect a node again on existing data.
 
     These are in the body of the API's request, or else what the ramdisk
     posted last.

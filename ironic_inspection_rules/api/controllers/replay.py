@@ -7,7 +7,6 @@ import dataclasses
 import functools
 from typing import Any
 
-from ironic import api
 from ironic.common import context as ironic_context
 from ironic.common import exception as ironic_exception
 from oslo_log import log
@@ -19,7 +18,6 @@ from ironic_inspection_rules.api import view
 from ironic_inspection_rules.api.controllers import evaluate
 from ironic_inspection_rules.api.controllers import inventory_history
 from ironic_inspection_rules.api.fleet import page as fleet_page
-from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import limits
 from ironic_inspection_rules.inspection import start
@@ -37,8 +35,6 @@ SCHEMA = {
 """Body of a request to decide kept inspections again."""
 
 _ERROR = 'error'
-_ROWS = 20
-"""Inspections that are in memory together."""
 _SETS = 8
 """Rule sets of earlier times that are kept compiled."""
 
@@ -46,10 +42,10 @@ Entry = dict[str, Any]
 
 
 def post(asked: Entry) -> Entry:
-    """Return how each kept inspection would end, in an answer that is sent."""
+    """Send how each kept inspection would end, entry by entry."""
     since = asked['since'] and inventory_history.time('since', asked['since'])
-    plans = None if asked['rules'] is None else posted_rules.plans(
-        *posted_rules.filled(api.request.context, asked['rules']))
+    plans = None if asked['rules'] is None else (
+        posted_rules.plans(asked['rules']))
     page = fleet_page.find({} if asked['nodes'] is None else asked['nodes'],
                            asked['limit'], asked['marker'])
     readable = inventory_history.readable(
@@ -101,15 +97,10 @@ class _Replay:
                 yield {'node': asked, 'outcome': _ERROR, 'reason': _(
                     'Node %s could not be found.') % asked}
                 continue
-            before = None
-            while rows := db_history.list_inventories(
-                    uuid, _ROWS, before, self.since, patches=True):
-                before = rows[-1].id
-                for row, document in history.read_all(rows):
-                    yield {'node': uuid, 'run': row.uuid, 'created_at':
-                           view.time(row.created_at), 'revision':
-                           document.get('revision'),
-                           **self._of(row, document)}
+            for row, document in history.read_back(uuid, since=self.since):
+                yield {'node': uuid, 'run': row.uuid, 'created_at':
+                       view.time(row.created_at), 'revision':
+                       document.get('revision'), **self._of(row, document)}
 
     def _of(self, row: Any, document: history.Document) -> Entry:
         """Return how a run ends; never raises."""
@@ -137,7 +128,7 @@ class _Replay:
             raise replay.Incomparable(
                 _('by the rules of its time it does not end as it did: %s')
                 % otherwise)
-        now = replay.otherwise(past, ends, self.plans, allowed)
+        now = replay.compare(past, ends, self.plans, allowed)
         return {'outcome': (replay.DIFFERENT if now.pop('differs')
                             else replay.SAME), 'reason': None,
                 'then': past.ending, 'now': now}

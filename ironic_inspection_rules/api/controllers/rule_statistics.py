@@ -5,12 +5,9 @@
 from typing import Any
 
 from ironic import api
-from ironic.api.controllers.v1 import utils as api_utils
-from ironic.common import args
 
-from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.api import request
 from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.objects import rule as rule_object
@@ -24,21 +21,8 @@ _COUNTED: dict[str, Any] = {
 FIELDS = (*_OF_RULE, *_COUNTED)
 
 
-def _fields(_name: str, value: str) -> list[str]:
-    fields: list[str] = args.string_list('fields', value)
-    api_utils.check_for_invalid_fields(fields, FIELDS)
-    return fields
-
-
-def _sort_key(_name: str, value: str) -> str:
-    if value not in FIELDS:
-        raise exceptions.Invalid(
-            _('Statistics can be sorted by %s') % ', '.join(FIELDS))
-    return value
-
-
-QUERY = {'fields': _fields, 'sort_key': _sort_key,
-         'sort_dir': lambda _name, value: api_utils.validate_sort_dir(value)}
+QUERY = {'fields': request.fields(FIELDS),
+         'sort_key': request.one_of(FIELDS), 'sort_dir': request.SORT_DIR}
 
 
 def get(query: dict[str, Any]) -> dict[str, Any]:

@@ -60,8 +60,7 @@ def _counts(selection: catalog.Selection,
         raise exceptions.NotFound(_('The API version does not allow traits'))
     project = api_utils.check_list_policy('node')
     tables.require(_('Traits cannot be listed with their nodes'))
-    return catalog.select(selection, catalog.count_nodes(selection, project),
-                          associated)
+    return catalog.count_nodes(selection, project, associated)
 
 
 @METRICS.timer('NodeTraitsController.get_all')

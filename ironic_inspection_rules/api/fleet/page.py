@@ -62,7 +62,7 @@ def by_filters(filters: Mapping[str, Any], limit: int | None,
     unknown = suggestion.all_unknown(_('filter of nodes'), filters, FILTERS)
     if unknown:
         raise exceptions.Invalid(unknown)
-    # As a URL would have them.
+    # In the form of a URL.
     query = {name: ','.join(_text(name, each) for each in (
         value if isinstance(value, list) and name in _OF_LISTS else [value]))
         for name, value in filters.items() if value is not None}
@@ -71,8 +71,8 @@ def by_filters(filters: Mapping[str, Any], limit: int | None,
     uuids, more = node_controller.list_uuids(query, *where)
     following = uuids[-1] if more else None
     if conductor is not None:
-        # Ironic drops nodes of other conductors from a page that it has
-        # read, and then takes the shorter page for the last one.
+        # Ironic drops nodes of other conductors from a page after reading
+        # it, and then takes the shorter page for the last one.
         uuids, _more = node_controller.list_uuids(
             {**query, 'conductor': conductor}, *where)
     return Page([(uuid, uuid) for uuid in uuids],

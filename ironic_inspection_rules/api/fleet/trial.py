@@ -45,8 +45,8 @@ _DATA = 1 << 20
 class Machine:
     """One of the machines that were asked for.
 
-    ``asked`` is the name or UUID. ``node`` is None if the caller sees none,
-    ``facts`` None if nothing can be told of the machine; ``problem`` says
+    ``asked`` is the name or UUID. ``node`` is None if the caller may see no
+    such node, ``facts`` None if the rules cannot be tried; ``problem`` says
     why. ``hidden`` is where sensitive rules have left values.
     """
 
@@ -82,10 +82,11 @@ class Trial:
     def _together(self, some: list[Machine]) -> Iterator[Entry]:
         """Yield an entry for each of some machines, as soon as it is known.
 
-        One waits for the others where it would have another name: to ask for
-        each name by itself takes longer than to try the rules.
+        One whose rules give the node a new name waits for the others: whether
+        the names are taken is one query for all, as a query for each takes
+        longer than trying the rules.
 
-        :param some: is emptied.
+        :param some: is emptied; no machine is kept when the next are read.
         """
         waiting = collections.deque[tuple[Machine, Entry, set[str]]]()
         some.reverse()
@@ -167,8 +168,8 @@ class Trial:
 def _read(context: Any, page: fleet_page.Page) -> Iterator[list[Machine]]:
     """Read what rules may see of machines, some at a time.
 
-    What is large is read in portions: only one of them is in memory, if
-    whoever asks lets go of it.
+    Inventories are read in portions: only one of them is in memory, if the
+    caller keeps none.
     """
     for first in range(0, len(page.nodes), _NODES):
         nodes = page.nodes[first:first + _NODES]

@@ -17,7 +17,7 @@ _IN_ARGUMENT = re.compile(r'/(?:conditions|actions)/\d+'
                           r'(?:/(?:conditions|when)/\d+)*/args/.')
 
 Found = typing.Iterator[tuple[str, str]]
-"""Where in a rule something is, as a JSON pointer, and what."""
+"""Where in a rule something is, as a JSON pointer, and one sentence."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,6 +47,10 @@ class CheckedRule:
                 for each in condition.all]
 
 
+FoundTogether = typing.Iterator[tuple[CheckedRule, str, str]]
+"""In which of several rules something is, then as :data:`Found`."""
+
+
 def texts(value: typing.Any, pointer: str = '') -> Found:
     """Find the texts in a value, each with its place."""
     for path, each in data_path.walk(value):
@@ -57,7 +61,7 @@ def texts(value: typing.Any, pointer: str = '') -> Found:
 def of(written: file_rule.WrittenRule, ops: registry.Registry) -> CheckedRule:
     """Parse a written rule, or what can be checked beside its problems."""
     try:
-        rule = written.parse(ops)
+        rule = file_rule.parse(written.entry, ops)
     except exceptions.InvalidRule as exc:
         problems = exc.problems
     else:

@@ -51,11 +51,8 @@ class Write(typing.NamedTuple):
         return f'{where} {name}'
 
 
-def check(rules: Sequence[Rule]) -> Iterator[tuple[Rule, str, str]]:
-    """Find pairs of rules of which the later one undoes the earlier one.
-
-    :returns: the later rule of a pair, a pointer and one sentence.
-    """
+def check(rules: Sequence[Rule]) -> checked_rule.FoundTogether:
+    """Find rules that undo what an earlier one has written."""
     groups: dict[typing.Any, list[_Writer]] = collections.defaultdict(list)
     for rule in rules:
         if rule.rule.mode != model.OFF:
@@ -83,9 +80,9 @@ class _Writer:
         self.kinds = {'trait' if write.kind in ('trait', 'traits')
                       else (write.kind, write.place[0])
                       for write in self.writes}
-        self.claims = exclusion.claims(rule.conditions)
+        self.claims = list(map(exclusion.Claim, rule.conditions))
         # In a loop they are about an item, of which there may be several.
-        self._asked = {action.pointer: exclusion.claims(action.inner)
+        self._asked = {action.pointer: list(map(exclusion.Claim, action.inner))
                        for action in rule.actions
                        if action.inner and not action.loops}
 

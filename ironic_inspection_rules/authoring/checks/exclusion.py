@@ -2,12 +2,12 @@
 
 """Conditions that cannot hold together, of one rule or of two.
 
-Only what is plain to see counts: nobody asks whether two regular expressions
-have a text in common.
+Only clear cases are found: whether two regular expressions have a text in
+common is not asked.
 """
 
 import collections
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 import functools
 import itertools
 import json
@@ -24,29 +24,27 @@ from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.rule_file import builtin
 from ironic_inspection_rules.rule_file import file_rule
 
 Operation = file_rule.Operation
 
 
 class Claim:
-    """A condition with what it says, found out once for many comparisons."""
+    """A condition with what it states, kept for many comparisons."""
 
     def __init__(self, condition: Operation) -> None:
         self.condition = condition
-        self.plugin = condition.op.plugin
         self.loops = condition.loops
         self.inverted = condition.inverted
 
     @functools.cached_property
     def inner(self) -> list['Claim']:
         """The conditions of a group."""
-        return [Claim(each) for each in self.condition.inner]
+        return list(map(Claim, self.condition.inner))
 
     @functools.cached_property
     def says(self) -> tuple[str, str]:
-        """The condition in a form that is the same if it is."""
+        """The op and its arguments in one form, equal if they are."""
         return self.condition.op.name, json.dumps(
             [self.condition.arguments,
              self.condition.written.get('conditions')],
@@ -54,7 +52,7 @@ class Claim:
 
     @property
     def identity(self) -> tuple[typing.Any, ...]:
-        """All of the condition, the same if it is the same condition."""
+        """The whole condition in one form, equal for equal conditions."""
         written = self.condition.written
         return (*self.says, self.inverted, json.dumps(written.get('loop')),
                 written.get('multiple') or model.MULTIPLE[0])
@@ -66,9 +64,9 @@ class Claim:
 
     @functools.cached_property
     def about(self) -> frozenset[typing.Any]:
-        """The fields it is about; itself, if it is about none.
+        """The fields that it reads; without any, the condition itself.
 
-        Two claims with nothing in common do not exclude one another.
+        Claims about different fields do not exclude one another.
         """
         return frozenset(name for each in self.condition.all for name in (
             *((field.root, *field.steps) if field.root else field.text
@@ -77,45 +75,37 @@ class Claim:
                 frozenset([self.says]))
 
 
-def claims(conditions: Iterable[Operation]) -> list[Claim]:
-    """Make conditions ready to be compared with others."""
-    return [Claim(each) for each in conditions]
-
-
 def exclude(some: Iterable[Claim], others: Iterable[Claim]) -> bool:
-    """Return whether no machine meets all of the one and all of the others."""
-    return any(itertools.starmap(apart, _related(some, others)))
+    """Return whether no machine can meet all conditions of both lists.
 
-
-def _related(some: Iterable[Claim], others: Iterable[Claim]
-             ) -> Iterator[tuple[Claim, Claim]]:
-    """Yield the pairs that are about the same field."""
+    Only conditions on the same field are compared.
+    """
     by_field = collections.defaultdict(list)
     for other in others:
         for field in other.about:
             by_field[field].append(other)
-    for one in some:
-        for other in dict.fromkeys(itertools.chain.from_iterable(
-                by_field.get(field, ()) for field in one.about)):
-            yield one, other
+    return any(apart(one, other) for one in some
+               for other in dict.fromkeys(itertools.chain.from_iterable(
+                   by_field.get(field, ()) for field in one.about)))
 
 
 def apart(one: Claim, other: Claim) -> bool:
     """Return whether no machine meets both."""
     for this, that in ((one, other), (other, one)):
-        if not isinstance(this.plugin, plugin.Group):
+        group = this.condition.op.plugin
+        if not isinstance(group, plugin.Group):
             continue
         if this.loops or this.inverted:
             return False
-        if this.plugin.HOLDS == 'none':
+        if group.HOLDS == 'none':
             return any(inner.says == that.says
                        and inner.inverted is that.inverted
                        and not inner.loops and not that.loops
                        for inner in this.inner)
         each = (apart(inner, that) for inner in this.inner)
-        if this.plugin.HOLDS == 'any':
+        if group.HOLDS == 'any':
             return all(each)
-        return this.plugin.HOLDS == 'all' and any(each)
+        return group.HOLDS == 'all' and any(each)
     if one.loops or other.loops:
         return False
     if one.says == other.says:
@@ -127,7 +117,7 @@ def apart(one: Claim, other: Claim) -> bool:
 
 
 def _refutes(one: Claim, other: Claim) -> bool:
-    """Return whether all values that one asks for do not meet the other."""
+    """Return whether no value that one asks for meets the other."""
     condition = other.condition
     given = condition.arguments
     for said in () if condition.op.plugin.NEEDS_VIEW else one.facts:
@@ -155,7 +145,7 @@ def _is_false(condition: Operation,
             uuid='', actions=(), conditions=(written,)), ops)
         return plan.conditions[0].check(budget.View()) is False
     except Exception:
-        # It is refused or fails each inspection; others tell of that.
+        # It is refused or fails each inspection, which other checks find.
         return False
 
 
@@ -173,10 +163,8 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
                     for one, other in itertools.combinations(
                         facts.of(condition), 2)):
             yield condition.pointer, _('this condition never holds')
-    made = claims(rule.conditions)
-    number = {claim: index for index, claim in enumerate(made)}
-    for one, other in _related(made, made):
-        if number[one] < number[other] and apart(one, other):
+    for one, other in itertools.combinations(map(Claim, rule.conditions), 2):
+        if not one.about.isdisjoint(other.about) and apart(one, other):
             yield other.condition.pointer, _(
-                'this condition never holds beside %s') % builtin.place_name(
+                'this condition never holds beside %s') % file_rule.place_name(
                     one.condition.pointer)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Facts that conditions state of fields, and those that exclude others."""
+"""Facts that conditions state of fields, and which exclude each other."""
 
 import operator
 import typing
@@ -33,7 +33,7 @@ def of(condition: file_rule.Operation, looped: bool = False) -> list[Fact]:
         stated = list(condition.op.plugin.facts(condition.arguments,
                                                 condition.inverted))
     except Exception:
-        # What others wrote may expect more of arguments than they hold.
+        # A third party's op may expect more of arguments than they hold.
         return []
     found = []
     for fact in stated:
@@ -43,7 +43,7 @@ def of(condition: file_rule.Operation, looped: bool = False) -> list[Fact]:
                 field=fact.value, value=fact.field,
                 relation=fact.relation.removesuffix(name)
                 + _FROM_THE_RIGHT[name])
-        # It has one field and no other.
+        # Only facts about one field are kept.
         if is_field(fact.field) and not interpolation.fields(fact.value) and (
                 isinstance(fact.value, list) or name in _FROM_THE_RIGHT):
             found.append(fact._replace(field=field_name(fact.field)))
@@ -56,7 +56,7 @@ def is_field(value: typing.Any) -> typing.TypeGuard[str]:
 
 
 def field_name(text: str) -> str:
-    """Return what is the same for all ways to write one field."""
+    """Return one name for all ways to write a field."""
     field, = interpolation.fields(text)
     if not field.is_plain or field.root is None:
         return text
@@ -64,14 +64,14 @@ def field_name(text: str) -> str:
 
 
 def values(fact: Fact) -> list[typing.Any] | None:
-    """Return the only values that are as a fact says, if they are few."""
+    """Return the values that a fact allows, None if they are too many."""
     if fact.relation == 'eq':
         return [fact.value]
     return fact.value if fact.relation == 'one-of' else None
 
 
 def exclude(one: Fact, other: Fact) -> bool:
-    """Return whether no value of a field can be as both facts say."""
+    """Return whether no value of a field satisfies both facts."""
     if is_version(one) or is_version(other):
         return _versions_exclude(one, other)
     for this, that in ((one, other), (other, one)):
@@ -97,7 +97,7 @@ def is_version(fact: Fact) -> bool:
 
 
 def _versions_exclude(one: Fact, other: Fact) -> bool:
-    """Return whether no version is as both say; between two lies a third."""
+    """Return whether no version satisfies both; between two lies a third."""
     for this, that in ((one, other), (other, one)):
         few = [this.value] if this.relation == 'version-eq' else (
             None if is_version(this) else values(this))
@@ -138,7 +138,10 @@ def _is_plain_text(value: typing.Any) -> bool:
 
 
 def _may_be(value: typing.Any, fact: Fact) -> bool:
-    """Return whether a value is so; to ``eq`` 5, "5" and "5.0" are one."""
+    """Return whether a value may satisfy a fact.
+
+    To ``eq``, 5, "5" and "5.0" are equal.
+    """
     if fact.relation == 'one-of':
         return any(_may_be(value, Fact(fact.field, 'eq', each))
                    for each in fact.value)

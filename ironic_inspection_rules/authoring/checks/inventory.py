@@ -5,7 +5,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 import string
 
-from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import facts
 from ironic_inspection_rules.authoring.checks import reach
@@ -20,9 +19,6 @@ from ironic_inspection_rules.legacy import text as legacy_text
 from ironic_inspection_rules.machine import inventory_fields
 from ironic_inspection_rules.rule_set import repository
 
-INVENTORY, PLUGIN_DATA = 'inventory', 'plugin_data'
-PREVIOUS = 'previous'
-
 Steps = tuple[str, ...]
 
 _MOVED = {'lldp_processed': _('Ironic has it by interface in '
@@ -34,49 +30,35 @@ _ALIKE = 0.8
 
 
 def check(rule: checked_rule.CheckedRule, own: frozenset[str],
-          target: inventory_fields.Target = inventory_fields.ANY
-          ) -> checked_rule.Found:
-    """Find fields that no known machine has.
+          target: inventory_fields.Target
+          ) -> Iterator[tuple[str, str, bool]]:
+    """Find fields that no known machine has, or not every inspection reports.
+
+    Of fields that need the same thing the first one of a rule is noted, and
+    nothing of rules of ironic-inspector: their conversion says it.
 
     :param own: names in plugin data that are put there by rules.
+    :returns: a pointer, one sentence and whether it is only a note.
     """
-    for pointer, text, steps in _foreign_fields(rule, own):
+    noted = set()
+    for pointer, text, steps in fields(rule):
+        name = steps[1] if steps[0] == 'plugin_data' and steps[1:] else None
+        if name in own:
+            continue
         problem = _problem(text, steps) or _elsewhere(text, steps, target)
         if problem:
-            yield pointer, problem
-
-
-def notes(rule: checked_rule.CheckedRule, own: frozenset[str],
-          target: inventory_fields.Target = inventory_fields.ANY
-          ) -> checked_rule.Found:
-    """Find fields that not every inspection reports, and say which does.
-
-    Of fields that need the same thing the first one of a rule is told, and
-    nothing of rules of ironic-inspector: to convert them tells it.
-    """
-    if rule.written.is_old:
-        return
-    said = set()
-    for pointer, text, steps in _foreign_fields(rule, own):
-        if steps[:1] == (PLUGIN_DATA,) and steps[1:2] and (
-                steps[1] in legacy_field.NOW):
+            yield pointer, problem, False
+        if rule.written.is_old:
+            continue
+        if name in legacy_field.NOW:
             yield pointer, _('{%(field)s}: ironic-inspector made it, Ironic '
                              'does not; it has %(now)s') % {
                                  'field': text,
-                                 'now': legacy_field.NOW[steps[1]]}
+                                 'now': legacy_field.NOW[name]}, True
         needs = ', '.join(inventory_fields.needs(steps))
-        if needs and needs not in said and not _problem(text, steps) and (
-                not _elsewhere(text, steps, target)):
-            said.add(needs)
-            yield pointer, f'{{{text}}}: {needs}'
-
-
-def _foreign_fields(rule: checked_rule.CheckedRule, own: frozenset[str]
-                    ) -> Iterator[tuple[str, str, Steps]]:
-    for pointer, text, steps in fields(rule):
-        if steps[:1] != (PLUGIN_DATA,) or not steps[1:2] or (
-                steps[1] not in own):
-            yield pointer, text, steps
+        if needs and needs not in noted and not problem:
+            noted.add(needs)
+            yield pointer, f'{{{text}}}: {needs}', True
 
 
 def _problem(text: str, steps: Steps) -> str | None:
@@ -85,11 +67,11 @@ def _problem(text: str, steps: Steps) -> str | None:
         return None
     names = found.above.names
     near = suggestion.nearest(found.name, names)
-    if found.steps == (PLUGIN_DATA,):
+    if found.steps == ('plugin_data',):
         # The document of ironic-inspector has all beside the inventory.
-        names = [*names, *legacy_field.NOW, INVENTORY]
+        names = [*names, *legacy_field.NOW, 'inventory']
         near = suggestion.nearest(found.name, names, cutoff=_ALIKE)
-        if found.name in (*legacy_field.NOW, INVENTORY) or not near:
+        if found.name in (*legacy_field.NOW, 'inventory') or not near:
             # Hooks of a site put there what they like.
             return None
     hint = _MOVED.get(found.name) or suggestion.hint(found.name, names)
@@ -124,9 +106,9 @@ def fields(rule: checked_rule.CheckedRule) -> Iterator[tuple[str, str, Steps]]:
     """Yield pointer, text and steps of each field over inspection data."""
     for use in reach.uses(rule):
         steps = use.from_roots
-        if steps and steps[0] == PREVIOUS:
+        if steps and steps[0] == 'previous':
             steps = steps[1:]
-        if steps and steps[0] in (INVENTORY, PLUGIN_DATA):
+        if steps and steps[0] in ('inventory', 'plugin_data'):
             yield use.pointer, use.text, steps
     for operation in rule.operations:
         # Those of ironic-inspector's language.
@@ -141,26 +123,18 @@ def fields(rule: checked_rule.CheckedRule) -> Iterator[tuple[str, str, Steps]]:
         for name in getattr(operation.op.plugin, 'FORMATTED', ()):
             for _pointer, text in checked_rule.texts(
                     operation.arguments.get(name)):
-                for field in _formatted(text):
-                    yield (operation.pointer_to(name), field,
-                           _of_document(map(str, legacy_text.steps(field))))
+                # Another check names what is no field.
+                pieces = () if any(legacy_text.problems(text)) else (
+                    string.Formatter().parse(text))
+                for _literal, field, _spec, _conversion in pieces:
+                    if field:
+                        yield (operation.pointer_to(name), field, _of_document(
+                            map(str, legacy_text.steps(field))))
 
 
 def _of_document(steps: Iterable[str]) -> Steps:
     taken = tuple(steps)
-    return taken if taken[:1] == (INVENTORY,) else (PLUGIN_DATA, *taken)
-
-
-def _formatted(text: str) -> list[str]:
-    try:
-        names = [name for _literal, name, _spec, _conversion
-                 in string.Formatter().parse(text) if name]
-        for name in names:
-            legacy_text.steps(name)
-    except (ValueError, exceptions.MissingField):
-        # Another check names it.
-        return []
-    return names
+    return taken if taken[:1] == ('inventory',) else ('plugin_data', *taken)
 
 
 def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Found:
@@ -182,11 +156,8 @@ def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 
 
 def check_order(rules: Sequence[checked_rule.CheckedRule]
-                ) -> Iterator[tuple[checked_rule.CheckedRule, str, str]]:
-    """Find plugin data that are read before the rule that writes them.
-
-    :returns: the rule that reads, a pointer and one sentence.
-    """
+                ) -> checked_rule.FoundTogether:
+    """Find plugin data that are read before the rule that writes them."""
     by_uuid = {each.rule.uuid: each for each in rules
                if each.rule.mode == model.ENFORCE}
     ordered = [by_uuid[each.uuid] for each in repository.order(

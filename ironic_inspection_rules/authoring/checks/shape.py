@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parts of rules that do nothing, or are read as something else."""
+"""Parts of rules that do nothing, or that YAML reads as something else."""
 
 import re
 import typing
@@ -15,7 +15,6 @@ from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.machine import inventory_fields
-from ironic_inspection_rules.rule_file import builtin
 from ironic_inspection_rules.rule_file import file_rule
 
 _ROOTS = '|'.join((*interpolation.ROOTS, interpolation.ITEM))
@@ -26,14 +25,14 @@ _SHELL = re.compile(rf'\$(\{{(?:{_ROOTS})[.\[}}])')
 
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
-    """Find what is there twice, or has nothing to work on."""
+    """Find parts that are repeated or have no effect."""
     for operation in rule.operations:
         if operation.written.get('multiple') and not operation.loops:
             yield operation.pointer, _(
                 '"multiple" says nothing without a loop')
         loop = operation.written.get('loop')
         # To fail where there are any items is a way to say so.
-        repeats = loop is not None and not getattr(
+        repeats = operation.loops and not getattr(
             operation.op.plugin, 'FAILS', False) and not (
                 isinstance(loop, list) and len(loop) < 2)
         if repeats and not any(
@@ -49,15 +48,17 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
                 isinstance(given, list) and len(given) == 1
                 and not operation.loops
                 and not (facts.is_field(given[0]) and values.type_of(
-                    facts.field_name(given[0])) in ('list', None))):
+                    values.steps_of(facts.field_name(given[0])))
+                    in ('list', None))):
             yield operation.pointer, _(
                 'one value alone is compared with nothing')
     seen: dict[typing.Any, str] = {}
-    for claim in exclusion.claims(rule.conditions):
-        first_at = seen.setdefault(claim.identity, claim.condition.pointer)
-        if first_at != claim.condition.pointer:
-            yield claim.condition.pointer, _(
-                '%s says the same') % builtin.place_name(first_at)
+    for condition in rule.conditions:
+        first_at = seen.setdefault(exclusion.Claim(condition).identity,
+                                   condition.pointer)
+        if first_at != condition.pointer:
+            yield condition.pointer, _('%s says the same') % (
+                file_rule.place_name(first_at))
 
 
 def check_fields(rule: checked_rule.CheckedRule) -> checked_rule.Found:
@@ -81,21 +82,21 @@ def _meant(rule: checked_rule.CheckedRule
     if rule.written.is_old:
         return
     for operation in rule.operations:
-        args = operation.written.get('args')
         for name in operation.templates:
             if name in ('path', 'name', 'names', 'prefix', 'msg', 'level'):
                 continue
             pointer = operation.pointer_to(name)
-            tokens = data_path.parse(pointer)[len(data_path.parse(
-                f'{operation.pointer}/args')):]
-            for place, text in checked_rule.texts(
-                    data_path.get(args, tokens), pointer):
+            argument = data_path.get(operation.written, data_path.parse(
+                pointer.removeprefix(operation.pointer)))
+            for place, text in checked_rule.texts(argument, pointer):
                 meant = _as_field(text)
                 if meant:
                     yield place, text, meant
         loop = operation.written.get('loop')
-        if isinstance(loop, str) and _as_field(loop):
-            yield f'{operation.pointer}/loop', loop, str(_as_field(loop))
+        if isinstance(loop, str):
+            meant = _as_field(loop)
+            if meant:
+                yield f'{operation.pointer}/loop', loop, meant
 
 
 def _as_field(text: str) -> str | None:
@@ -159,7 +160,7 @@ def _surprises(rule: checked_rule.CheckedRule
 
 
 def _is_meant(operation: file_rule.Operation, pointer: str, raw: str) -> bool:
-    """Return whether a number, or true and false, is what is wanted there."""
+    """Return whether a number or a boolean is expected there."""
     declared = operation.op.signature.by_name
     if any(declared[name].type in (bool, int, float)
            for name in operation.arguments_given
@@ -167,7 +168,7 @@ def _is_meant(operation: file_rule.Operation, pointer: str, raw: str) -> bool:
         return True
     return _SWITCH.fullmatch(raw) is not None and (
         pointer.startswith('/actions/') or any(
-            values.type_of(fact.field) == 'boolean'
+            values.type_of(values.steps_of(fact.field)) == 'boolean'
             for fact in facts.of(operation)))
 
 

@@ -12,11 +12,9 @@ from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import exclusion
 from ironic_inspection_rules.engine import evaluation
 from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
-from ironic_inspection_rules.rule_file import builtin
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.trial import machine_test
@@ -29,27 +27,27 @@ def check_actions(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     if failing is None:
         return
     for action in rule.actions[rule.actions.index(failing) + 1:]:
-        yield action.pointer, _('this action is never reached: %s fails the '
-                                'inspection') % builtin.place_name(
-                                    failing.pointer)
+        yield action.pointer, _(
+            'this action is never reached: %s fails the inspection') % (
+                file_rule.place_name(failing.pointer))
 
 
-def check_rules(rules: typing.Sequence[checked_rule.CheckedRule]
-                ) -> typing.Iterator[tuple[checked_rule.CheckedRule, str]]:
-    """Find rules whose conditions an earlier failing rule has too.
-
-    :returns: pairs of a rule and one sentence.
-    """
+def check_rules(rules: Sequence[checked_rule.CheckedRule]
+                ) -> checked_rule.FoundTogether:
+    """Find rules whose conditions an earlier failing rule has too."""
     by_uuid = {each.rule.uuid: each for each in rules}
     failing: list[checked_rule.CheckedRule] = []
+    asked = {rule.rule.uuid: {
+        exclusion.Claim(each).identity for each in rule.conditions}
+        for rule in rules}
     for rule in repository.order(each.rule for each in rules):
         current = by_uuid[rule.uuid]
         earlier = next((each for each in failing
                         if each.rule.phase == rule.phase
                         and each.rule.scope in (None, rule.scope)
-                        and _conditions(each) <= _conditions(current)), None)
+                        and asked[each.rule.uuid] <= asked[rule.uuid]), None)
         if earlier:
-            yield current, _(
+            yield current, '', _(
                 'this rule is never reached: on each machine that meets its '
                 'conditions, rule %s fails the inspection before') % (
                     earlier.written.label)
@@ -59,10 +57,6 @@ def check_rules(rules: typing.Sequence[checked_rule.CheckedRule]
 
 def _fails(action: file_rule.Operation) -> bool:
     return not action.loops and not action.inner and action.op.plugin.FAILS
-
-
-def _conditions(rule: checked_rule.CheckedRule) -> set[typing.Any]:
-    return {each.identity for each in exclusion.claims(rule.conditions)}
 
 
 Broken = tuple[str, tuple[int, int], str]
@@ -104,15 +98,19 @@ def check_machines(rules: Sequence[checked_rule.CheckedRule],
 
 def _prepare(rules: Sequence[model.Rule]
              ) -> walk.Work[tuple[set[str], list[Broken]]]:
-    ops = registry.installed()
-    together = machine_test.compile_rules(rules, ops)
-    alone = {rule.uuid: machine_test.compile_rules([rule], ops)
-             for rule in rules}
+    together = machine_test.compile_rules(rules)
+    alone = {rule.uuid: machine_test.compile_rules([rule]) for rule in rules}
     plain = machine_test.load_node(None)
     nodes = [{**plain.fields, 'auto_discovered': discovered}
              for discovered in (False, True)]
 
     found: set[str] = set()
+
+    def fails(plans: machine_test.Plans, machine: working_copy.Facts) -> bool:
+        """Add the rules that match; return whether the inspection failed."""
+        outcome = evaluation.evaluate(plans, machine, explain=False)
+        found.update(each.rule.uuid for each in outcome.traces if each.matched)
+        return outcome.error is not None
 
     def match(paths: Sequence[str]) -> tuple[set[str], list[Broken]]:
         broken: list[Broken] = []
@@ -124,17 +122,9 @@ def _prepare(rules: Sequence[model.Rule]
                 continue
             for node in nodes:
                 machine = dataclasses.replace(facts, node=node)
-                failed = _note(found, together, machine)
-                for uuid in alone.keys() - found if failed else ():
-                    _note(found, alone[uuid], machine)
+                if fails(together, machine):
+                    for uuid in alone.keys() - found:
+                        fails(alone[uuid], machine)
         return found, broken
 
     return match
-
-
-def _note(found: set[str], plans: machine_test.Plans,
-          machine: working_copy.Facts) -> bool:
-    """Add the rules that match; return whether the inspection failed."""
-    outcome = evaluation.evaluate(plans, machine, explain=False)
-    found.update(each.rule.uuid for each in outcome.traces if each.matched)
-    return outcome.error is not None

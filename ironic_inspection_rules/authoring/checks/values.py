@@ -66,7 +66,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 def mendings(rule: checked_rule.CheckedRule) -> Iterator[file_text.Change]:
     """Yield what puts the meant value in the place of one."""
     for pointer, value, slip in _slips(rule):
-        if slip.meant is not None and not isinstance(value, list):
+        if slip.meant is not None:
             yield file_text.Replace(pointer, value, slip.meant)
     for condition in rule.all_conditions:
         yield from _version_mendings(rule, condition)
@@ -80,7 +80,7 @@ def _version_mendings(rule: checked_rule.CheckedRule,
         return
     stated = facts.of(condition, looped=True)
     if not stated or len(stated) != len(items) - 1 or not all(_version_slip(
-            _from_roots(fact.field, None), fact.relation, fact.value)
+            steps_of(fact.field), fact.relation, fact.value)
             for fact in stated):
         return
     name = condition.op.name
@@ -97,37 +97,35 @@ def _version_mendings(rule: checked_rule.CheckedRule,
 def _slips(rule: checked_rule.CheckedRule
            ) -> Iterator[tuple[str, typing.Any, Slip]]:
     for condition in rule.all_conditions:
-        items = reach.item_of(rule.conditions, condition)
+        item = reach.item_of(rule.conditions, condition)
         # What takes nothing but the value has its texts from the op.
         stated = facts.of(condition, looped=True) if (
             condition.arguments.keys() - {'value'}) else ()
         for fact in stated:
-            steps = _from_roots(fact.field, items)
+            steps = steps_of(fact.field, item)
             several = fact.relation.endswith('-of')
             for value in fact.value if several else [fact.value]:
                 slip = _slip(steps, fact.relation, value)
                 if slip:
-                    yield (_place(condition, value), value, slip)
-        for name, argument in condition.arguments.items():
-            if isinstance(argument, str) and facts.is_field(
-                    condition.arguments.get('value')) and name == 'regex':
-                slip = _pattern_slip(_from_roots(facts.field_name(
-                    condition.arguments['value']), items), argument)
-                if slip:
-                    yield condition.pointer_to(name), argument, slip
+                    yield _place(condition, value), value, slip
+        value, regex = map(condition.arguments.get, ('value', 'regex'))
+        if facts.is_field(value) and isinstance(regex, str):
+            slip = _pattern_slip(steps_of(facts.field_name(value), item),
+                                 regex)
+            if slip:
+                yield condition.pointer_to('regex'), regex, slip
     for operation in rule.operations:
         for name, argument in operation.templates.items():
             for field in interpolation.fields(argument):
                 for slip in _in_filters(field):
-                    yield operation.pointer_to(name), [], slip
+                    yield operation.pointer_to(name), argument, slip
 
 
-def _from_roots(field: str, item: reach.Item | None) -> tuple[str, ...]:
-    steps = data_path.parse(field) if field.startswith('/') else ()
-    if steps[:1] == (interpolation.ITEM,):
-        known = item.steps if item else None
-        return (*known, *steps[1:]) if known else ()
-    return steps
+def steps_of(field: str, item: reach.Item | None = None) -> tuple[str, ...]:
+    """Return the steps of a field as facts name it, none if unknown."""
+    if not field.startswith('/'):
+        return ()
+    return reach.Use('', field, data_path.parse(field), item).from_roots or ()
 
 
 def _place(operation: file_rule.Operation, value: typing.Any) -> str:
@@ -138,25 +136,17 @@ def _place(operation: file_rule.Operation, value: typing.Any) -> str:
     return operation.pointer + data_path.pointer(nearest)
 
 
-def _known(steps: tuple[str, ...]) -> inventory_fields.Field | None:
-    if steps[:1] not in (('inventory',), ('plugin_data',)):
-        return None
+def type_of(steps: tuple[str, ...]) -> str | None:
+    """Return the type of inspection data, None where it is unknown."""
     found = inventory_fields.find(inventory_fields.known(), steps)
-    return found if isinstance(found, inventory_fields.Field) else None
-
-
-def type_of(field: str) -> str | None:
-    """Return the type of a field as facts name it, None where unknown."""
-    found = _known(_from_roots(field, None))
-    return found.type if found else None
+    return found.type if isinstance(found, inventory_fields.Field) else None
 
 
 def _slip(steps: tuple[str, ...], relation: str,
           value: typing.Any) -> Slip | None:
     if not steps or value is None:
         return None
-    field = _known(steps)
-    kind = field.type if field else None
+    kind = type_of(steps)
     if relation.startswith(plugin.VERSION):
         return Slip.of(_('{%(field)s} is a %(kind)s, and no version'), steps,
                        kind=kind) if kind not in (None, 'text') else None
@@ -265,7 +255,7 @@ def _in_filters(field: interpolation.Field) -> Iterator[Slip]:
                 yield slip._replace(meant=None)
     first = registry.filters().get(field.filters[0].name) if (
         field.filters) else None
-    kind = type_of(data_path.pointer([field.root, *field.steps]))
+    kind = type_of((field.root, *field.steps))
     if first and kind and first.plugin.TAKES and (
             kind not in first.plugin.TAKES):
         yield Slip.of(_('{%(field)s} is a %(kind)s, which the filter '

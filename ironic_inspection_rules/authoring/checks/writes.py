@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Places that actions write, those that cannot be, and secrets there."""
+"""Check where actions write, and the secrets and traits in it."""
 
 from collections.abc import Iterable, Iterator
 import contextlib
@@ -41,7 +41,7 @@ def writes(operation: file_rule.Operation) -> Iterator[plugin.Write]:
         try:
             yield from list(operation.op.plugin.writes(given))
         except Exception:
-            # What others wrote may expect more of arguments than they hold.
+            # A third party's op may expect more of arguments than they hold.
             continue
 
 
@@ -170,8 +170,8 @@ def check_texts(rule: checked_rule.CheckedRule) -> checked_rule.Found:
                 each.kind == 'trait') else []
             for field in interpolation.fields(names):
                 if field.root and field.is_plain and values.type_of(
-                        data_path.pointer([field.root, *field.steps])
-                        ) == 'text' and field.steps[-1] not in _FIT:
+                        (field.root, *field.steps)) == 'text' and (
+                            field.steps[-1] not in _FIT):
                     yield action.pointer_to(each.argument), _(
                         '{%(field)s} may hold blanks and lower case, which '
                         'no trait has; write {%(field)s | trait}') % {

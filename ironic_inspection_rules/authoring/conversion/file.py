@@ -10,9 +10,9 @@ from ironic_inspection_rules.authoring.checks import names
 from ironic_inspection_rules.authoring.conversion import inspector
 from ironic_inspection_rules.authoring.conversion import rule as conversion
 from ironic_inspection_rules.authoring.conversion import stock_rule
+from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.rule_file import builtin
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_file import yaml_text
@@ -61,10 +61,8 @@ def convert(path: str, ops: registry.Registry,
         header.append(_('Its rules are those of ironic-inspector, not of '
                         'stock Ironic.'))
         stock = False
-    if stock:
-        header += stock_rule.IN_GENERAL
-    if True in kinds:
-        header += _IN_GENERAL
+    header += stock_rule.IN_GENERAL if stock else ()
+    header += _IN_GENERAL if True in kinds else ()
     pieces = [_comments(header)]
     old = _convert_old(written, ops)
     for rule in written:
@@ -85,7 +83,7 @@ def convert(path: str, ops: registry.Registry,
                            'for text; convert the rendered file') % template)
                 for pointer, template in names.templates(rule.entry)]
         lost += [_lost(rule, problem) for problem in converted.lost]
-        comments = [f"{builtin.place_name(problem.pointer) or _('rule')}: "
+        comments = [f"{file_rule.place_name(problem.pointer) or _('rule')}: "
                     f'{problem.message}'
                     for problem in [*converted.lost, *converted.hints]]
         if converted.rule is None:
@@ -106,14 +104,15 @@ def convert(path: str, ops: registry.Registry,
 def _convert_old(written: typing.Iterable[file_rule.WrittenRule],
                  ops: registry.Registry) -> dict[int, conversion.Conversion]:
     """Convert old rules by their number; of an invalid one nothing is left."""
-    valid, made = {}, {}
+    valid: dict[int, model.Rule] = {}
+    made: dict[int, conversion.Conversion] = {}
     for rule in written:
         if rule.is_old:
             try:
-                valid[rule.index] = rule.parse(ops)
+                valid[rule.index] = file_rule.parse(rule.entry, ops)
             except exceptions.InvalidRule as exc:
-                made[rule.index] = conversion.Conversion(
-                    None, list(exc.problems), [])
+                made[rule.index] = conversion.Conversion()
+                made[rule.index].lost += exc.problems
     return made | dict(zip(valid, inspector.convert([*valid.values()]),
                            strict=True))
 

@@ -139,8 +139,7 @@ def _has_alternatives(regex: str) -> bool:
     return False
 
 
-class _Converter(rule.Notes):
-
+class _Converter(rule.Conversion):
     def operations(self, name: str, written: typing.Sequence[Written],
                    convert: typing.Callable[[Written, Operation], Operation]
                    ) -> list[Operation | None]:
@@ -220,7 +219,7 @@ class _Converter(rule.Notes):
         return converted
 
     def attribute(self, op: str, args: Operation) -> Operation:
-        path = _path(args)
+        path = '/' + str(args['path']).removeprefix('/')
         tokens = data_path.parse(path)
         if op == 'set-attribute' and len(tokens) > 2 and (
                 tokens[-1].isdecimal()):
@@ -249,14 +248,13 @@ def convert(rules: typing.Sequence[model.Rule]) -> list[rule.Conversion]:
 
     They are taken as one set, which is all that inspection runs.
     """
-    conversions = []
+    conversions: list[rule.Conversion] = []
     for index, old in enumerate(rules):
-        converter = _Converter()
-        conditions = converter.operations('conditions', old.conditions,
-                                          converter.condition)
-        actions = [action for action in converter.operations(
-            'actions', old.actions, converter.action) if action]
-        made = rule.Conversion(None, converter.lost, [])
+        made = _Converter()
+        conditions = made.operations('conditions', old.conditions,
+                                     made.condition)
+        actions = [action for action in made.operations(
+            'actions', old.actions, made.action) if action]
         # Without one of its conditions it would meet other machines.
         if actions and None not in conditions:
             fields = {
@@ -264,16 +262,13 @@ def convert(rules: typing.Sequence[model.Rule]) -> list[rule.Conversion]:
                 'sensitive': any(any(writes.secrets(action['args']))
                                  for action in actions),
                 'conditions': conditions, 'actions': actions}
-            made = rule.Conversion(
-                {name: value for name, value in fields.items() if value},
-                converter.lost, converter.hints)
+            made.rule = {name: value for name, value in fields.items()
+                         if value}
+        else:
+            made.hints.clear()
         made.lost += _decided_late(rules[:index], old)
         conversions.append(made)
     return conversions
-
-
-def _path(args: Operation) -> str:
-    return '/' + str(args['path']).removeprefix('/')
 
 
 def _decided_late(earlier: typing.Sequence[model.Rule],
@@ -289,7 +284,8 @@ def _decided_late(earlier: typing.Sequence[model.Rule],
                 changed = _CHANGED.get(
                     action['op'].removeprefix(translate.PREFIX), ())
                 if 'path' in action['args']:
-                    changed = data_path.parse(_path(action['args']))
+                    changed = data_path.parse(
+                        '/' + str(action['args']['path']).removeprefix('/'))
                 length = min(len(changed), len(looked_at))
                 if changed and list(changed[:length]) == looked_at[:length]:
                     yield rule.Problem(

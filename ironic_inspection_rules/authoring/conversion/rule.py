@@ -2,7 +2,6 @@
 
 """A rule that is converted: what is kept of it, and what gets lost."""
 
-import dataclasses
 import re
 import typing
 
@@ -26,42 +25,35 @@ class Inconvertible(Exception):
     """This language has no words for something; the message says for what."""
 
 
-@dataclasses.dataclass
 class Conversion:
-    """Result of converting one rule.
+    """The conversion of one rule.
 
-    ``rule`` is None where nothing of it is left. ``lost`` is what cannot be
-    carried over or comes out differently, by the place in the old rule;
-    ``hints`` are about what works only if the operator sees to it.
-    """
-
-    rule: dict[str, typing.Any] | None
-    lost: list[Problem]
-    hints: list[Problem]
-
-
-class Notes:
-    """Collect what gets lost on the way, and what somebody has to know.
-
-    ``pointer`` is the place in the rule that the next note is about. The
-    turns of a loop may say the same.
+    :ivar rule: the new rule, None where nothing of the old one is left.
+    :ivar lost: what cannot be carried over or comes out differently, by the
+        place in the old rule.
+    :ivar hints: what works only if the operator sees to it, likewise.
+    :ivar pointer: the place that is converted.
     """
 
     def __init__(self) -> None:
+        self.rule: dict[str, typing.Any] | None = None
         self.lost: list[Problem] = []
         self.hints: list[Problem] = []
         self.pointer = ''
 
     def lose(self, message: str) -> None:
+        """Note what gets lost here."""
         self._note(self.lost, message)
 
     def hint(self, message: str) -> None:
+        """Note what the operator should know of this place."""
         self._note(self.hints, message)
 
-    def _note(self, told: list[Problem], message: str) -> None:
+    def _note(self, noted: list[Problem], message: str) -> None:
         problem = Problem(self.pointer, message)
-        if problem not in told:
-            told.append(problem)
+        # The turns of a loop may say the same.
+        if problem not in noted:
+            noted.append(problem)
 
 
 def escape(value: typing.Any) -> typing.Any:

@@ -42,7 +42,7 @@ class Fails(Exception):
 
 
 def convert(op: str, inverted: bool, args: Args,
-            notes: rule.Notes) -> Operation | bool:
+            notes: rule.Conversion) -> Operation | bool:
     """Convert one condition, or one turn of its loop.
 
     :param args: by name, with :class:`.stock_text.Text` for what stock
@@ -107,8 +107,8 @@ def _with_missing(op: str, inverted: bool, args: Args, text: Text,
         return _inverted(written, inverted)
     existing = _idiom(op, args, text)
     if existing:
-        return _named('!exists' if not inverted else 'exists',
-                      {'value': existing})
+        return {'op': 'exists' if inverted else '!exists',
+                'args': {'value': existing}}
     if op in _MISSING_IS:
         if otherwise == _MISSING_IS[op]:
             return _inverted(written, inverted)
@@ -116,22 +116,23 @@ def _with_missing(op: str, inverted: bool, args: Args, text: Text,
         if filled is not None:
             return _inverted(_write(op, args, lambda _each: str(filled)),
                              inverted)
-        written = _group('all-of', [*_exist(text), written])
-        return _group('none-of', [written]) if inverted else written
+        written = {'op': 'all-of', 'conditions': [*_exist(text), written]}
+        return {'op': 'none-of', 'conditions': [written]} if inverted else (
+            written)
     if inverted:
-        return _inverted(written, True) if otherwise else (
-            _group('none-of', [written]))
+        return _inverted(written, True) if otherwise else {
+            'op': 'none-of', 'conditions': [written]}
     if not otherwise:
         return written
     filled = text.or_else()
     if filled is not None:
         return _write(op, args, lambda each: (
             str(filled) if each is text else each.filled))
-    return _group('any-of', [
-        *({**each, 'op': '!exists'} for each in _exist(text)), written])
+    return {'op': 'any-of', 'conditions': [
+        *({**each, 'op': '!exists'} for each in _exist(text)), written]}
 
 
-def _is_empty(text: Text, inverted: bool, notes: rule.Notes) -> Operation:
+def _is_empty(text: Text, inverted: bool, notes: rule.Conversion) -> Operation:
     filled = text.or_else('None') if text.uncertain else text.filled
     name = text.fields[0]
     if text.uncertain and (filled is None or text.source != text.literal):
@@ -142,8 +143,8 @@ def _is_empty(text: Text, inverted: bool, notes: rule.Notes) -> Operation:
         notes.hint(_('where what {%s} is in is not a mapping, such as null, '
                      'stock Ironic takes it for not empty, and here it is '
                      'empty') % name)
-    return _named('!one-of' if inverted else 'one-of', {
-        'value': filled or text.filled, 'values': rule.escape(_EMPTY)})
+    return {'op': '!one-of' if inverted else 'one-of', 'args': {
+        'value': filled or text.filled, 'values': rule.escape(_EMPTY)}}
 
 
 def _check_kinds(op: str, args: Args) -> None:
@@ -181,25 +182,21 @@ def _check_order(one: typing.Any, other: typing.Any) -> None:
 
 def _always(op: str, args: Args) -> bool | None:
     """Return what it is whatever its fields are, None where they matter."""
+    never = op == 'is-none'
     if op in _COMPARE and len(args['values']) < 2:
         return True
-    if op == 'is-empty' and not isinstance(args['value'], Text):
-        # The text of a list or mapping with something in it.
-        return False
-    return False if _never(op, args) else None
-
-
-def _never(op: str, args: Args) -> bool:
-    """Return whether text is only compared with what is no text."""
-    if op == 'eq':
-        return any(_is_text(one) != _is_text(other)
-                   for one, other in itertools.pairwise(args['values']))
-    if op == 'one-of':
+    if op == 'is-empty':
+        # Else it is the text of a list or mapping with something in it.
+        never = not isinstance(args['value'], Text)
+    elif op == 'eq':
+        never = any(_is_text(one) != _is_text(other)
+                    for one, other in itertools.pairwise(args['values']))
+    elif op == 'one-of':
         values = args.get('values') or []
-        return isinstance(values, list | dict) and not any(
+        never = isinstance(values, list | dict) and not any(
             _is_text(value) if _is_text(args['value'])
             else value == args['value'] for value in values)
-    return op == 'is-none'
+    return False if never else None
 
 
 def _is_text(value: typing.Any) -> bool:
@@ -262,15 +259,8 @@ def _idiom(op: str, args: Args, text: Text) -> str | None:
 
 
 def _exist(text: Text) -> list[Operation]:
-    return [_named('exists', {'value': f'{{{name}}}'}) for name in text.fields]
-
-
-def _named(op: str, args: Operation) -> Operation:
-    return {'op': op, 'args': args}
-
-
-def _group(op: str, conditions: list[Operation]) -> Operation:
-    return {'op': op, 'conditions': conditions}
+    return [{'op': 'exists', 'args': {'value': f'{{{name}}}'}}
+            for name in text.fields]
 
 
 def _inverted(condition: Operation, inverted: bool) -> Operation:
@@ -294,4 +284,4 @@ def _write(op: str, args: Args, fill: Callable[[Text], str]) -> Operation:
             op, regex = 'contains', rule.anchored(regex)
         # No field is meant, and none is read.
         written['regex'] = _ROOT.sub(r'\\{', regex)
-    return _named(op, written)
+    return {'op': op, 'args': written}

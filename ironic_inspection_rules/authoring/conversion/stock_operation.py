@@ -29,7 +29,7 @@ _OF_OTHERS = frozenset({'chassis_uuid', 'portgroup_uuid'})
 
 
 def convert(op: str, args: Operation, there: set[str],
-            notes: rule.Notes) -> Operation | None:
+            notes: rule.Conversion) -> Operation | None:
     """Convert one action, or one turn of its loop.
 
     :param args: by name, with :class:`.stock_text.Text` for what stock
@@ -81,7 +81,7 @@ def convert(op: str, args: Operation, there: set[str],
 
 
 def _convert_path(op: str, args: Operation, written: Operation,
-                  there: set[str], notes: rule.Notes) -> None:
+                  there: set[str], notes: rule.Conversion) -> None:
     """Write where an action sets something, and what, into ``written``."""
     if op.endswith('plugin-data'):
         path = args['path']
@@ -107,7 +107,8 @@ def _convert_path(op: str, args: Operation, written: Operation,
                 written['value'], notes)
 
 
-def _check_attribute(op: str, tokens: list[str], notes: rule.Notes) -> None:
+def _check_attribute(op: str, tokens: list[str],
+                     notes: rule.Conversion) -> None:
     if tokens[0] not in schema.NODE:
         raise rule.Inconvertible(
             _('the attribute "%s" of a node cannot be changed by a rule')
@@ -131,8 +132,8 @@ def _forget(root: str, path: list[str], there: set[str]) -> None:
                   if name.startswith((f'{above}.', f'{above}['))}
 
 
-def _check_inside(tokens: list[str], notes: rule.Notes) -> None:
-    """Tell where a value is set otherwise on the way to it."""
+def _check_inside(tokens: list[str], notes: rule.Conversion) -> None:
+    """Note where the way to a value is followed differently here."""
     if tokens:
         notes.hint(_('where null is on the way there, stock Ironic fails the '
                      'inspection; here it becomes a mapping'))
@@ -147,7 +148,7 @@ def _check_inside(tokens: list[str], notes: rule.Notes) -> None:
 
 def _attribute_value(name: str, attribute: schema.Attribute,
                      value: typing.Any, written: typing.Any,
-                     notes: rule.Notes) -> typing.Any:
+                     notes: rule.Conversion) -> typing.Any:
     varies = isinstance(value, Text) and value.fields
     if name in _OF_OTHERS:
         raise rule.Inconvertible(
@@ -190,7 +191,7 @@ def _text(value: typing.Any) -> str:
     return value
 
 
-def _write(text: Text, there: set[str], notes: rule.Notes) -> str:
+def _write(text: Text, there: set[str], notes: rule.Conversion) -> str:
     for remark in text.remarks:
         notes.hint(remark)
     for name in text.secrets:

@@ -16,6 +16,7 @@ from ironic_inspection_rules.authoring.conversion import stock_operation
 from ironic_inspection_rules.authoring.conversion import stock_text
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import operation_check
+from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.i18n import _
@@ -41,7 +42,6 @@ _KEYS = {'conditions': frozenset({'op', 'args', 'loop', 'multiple'}),
          'actions': frozenset({'op', 'args', 'loop'})}
 
 _COMPARISONS = ('eq', 'lt', 'gt')
-_FORMATTED = frozenset(('value', 'address', 'subnet'))
 
 
 def uuid_of(name: typing.Any) -> str:
@@ -51,17 +51,13 @@ def uuid_of(name: typing.Any) -> str:
     return str(uuid.uuid5(stock_form.NAMESPACE, str(name)))
 
 
-class _Converter(rule.Notes):
+class _Converter(rule.Conversion):
     def __init__(self, ops: registry.Registry, fills_values: bool) -> None:
         super().__init__()
         self._ops = ops
-        self.reasons: list[rule.Problem] = []
         self._fills_values = fills_values
-
-    @property
-    def runs(self) -> bool:
-        """Return whether the rule ever did something."""
-        return not self.reasons
+        # Why the rule never did what it says.
+        self.reasons: list[rule.Problem] = []
 
     def never(self, message: str) -> None:
         """Note that the rule never did what it says."""
@@ -93,13 +89,11 @@ class _Converter(rule.Notes):
         args = stock_form.by_name(written['args'], stock_form.CONDITIONS[op])
         loop = written.get('loop')
         if not loop:
-            filled = _FORMATTED
+            filled: tuple[str, ...] = ('value', 'address', 'subnet')
             if op in _COMPARISONS:
-                filled = frozenset(
-                    ('values',) if self._fills_values else ())
-            return stock_condition.convert(op, inverted, {
-                name: stock_text.read_any(value) if name in filled else value
-                for name, value in _forced(op, args).items()}, self)
+                filled = ('values',) if self._fills_values else ()
+            return stock_condition.convert(
+                op, inverted, _read(_forced(op, args), filled), self)
         turns = [loop] if isinstance(loop, dict) else loop
         if written.get('multiple') == 'last':
             turns = turns[-1:]
@@ -149,10 +143,8 @@ class _Converter(rule.Notes):
             return stock_operation.actions(
                 [loop] if isinstance(loop, dict) else loop, turn)
         # Outside of loops stock Ironic fills in one argument.
-        filled = {'log': 'msg', 'api-call': 'url'}.get(op, 'value')
-        converted = checked({
-            name: stock_text.read_any(value) if name == filled else value
-            for name, value in given.items()})
+        converted = checked(_read(given, [
+            {'log': 'msg', 'api-call': 'url'}.get(op, 'value')]))
         return [converted] if converted else []
 
 
@@ -175,27 +167,29 @@ def convert(fields: Fields, ops: registry.Registry,
         conditions = list(converter.conditions(written['conditions']))
         existing = {each for condition in conditions
                     for each in stock_condition.needed(condition)}
-        lost, runs = len(converter.lost), converter.runs
+        lost = len(converter.lost)
         actions = list(converter.actions(written['actions'], existing))
-        if not runs:
-            # They stay as they are written, and nobody carries them out.
-            del converter.lost[lost:]
-    except rule.Inconvertible as exc:
-        # Without one of its conditions it would meet other machines.
-        converter.lose(str(exc))
-        return rule.Conversion(None, converter.lost, [])
-    except (KeyError, TypeError, AttributeError) as exc:
-        converter.pointer = ''
-        converter.lose(_('stock Ironic does not take this rule: %r') % exc)
-        return rule.Conversion(None, converter.lost, [])
+    except (rule.Inconvertible, KeyError, TypeError, AttributeError) as exc:
+        converter.hints.clear()
+        if isinstance(exc, rule.Inconvertible):
+            # Without one of its conditions it would meet other machines.
+            converter.lose(str(exc))
+        else:
+            converter.pointer = ''
+            converter.lose(
+                _('stock Ironic does not take this rule: %r') % exc)
+        return converter
     converter.pointer = ''
-    if converter.runs and not actions:
+    if converter.reasons:
+        # They stay as they are written, and nobody carries them out.
+        del converter.lost[lost:]
+    elif not actions:
         converter.never(
             _('none of its actions can be kept, so it is switched off and '
               'left as it is written') if len(converter.lost) > lost else
             _('nothing of it does anything in stock Ironic, so it is '
               'switched off and left as it is written'))
-    if converter.runs:
+    if not converter.reasons:
         ours.update({'conditions': conditions, 'actions': actions})
     else:
         converter.hints = [*outside, *converter.reasons]
@@ -205,9 +199,9 @@ def convert(fields: Fields, ops: registry.Registry,
     for problem in problems:
         converter.pointer = problem.pointer
         converter.lose(problem.message)
-    return rule.Conversion(
-        None if problems else {name: value for name, value in ours.items()
-                               if value}, converter.lost, converter.hints)
+    if not problems:
+        converter.rule = {name: value for name, value in ours.items() if value}
+    return converter
 
 
 def _outside(fields: Fields, converter: _Converter) -> Operation:
@@ -250,6 +244,12 @@ def _without_unknown(operation: typing.Any, where: str,
         kept['args'] = {name: value for name, value in kept['args'].items()
                         if name != 'plugin_data'}
     return kept
+
+
+def _read(args: Operation, names: Iterable[str]) -> Operation:
+    """Read the texts that stock Ironic formats, of the arguments named."""
+    return {name: data_path.replace_texts(value, stock_text.read, keys=True)
+            if name in names else value for name, value in args.items()}
 
 
 def _forced(op: str, args: Operation, always: bool = False) -> Operation:

@@ -15,29 +15,22 @@ from ironic_inspection_rules.authoring.checks import names
 from ironic_inspection_rules.authoring.conversion import rule
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import masking
-from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
 
-_NAME = re.compile(r'(?P<root>[^.\[\]]*)'
-                   r'(?P<steps>(?:\.[^.\[\]]+|\[[^\]]+\])*)')
+_STEP = re.compile(r'(\.)([^.\[\]]+)|\[([^\]]+)\]')
+_NAME = re.compile(rf'(?P<root>[^.\[\]]+)(?P<steps>(?:{_STEP.pattern})*)')
 _UNKNOWN = _('the format of {%s} is not known here')
 
 _TIMES = frozenset({
     'created_at', 'inspection_finished_at', 'inspection_started_at',
     'provision_updated_at', 'updated_at'})
-_NODE = names.NODE - {'auto_discovered'}
-"""The attributes of stock Ironic's node that hold data."""
-
-_BMC_ADDRESS = re.compile(r'plugin_data(?:$|\.bmc_address\b)')
-
 _HOLDS_SECRETS = re.compile(
     r'inventory|plugin_data|node\.(?:driver_info|driver_internal_info|extra'
     r'|instance_info|properties)')
-"""The fields that are all of something."""
+"""The fields that are whole mappings, which may have secrets in them."""
 
-_ATTRIBUTES = frozenset(
-    dir(dict) + dir(list) + dir(str) + dir(int) + dir(float)
-    + ['set_mask_enabled'])
+_ATTRIBUTES = {*dir(dict), *dir(list), *dir(str), *dir(int), *dir(float),
+               'set_mask_enabled'}
 _NO_FIELDS = re.compile(
     r'(?:_|obj_|OBJ_|get|set_|del_|do_|list|timestamp_|touch_).*|as_dict'
     r'|convert_to_version|create|dbapi|destroy|fields|indirection_api|items'
@@ -46,15 +39,12 @@ _NO_FIELDS = re.compile(
 """The attributes of stock Ironic's node that hold none."""
 
 
-class StaysText(Exception):
-    """A field never has a value in stock Ironic.
+class _StaysText(Exception):
+    """A field never has a value in stock Ironic."""
 
-    ``is_missing`` tells whether it would look for a key that is not there.
-    """
 
-    def __init__(self, is_missing: bool = False) -> None:
-        super().__init__()
-        self.is_missing = is_missing
+class _MissingKey(_StaysText):
+    """Stock Ironic looks for a key that is never there."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,7 +99,7 @@ class Text:
     def remarks(self) -> typing.Iterator[str]:
         """Yield where it may be other text than in stock Ironic."""
         for name in self.fields:
-            if _BMC_ADDRESS.match(name):
+            if re.match(r'plugin_data(?:$|\.bmc_address\b)', name):
                 yield _('here plugin data have "bmc_address", the address '
                         'that the machine sent of its BMC; stock Ironic has '
                         'it only where a hook sets it')
@@ -134,32 +124,29 @@ def read(text: str, literal: str | None = None) -> Text:
     :raises: :class:`.rule.Inconvertible`.
     """
     original = text if literal is None else literal
-    filled, fields, formatted, plain = '', [], False, True
+    filled, fields, endings = '', [], ''
     try:
-        for before, name, spec, conversion in parse(text):
+        pieces = _parse(text)
+        for before, field in pieces:
             filled += rule.escape(before)
-            if name is not None:
-                steps, ending = _steps(name), rule.suffix(spec, conversion)
-                if conversion == 'a':
-                    raise rule.Inconvertible(_UNKNOWN % name)
-                formatted |= bool(spec)
-                plain &= not ending
+            if field is not None:
+                steps = _steps(field)
                 fields.append(rule.write_field(steps)[1:-1])
-                filled += rule.write_field(steps, ending)
-    except StaysText as exc:
+                filled += rule.write_field(steps, field.ending)
+                endings += field.ending
+    except _StaysText as exc:
         return Text(rule.escape(original), original,
-                    missing_key=exc.is_missing)
+                    missing_key=isinstance(exc, _MissingKey))
     if not fields:
-        return Text(filled, ''.join(
-            str(piece) for piece in interpolation.parse(filled)))
+        return Text(filled, ''.join(before for before, _none in pieces))
     if filled == f'{{{fields[0]}}}':
         # Alone, a field would keep the type that its value has.
         filled = f'{{{fields[0]}!s}}'
     source = None
-    if len(fields) == 1 and plain and original == text and (
+    if len(fields) == 1 and not endings and original == text and (
             text.count('{') == text.count('}') == 1):
         source = text[text.index('{'):text.index('}') + 1]
-    return Text(filled, original, tuple(fields), source, formatted)
+    return Text(filled, original, tuple(fields), source, ':' in endings)
 
 
 def write(value: typing.Any, fill: typing.Callable[[Text], typing.Any],
@@ -191,68 +178,71 @@ def plain(value: typing.Any) -> typing.Any:
     return write(value, lambda text: text.literal, lambda literal: literal)
 
 
-def read_any(value: typing.Any) -> typing.Any:
-    """Read all texts in a value, also in keys, see :func:`read`."""
-    return data_path.replace_texts(value, read, keys=True)
+class _Field(typing.NamedTuple):
+    """A field as ``str.format`` reads it; a step may be an attribute."""
+
+    name: str
+    root: str
+    steps: list[tuple[bool, str]]
+    ending: str
 
 
-def parse(text: str) -> list[tuple[str, str | None, str, str | None]]:
-    """Split text as ``str.format`` does.
+def _parse(text: str) -> list[tuple[str, _Field | None]]:
+    """Split text into fields, each with the text before it.
 
-    :raises: :class:`StaysText` where that is an error.
+    :raises: :class:`_StaysText` where that is an error to ``str.format``.
     """
     try:
-        pieces = [(before, name, spec or '', conversion) for before, name,
-                  spec, conversion in string.Formatter().parse(text)]
+        pieces = list(string.Formatter().parse(text))
     except ValueError as exc:
-        raise StaysText from exc
-    for _before, name, spec, conversion in pieces:
-        if name is not None:
-            split(name)
-        if conversion not in (None, 's', 'r', 'a'):
-            raise StaysText
-        if not rule.SPEC.fullmatch(spec):
+        raise _StaysText from exc
+    found: list[tuple[str, _Field | None]] = []
+    for before, name, spec, conversion in pieces:
+        if name is None:
+            found.append((before, None))
+            continue
+        match = _NAME.fullmatch(name)
+        if match is None or match['root'].isdecimal() or (
+                conversion not in (None, 's', 'r', 'a')):
+            raise _StaysText
+        if not rule.SPEC.fullmatch(spec or ''):
             raise rule.Inconvertible(_UNKNOWN % name)
-    return pieces
+        steps = [(bool(dot), dotted or bracketed) for dot, dotted, bracketed
+                 in _STEP.findall(match['steps'])]
+        found.append((before, _Field(name, match['root'], steps,
+                                     rule.suffix(spec, conversion))))
+    return found
 
 
-def split(name: str) -> tuple[str, list[tuple[bool, str]]]:
-    """Return the root of a field and its steps: attribute or not, name."""
-    match = _NAME.fullmatch(name)
-    if match is None or not match['root'] or match['root'].isdecimal():
-        raise StaysText
-    return match['root'], [
-        (bool(dot), dotted or bracketed) for dot, dotted, bracketed
-        in re.findall(r'(\.)([^.\[\]]+)|\[([^\]]+)\]', match['steps'])]
-
-
-def _steps(name: str) -> tuple[str | int, ...]:
-    root, steps = split(name)
+def _steps(field: _Field) -> tuple[str | int, ...]:
+    name, root, steps, ending = field
     if root == 'node':
         if not steps or steps[0][1] == 'traits' or _NO_FIELDS.fullmatch(
                 steps[0][1]):
             raise rule.Inconvertible(
                 _('{%s} is the text of an object of Ironic') % name)
-        if steps[0][1] not in _NODE:
-            raise StaysText
+        if steps[0][1] not in names.NODE - {'auto_discovered'}:
+            raise _StaysText
         if steps[0][1] in _TIMES:
             raise rule.Inconvertible(
                 _('the time in {%s} is written otherwise here') % name)
     elif root not in ('inventory', 'plugin_data'):
-        raise StaysText(True)
-    inner = steps[1:] if root == 'node' else steps
-    for step in [step for dotted, step in inner if dotted]:
-        _refuse_attribute(step, name)
+        raise _MissingKey
+    for is_attribute, step in steps[root == 'node':]:
+        if is_attribute:
+            _refuse_attribute(step, name)
+    if ending.startswith('!a'):
+        raise rule.Inconvertible(_UNKNOWN % name)
     return (root, *(int(step) if step.isdecimal() else step
-                    for _dotted, step in steps))
+                    for _is_attribute, step in steps))
 
 
 def _refuse_attribute(step: str, name: str) -> typing.NoReturn:
-    """Tell what becomes of a field with one, which no data has."""
+    """Refuse a field with an attribute, which no data has."""
     if step in _ATTRIBUTES or step.startswith('_'):
         raise rule.Inconvertible(
             _('{%s} is the text of an object of Python') % name)
-    raise StaysText
+    raise _StaysText
 
 
 def read_turn(value: typing.Any, item: typing.Any,
@@ -271,41 +261,40 @@ def read_turn(value: typing.Any, item: typing.Any,
     if not isinstance(value, str):
         return value
     try:
-        filled = _fill(value, item, again)
-        pieces = parse(value)
-        others = any(name and split(name)[0] != interpolation.ITEM
-                     for _before, name, *_format in pieces)
+        pieces = _parse(value)
+        filled = ''.join(_fill(before, field, item, again)
+                         for before, field in pieces)
+        others = any(field and field.root != interpolation.ITEM
+                     for _before, field in pieces)
         if again and others and any(
-                set(before) & set('{}') for before, *_field in pieces):
+                set(before) & set('{}') for before, _field in pieces):
             raise rule.Inconvertible(
                 _('"%s" is filled in twice by stock Ironic') % value)
         return dataclasses.replace(read(
             filled, value if others and filled != value else None),
             twice=again)
-    except StaysText as exc:
-        return Text(rule.escape(value), value, missing_key=exc.is_missing)
+    except _StaysText as exc:
+        return Text(rule.escape(value), value,
+                    missing_key=isinstance(exc, _MissingKey))
 
 
-def _fill(text: str, item: typing.Any, again: bool) -> str:
-    """Put the item of a loop into text; ``again`` is for what comes of it."""
-    filled = ''
-    for before, name, spec, conversion in parse(text):
-        filled += before if again else rule.escape(before)
-        if name is None:
-            continue
-        ending = rule.suffix(spec, conversion)
-        root, steps = split(name)
-        if root != interpolation.ITEM:
-            filled += f'{{{name}{ending}}}'
-            continue
-        value = item
-        try:
-            for dotted, step in steps:
-                if dotted:
-                    _refuse_attribute(step, name)
-                value = value[int(step) if step.isdecimal() else step]
-            shown = f'{{0{ending}}}'.format(value)
-        except (LookupError, TypeError, ValueError) as exc:
-            raise StaysText(isinstance(exc, KeyError)) from exc
-        filled += shown if again else rule.escape(shown)
-    return filled
+def _fill(before: str, field: _Field | None, item: typing.Any,
+          again: bool) -> str:
+    """Put an item into a field; ``again`` if it is formatted once more."""
+    if not again:
+        before = rule.escape(before)
+    if field is None:
+        return before
+    if field.root != interpolation.ITEM:
+        return f'{before}{{{field.name}{field.ending}}}'
+    value = item
+    try:
+        for is_attribute, step in field.steps:
+            if is_attribute:
+                _refuse_attribute(step, field.name)
+            value = value[int(step) if step.isdecimal() else step]
+        shown = f'{{0{field.ending}}}'.format(value)
+    except (LookupError, TypeError, ValueError) as exc:
+        raise (_MissingKey if isinstance(exc, KeyError)
+               else _StaysText) from exc
+    return before + (shown if again else rule.escape(shown))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Mends files of rules in place, where there is exactly one right mending.
+"""Mend files of rules in place, where there is exactly one right mending.
 
-A name is mended where it can be nothing but a slip: no rule, op, filter or
-machine has it, and one letter away is one name that is known.
+A name is mended where it can only be a slip: no rule, op, filter or machine
+has it, and exactly one known name is one letter away.
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,6 +29,7 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import schema as form
 from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.machine import inventory_fields
 from ironic_inspection_rules.rule_file import document
@@ -99,7 +100,10 @@ def mend_text(path: str, text: str,
 
 def _make(text: str, read: document.Document,
           wanted: Wanted) -> tuple[str, Wanted]:
-    """Make those changes that come out as they should."""
+    """Make the changes after which the file reads as wanted.
+
+    Where all together do not, each half is tried on its own.
+    """
     if not wanted:
         return text, []
     by_entry: dict[int, list[Change]] = {}
@@ -135,9 +139,8 @@ def changes(rule: file_rule.WrittenRule,
     yield from _keys('', entry, model.WRITABLE)
     for name, choices in (('phase', model.PHASES), ('mode', model.MODES)):
         yield from _choice(f'/{name}', entry.get(name), choices)
-    for name, known in (('conditions', ops.conditions),
-                        ('actions', ops.actions)):
-        yield from _operations(f'/{name}', entry.get(name), known)
+    for name, inside in (('conditions', 'conditions'), ('actions', 'when')):
+        yield from _operations(f'/{name}', entry.get(name), ops, inside)
     checked = checked_rule.of(rule, ops)
     yield from shape.mendings(checked)
     yield from values.mendings(checked)
@@ -167,34 +170,34 @@ def _choice(pointer: str, value: typing.Any,
             yield file_text.Rewrite(pointer, value, meant)
 
 
-def _operations(pointer: str, operations: typing.Any,
-                known: typing.Mapping[str, registry.Op]) -> Iterator[Change]:
+def _operations(pointer: str, operations: typing.Any, ops: registry.Registry,
+                inside: str) -> Iterator[Change]:
+    """Yield what mends operations and the conditions in them.
+
+    :param inside: under which key they have conditions.
+    """
+    known = ops.actions if inside == 'when' else ops.conditions
+    keys = form.ACTION['properties'] if inside == 'when' else {
+        **form.CONDITION['properties'], **form.GROUP['properties']}
     for index, operation in enumerate(
             operations if isinstance(operations, list) else ()):
-        if isinstance(operation, dict):
-            yield from _operation(f'{pointer}/{index}', operation, known)
-
-
-def _operation(pointer: str, operation: dict[str, typing.Any],
-               known: typing.Mapping[str, registry.Op]) -> Iterator[Change]:
-    yield from _keys(pointer, operation, ('op', 'args', 'loop', *(
-        ['revert'] if pointer.startswith('/actions')
-        else ['multiple', 'conditions'])))
-    yield from _choice(f'{pointer}/multiple', operation.get('multiple'),
-                       model.MULTIPLE)
-    for key in ('args', 'loop'):
-        yield from _filters(f'{pointer}/{key}', operation.get(key))
-    if not isinstance(operation.get('op'), str):
-        return
-    name, _inverted = model.split_op(operation['op'])
-    op = known.get(name)
-    if op is None:
-        yield from _choice(f'{pointer}/op', name, known)
-    elif isinstance(op.plugin, plugin.Group):
-        yield from _operations(f'{pointer}/conditions',
-                               operation.get('conditions'), known)
-    else:
-        yield from _arguments(f'{pointer}/args', operation.get('args'), op)
+        if not isinstance(operation, dict):
+            continue
+        place = f'{pointer}/{index}'
+        yield from _keys(place, operation, keys)
+        yield from _choice(f'{place}/multiple', operation.get('multiple'),
+                           model.MULTIPLE)
+        for key in ('args', 'loop'):
+            yield from _filters(f'{place}/{key}', operation.get(key))
+        if isinstance(operation.get('op'), str):
+            name, _inverted = model.split_op(operation['op'])
+            if name not in known:
+                yield from _choice(f'{place}/op', name, known)
+            elif not isinstance(known[name].plugin, plugin.Group):
+                yield from _arguments(f'{place}/args', operation.get('args'),
+                                      known[name])
+        yield from _operations(f'{place}/{inside}', operation.get(inside),
+                               ops, 'conditions')
 
 
 def _arguments(pointer: str, args: typing.Any,
@@ -255,9 +258,9 @@ def _wrong_step(use: reach.Use) -> tuple[str, str | None] | None:
 
 def _rewrite(pointer: str, text: str, old: str,
              new: str | None) -> Iterator[Change]:
-    """Yield what puts a name into the text of a field, if it is clear where.
+    """Yield the change of a name in the text of a field, if it is clear.
 
-    One with another unit was not meant: the value beside it would be wrong.
+    A name with another unit was not meant: the value beside it would be wrong.
     """
     if new is None or _UNIT.findall(old) != _UNIT.findall(new):
         return

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Changes of what an author wrote, and of the text it is written as.
+"""Changes of rules, made in the text of their file.
 
-What a YAML library writes anew loses the form its author gave it: where lines
-end, how lists are indented, the layout of JSON. So only the characters of a
-change are replaced, at the places that the parser tells.
+A YAML library that writes a file anew loses the form its author gave it:
+where lines end, how lists are indented, the layout of JSON. So only the
+characters of a change are replaced, at the places that the parser reports.
 """
 
 import copy
@@ -116,7 +116,7 @@ class Edit(typing.NamedTuple):
 
 
 class Text:
-    """The text of a file of rules, and where what is in it.
+    """The text of a file of rules, with the place of each value.
 
     :raises: YAMLError where it cannot be read.
     """
@@ -141,7 +141,7 @@ class Text:
                     ahead += item if isinstance(item, tuple) else [item]
 
     def has_room(self, index: int, each: Change) -> bool:
-        """Return whether a change has a place of its own in the text."""
+        """Return whether a change can be made in the text."""
         return any(True for _edit in self._edits(index, each))
 
     def edited(self, changes: typing.Iterable[tuple[int, Change]]) -> str:
@@ -192,7 +192,7 @@ class Text:
 
     def _find(self, node: typing.Any, pointer: str
               ) -> tuple[typing.Any, typing.Any] | None:
-        """Return the key and the value at a pointer, if no other has them."""
+        """Return the key and the value at a pointer, None if shared."""
         key = None
         for token in map(data_path.unescape, pointer.split('/')[1:]):
             if isinstance(node, yaml.SequenceNode):

@@ -21,7 +21,7 @@ _CLASSES = (('d', string.digits), ('l', string.ascii_lowercase),
 _HEX = {'h': string.hexdigits[:16], 'H': string.digits + 'ABCDEF'}
 _EMPTY_UUIDS = {'0' * 32, 'f' * 32}
 _UUID_KEPT = (12, 16)
-"""Places of the digits that tell what kind of UUID it is."""
+"""Places of the digits that say what kind of UUID it is."""
 
 _LOCALLY_ADMINISTERED = 0x02
 _QEMU = 0x525400
@@ -32,7 +32,7 @@ _NOT_PUBLIC = [ipaddress.ip_network(network) for network in (
     '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16',
     '100.64.0.0/10', '192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24',
     '198.18.0.0/15', 'fe80::/64', 'fd00::/8', 'fc00::/8', '2001:db8::/32')]
-"""Networks an address stays in: they tell nothing of whose it is."""
+"""Networks that an address stays in: many sites use the same."""
 
 _CACHED = 65536
 _LOOKED_BACK = 128
@@ -45,7 +45,7 @@ _LOCAL_IPV6 = 0xfd << 120
 class Forms:
     """Replaces identifiers, the same one always by the same one.
 
-    :param key: secret; what differs in it gives other replacements.
+    :param key: secret; another key gives other replacements.
     """
 
     def __init__(self, key: bytes) -> None:
@@ -54,7 +54,7 @@ class Forms:
 
     def _shifted(self, digits: Sequence[int], bases: Sequence[int],
                  domain: str, prefix: bool = False) -> list[int]:
-        """Shift each digit by what the key makes of the others.
+        """Shift each digit by a number made of the key and the other digits.
 
         Two numbers never become one, as each shift can be undone, and the
         last digit is always another one.
@@ -79,7 +79,7 @@ class Forms:
     def octets(self, text: str) -> str:
         """Replace a MAC address, or a longer one of pairs of digits.
 
-        The vendor's part stays, so that rules still tell vendors.
+        The vendor's part stays, so that rules can still ask for it.
 
         :param text: at least six pairs of hexadecimal digits, with anything
             between them.
@@ -108,7 +108,7 @@ class Forms:
             for character in text))
 
     def opaque(self, octets: bytes, domain: str = 'octets') -> bytes:
-        """Replace octets of which nothing is known."""
+        """Replace octets of unknown meaning."""
         return bytes(self._digits(octets, (256,) * len(octets), domain))
 
     def wwn(self, text: str) -> str:
@@ -161,7 +161,7 @@ class Forms:
             address = ipaddress.ip_address(host)
         except ValueError:
             return None
-        if _tells_nothing(address):
+        if _is_common(address):
             return text
         width = address.max_prefixlen
         kept = next((network.prefixlen for network in _NOT_PUBLIC
@@ -229,9 +229,9 @@ def _shift(key: bytes, place: int, digits: Sequence[int],
                              else turn % base)) % base
 
 
-def _tells_nothing(address: ipaddress.IPv4Address | ipaddress.IPv6Address
+def _is_common(address: ipaddress.IPv4Address | ipaddress.IPv6Address
                    ) -> bool:
-    """Return whether many have this address: none, loopback, all, netmasks."""
+    """Return whether an address identifies nobody, such as a netmask."""
     if (address.is_unspecified or address.is_loopback or address.is_multicast):
         return True
     if address.max_prefixlen != _IPV4:

@@ -35,7 +35,7 @@ Text = Callable[[str], str]
 
 
 class Frames:
-    """Replaces what LLDP tells of a switch.
+    """Replaces what identifies a switch in LLDP.
 
     :param forms: for what has a form of its own.
     :param mend: replaces identifiers inside of a text.

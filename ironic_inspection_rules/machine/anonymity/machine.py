@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Data of machines without what identifies them."""
+"""Data of machines, with replacements for what identifies them."""
 
 from collections.abc import Iterable, Iterator, Mapping
 import enum
@@ -44,7 +44,7 @@ _SECRETS = re.compile('|'.join((
     r'(?<=SHA256:)[A-Za-z0-9+/]{43}=?',
     rf'(?i:(?P<name>(?<![\w.-]){_SECRET_NAMES}[\'"]?\s?[=:]\s?))'
     r'(?:"[^"]*"|\'[^\']*\'|[^\s&;,"\']+)')), re.DOTALL)
-"""Secrets in free text: nothing tells their form but what is around them."""
+"""Secrets in free text, recognised by what is around them."""
 
 _BARE = re.compile(rf'{_HEX}{{12}}|{_HEX}{{16}}|{_HEX}{{40}}')
 _BARE_WWN = re.compile(rf'{_HEX}{{8,}}')
@@ -60,18 +60,18 @@ _SAYING_NOTHING = re.compile(
     r'|(system|chassis|base board|board) (serial number|serial|asset tag'
     r'|version|product name)|asset[- ]?tag|serial[- ]?number|localhost'
     r'(\.localdomain)?|[0.x*\s-]*)', re.IGNORECASE)
-_ITEM = 4  # Parts of what hardware-detect tells: class, device, name, value.
+_ITEM = 4  # Parts of an item of hardware-detect: class, device, name, value.
 
 
 class Kind(enum.Enum):
     """Kinds of fields, by what in their values is replaced."""
 
-    NAME = 'all of it tells which machine it is'
-    WWN = 'a number that is worldwide its own'
+    NAME = 'identifies a machine, all of it'
+    WWN = 'a worldwide unique number'
     ADDRESS = 'an address or a name in place of one'
-    VERSION = 'of four numbers, and yet no address'
+    VERSION = 'may look like an address, but is none'
     OTHER = 'only what has the form of an identifier'
-    DROPPED = 'more than anybody could look through'
+    DROPPED = 'too much to check, so left out'
 
 
 _KINDS = (
@@ -119,12 +119,12 @@ def says_nothing(text: str) -> bool:
 
 
 class Anonymizer:
-    """Replaces what tells which machine it is, consistently.
+    """Replaces what identifies a machine, consistently.
 
     Serial numbers, addresses, names and UUIDs become others of the same
-    form, the same one the same everywhere; what tells which model it is
-    stays. Secrets go, also those in text that have the form of one: in URLs,
-    behind ``token=`` and the like, keys. The logs of the ramdisk go.
+    form, the same one the same everywhere; what identifies its model stays.
+    Secrets go, also those in text that have the form of one: in URLs, behind
+    ``token=`` and the like, keys. The logs of the ramdisk go.
 
     :param key: whoever has it gets the same replacements again.
     :ivar name: replaces a name, of a node or a host.
@@ -138,7 +138,7 @@ class Anonymizer:
 
     def machine(self, data: Mapping[str, Any], names: Iterable[str] = ()
                 ) -> dict[str, Any]:
-        """Return a machine that cannot be told from others of its kind.
+        """Return the data of a machine with replacements.
 
         :param data: ``inventory`` and ``plugin_data``, not changed.
         :param names: by which it is known besides those in the data.
@@ -149,7 +149,7 @@ class Anonymizer:
 
 
 class _Document:
-    """Replaces what is in one document, and what is known wherever it is."""
+    """Replaces identifiers in a document, known ones wherever they are."""
 
     def __init__(self, forms: form.Forms, known: Iterable[str]) -> None:
         self._forms = forms

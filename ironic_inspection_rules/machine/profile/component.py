@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The components of machines that a profile compares, and how far.
+"""The components of machines that a profile compares, and tolerances.
 
 Serial numbers, addresses and the names that a kernel gives are not here.
 """
@@ -18,7 +18,7 @@ from ironic_inspection_rules.machine import part
 
 Item = Mapping[str, typing.Any]
 
-_FORM = re.compile(r'(?P<component>[a-z-]+)=(?P<number>\d+(?:\.\d+)?)'
+_FORM = re.compile(r'(?P<component>[a-z-]+)=(?P<number>[0-9]+(?:\.[0-9]+)?)'
                    r'(?P<percent>%?)')
 
 COMPONENTS = ('processors', 'memory', 'disks', 'interfaces', 'accelerators',
@@ -33,8 +33,8 @@ MEMORY = 'memory'
 class Value:
     """One value of a machine, which is a number or text.
 
-    :param component: what people look for when it differs.
-    :param name: what it is of the component; empty if it is the component.
+    :param component: the component that it belongs to.
+    :param name: empty where the value is the whole component.
     """
 
     component: str
@@ -67,7 +67,7 @@ VALUES = (
 class Parts:
     """A list of a machine's parts.
 
-    :param attributes: what tells sorts of them apart.
+    :param attributes: those that distinguish sorts of them.
     :param together: attributes that must agree where machines with different
         parts make one sort.
     :param picked: a filter that leaves only some parts in the list, and

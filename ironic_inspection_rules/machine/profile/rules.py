@@ -9,7 +9,6 @@ hide one another, so that each fails by itself.
 
 import collections
 from collections.abc import Iterator, Sequence
-import dataclasses
 import re
 import typing
 
@@ -24,8 +23,7 @@ TRAIT = 'trait'
 AUDIT = 'audit'
 ON_MISMATCH = (FAIL, TRAIT, AUDIT)
 
-PRIORITIES = (30, 20, 10)
-"""Of the rule that begins, of those that compare, and of the verdict."""
+_BEGINS, _COMPARES, _DECIDES = 30, 20, 10  # Priorities.
 
 _LONGEST = 120  # Of a name, or what a rule is about: a description holds both.
 _UNKNOWN = "default('unknown', true)"
@@ -44,58 +42,51 @@ class Difference(typing.NamedTuple):
     message: str
 
 
-@dataclasses.dataclass(frozen=True)
-class Profile:
-    """A comparison of machines, and what a difference does.
+def write(machines: Sequence[views.Facts], name: str, on_mismatch: str,
+          tolerated: component.Tolerance) -> list[Written]:
+    """Write rules that accept machines like the given ones.
 
-    :param on_mismatch: one of :data:`ON_MISMATCH`.
+    :param name: of the profile, for descriptions.
+    :param on_mismatch: what a difference does, one of :data:`ON_MISMATCH`.
     """
-
-    name: str
-    on_mismatch: str = FAIL
-    tolerated: component.Tolerance = component.Tolerance()
-
-    def rules(self, machines: Sequence[views.Facts]) -> list[Written]:
-        """Write the rules that accept machines like the given ones."""
-        found = []
-        count: collections.Counter[str] = collections.Counter()
-        for each in differences(machines, self.tolerated):
-            about = each.about[:_LONGEST]
-            count[about] += 1
-            # Sizes are shown rounded, so two may be described alike.
-            found.append(each._replace(about=about if count[about] == 1
-                                       else f'{about} ({count[about]})'))
-        if self.on_mismatch == AUDIT:
-            return [self._rule(each.about, PRIORITIES[1], [each.condition],
-                               _action('fail', msg=each.message),
-                               mode=model.AUDIT) for each in found]
-        slug = re.sub(r'[^a-z0-9]+', '_', self.name.lower()).strip('_') or (
-            'profile')
-        path, field = (f'/profiles/{slug}', f'plugin_data[profiles][{slug}]')
-        rules = [self._rule(_('begin'), PRIORITIES[0], [], _action(
-            'set-plugin-data', path=path, value=[]))]
-        rules += [self._rule(each.about, PRIORITIES[1], [each.condition],
-                             _action('extend-plugin-data', path=path,
-                                     value=each.message)) for each in found]
-        differs = {'op': '!is-empty', 'args': {'value': f'{{{field}}}'}}
-        if self.on_mismatch == FAIL:
-            return [*rules, self._rule(
-                _('verdict'), PRIORITIES[2], [differs], _action(
-                    'fail', msg=_('not like %(name)s: %(differences)s') % {
-                        'name': sort.escape(self.name),
-                        'differences': f"{{{field} | join('; ')}}"}))]
-        trait = f'CUSTOM_{slug.upper()}_MISMATCH'
-        return [*rules, self._rule(_('it differs'), PRIORITIES[2], [differs],
-                                   _action('add-trait', name=trait)),
-                self._rule(_('it does not differ'), PRIORITIES[2],
-                           [{**differs, 'op': 'is-empty'}],
-                           _action('remove-trait', name=trait))]
-
-    def _rule(self, about: str, priority: int, conditions: list[Written],
-              action: Written, **fields: typing.Any) -> Written:
-        return {'description': f'{self.name[:_LONGEST]}: {about}',
+    def rule(about: str, priority: int, conditions: list[Written],
+             action: Written, **fields: typing.Any) -> Written:
+        return {'description': f'{name[:_LONGEST]}: {about}',
                 'priority': priority, **fields,
                 'conditions': conditions, 'actions': [action]}
+
+    found = []
+    count: collections.Counter[str] = collections.Counter()
+    for each in differences(machines, tolerated):
+        about = each.about[:_LONGEST]
+        count[about] += 1
+        # Sizes are shown rounded, so two may be described alike.
+        found.append(each._replace(about=about if count[about] == 1
+                                   else f'{about} ({count[about]})'))
+    if on_mismatch == AUDIT:
+        return [rule(each.about, _COMPARES, [each.condition],
+                     _action('fail', msg=each.message), mode=model.AUDIT)
+                for each in found]
+    slug = re.sub(r'[^a-z0-9]+', '_', name.lower()).strip('_') or 'profile'
+    path, field = f'/profiles/{slug}', f'plugin_data[profiles][{slug}]'
+    rules = [rule(_('begin'), _BEGINS, [],
+                  _action('set-plugin-data', path=path, value=[]))]
+    rules += [rule(each.about, _COMPARES, [each.condition], _action(
+        'extend-plugin-data', path=path, value=each.message))
+        for each in found]
+    differs = {'op': '!is-empty', 'args': {'value': f'{{{field}}}'}}
+    if on_mismatch == FAIL:
+        return [*rules, rule(_('verdict'), _DECIDES, [differs], _action(
+            'fail', msg=_('not like %(name)s: %(differences)s') % {
+                'name': sort.escape(name),
+                'differences': f"{{{field} | join('; ')}}"}))]
+    trait = f'CUSTOM_{slug.upper()}_MISMATCH'
+    return [*rules,
+            rule(_('it differs'), _DECIDES, [differs],
+                 _action('add-trait', name=trait)),
+            rule(_('it does not differ'), _DECIDES,
+                 [{**differs, 'op': 'is-empty'}],
+                 _action('remove-trait', name=trait))]
 
 
 def differences(machines: Sequence[views.Facts],

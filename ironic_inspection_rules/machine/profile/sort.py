@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which disks, interfaces or devices are of one sort, as rules tell it."""
+"""Sorts of disks, interfaces and devices, as rules distinguish them."""
 
 from collections.abc import Hashable, Mapping, Sequence
 import dataclasses

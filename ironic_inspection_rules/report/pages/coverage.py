@@ -3,7 +3,7 @@
 """Rules as text, coloured by what machines reached of them."""
 
 from collections.abc import Iterator, Sequence
-import dataclasses
+import typing
 
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.report.pages import rule_text
@@ -14,8 +14,7 @@ from ironic_inspection_rules.trial import machine_test
 _ASSETS = ('coverage.css', 'coverage.js')
 
 
-@dataclasses.dataclass(frozen=True)
-class _Line:
+class _Line(typing.NamedTuple):
     """A line of a rule, with counts if a part of the rule begins there."""
 
     text: str
@@ -48,7 +47,7 @@ def render(covered: coverage.Coverage, machines: int,
             'percent': covered.percent_of(rule),
             'parts': len(reached), 'reached': sum(reached),
             'missed': list(covered.missed(rule)),
-            'lines': list(map(dataclasses.astuple, lines))})
+            'lines': lines})
     made, names = shell.now(), shell.names(files)
     return shell.render(f'Coverage of {names}, {made}', _ASSETS, {
         'made': made, 'files': names, 'machines': machines,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page of what a change of rules changes, on paper and on machines."""
+"""The page of a change of rules: the rules, and machines it affects."""
 
 import typing
 

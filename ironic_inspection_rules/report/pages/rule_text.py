@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules as their authors wrote them, but for what must not be shown."""
+"""Rules as their authors wrote them, with secrets masked."""
 
 import typing
 

@@ -46,8 +46,8 @@ class Matrix:
         self._machines: list[tuple[str, int]] = []
 
     @property
-    def tell(self) -> machine_test.Tell:
-        """Makes a column of an explained trial, in another process too."""
+    def extract(self) -> machine_test.Extract:
+        """A function that returns the column of an explained trial."""
         return functools.partial(_column, self._rules)
 
     def add(self, column: Column) -> None:
@@ -120,8 +120,8 @@ def _column(rules: typing.Sequence[model.Rule],
 def _lines(action: trace.ActionTrace) -> typing.Iterator[str]:
     """Return how often conditions held, and why not, and what changed."""
     for when in action.when:
-        told = f'when {when.op}: {when.true}/{when.true + when.false}'
-        yield f'{told}, {when.reason}' if when.reason else told
+        count = f'when {when.op}: {when.true}/{when.true + when.false}'
+        yield f'{count}, {when.reason}' if when.reason else count
     for change in action.changes:
         value = '' if change.op == 'remove' else (
             f' = {json.dumps(change.value, ensure_ascii=False)}')

@@ -2,7 +2,6 @@
 
 """The pages in a real browser."""
 
-from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.report.pages import coverage
 from ironic_inspection_rules.report.pages import diff
 from ironic_inspection_rules.report.pages import fleet
@@ -46,17 +45,16 @@ class PagesTestCase(files.FilesTestCase):
         self.browser.open(path, **how)
 
     def pages(self):
-        ops = registry.installed()
-        rules = machine_test.load_rules([self.write('rules.json', RULES)],
-                                        ops)
+        rules = machine_test.load_rules([self.write('rules.json', RULES)])
         nodes = machine_test.Nodes()
         paths = [self.write(f'machine{number}.json', {
             **files.INVENTORY, 'memory': {'physical_mb': 2048 * number}})
             for number in (1, 2, 3)]
-        plans = machine_test.compile_rules(rules, ops)
+        plans = machine_test.compile_rules(rules)
         matrix = test.Matrix(rules, [HOSTILE])
         for path in paths:
-            matrix.add(matrix.tell(machine_test.attempt(path, plans, nodes)))
+            matrix.add(matrix.extract(
+                machine_test.attempt(path, plans, nodes)))
         return {
             'test': matrix.render(),
             'coverage': coverage.render(coverage_.measure(

@@ -39,7 +39,7 @@ class OpenAPITestCase(base.TestCase):
             [*service.console_script('schemathesis'), 'run',
              str(DESCRIPTION), '--url', self.ironic.url,
              '--phases', 'examples,fuzzing,stateful',
-             '--max-examples', '30', '--seed', '1', '--continue-on-failure',
+             '--max-examples', '12', '--seed', '1', '--continue-on-failure',
              '--exclude-checks', UNFIT_CHECKS],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             cwd=self.ironic.directory)

@@ -2,8 +2,8 @@
 
 """A simulated cluster: worker processes, an API, a conductor, a leader.
 
-All of them run the real code of the queue, on a real database. Simulated are
-the drivers of Ironic, the coordination service, and all clocks.
+They run the real code of the queue on a real database. Only Ironic's drivers,
+the coordination service and all clocks are simulated.
 """
 
 from collections.abc import Callable
@@ -44,15 +44,15 @@ SETTINGS = worker.Settings(
 NODES = ('3c1d8f5e-24b7-4a0e-9a65-7be1f3a0c2d4',
          '9b2f6c10-7d3e-4c58-8f21-0e6a5d4b3c17')
 PATIENCE = 3 * LEASE
-"""Seconds in which an idle worker takes what waits."""
+"""Seconds in which an idle worker has to claim a due request."""
 
 _EPOCH = datetime.datetime(2026, 1, 1)
 _POSTS = 20
-"""How often a ramdisk posts that gets no answer."""
+"""How often a ramdisk posts until it gets an answer."""
 
 
 class Anything:
-    """An interface of a driver of which nothing is asked."""
+    """An interface of a driver whose methods do nothing."""
 
     def __getattr__(self, name: str) -> Callable[..., None]:
         return lambda *args, **kwargs: None
@@ -61,16 +61,18 @@ class Anything:
 class InspectInterface(Anything):
     """Runs the hook as the agent's inspect interface does."""
 
+    hooks = ()
+
     def __init__(self) -> None:
         self.before: Callable[[], None] = lambda: None
 
     def inspect_hardware(self, task: Any) -> str:
-        """See Ironic's."""
+        """See Ironic's ``InspectInterface``."""
         return states.INSPECTWAIT
 
     def continue_inspection(self, task: Any, inventory: dict,
                             plugin_data: dict) -> None:
-        """See Ironic's."""
+        """See Ironic's ``InspectInterface``."""
         self.before()
         rules = hook.InspectionRulesHook()
         rules.preprocess(task, inventory, plugin_data)
@@ -83,7 +85,7 @@ DRIVER = types.SimpleNamespace(
 
 
 class WorkerProcess(scheduler.Process):
-    """A process with a worker and a candidate for the leader's tasks."""
+    """A process with a worker, which takes part in the election."""
 
     def __init__(self, name: str, cluster: 'Cluster') -> None:
         super().__init__(name)
@@ -110,10 +112,10 @@ class WorkerProcess(scheduler.Process):
 
 
 class Cluster:
-    """One schedule's cluster.
+    """The cluster of one schedule.
 
     :param turns: the scheduler.
-    :param database: of all its processes.
+    :param database: the database of all processes.
     :param never: an event that is never set.
     """
 
@@ -145,14 +147,14 @@ class Cluster:
         self.tell_time()
 
     def tell_time(self) -> None:
-        """Have all hosts' clocks show the time of the scheduler."""
+        """Set the clocks of all hosts to the time of the scheduler."""
         timeutils.set_time_override(
             _EPOCH + datetime.timedelta(seconds=self.turns.now))
 
     def _disturbed_until(self) -> float:
-        """Return when anything ended last that keeps a heartbeat from coming.
+        """Return when the last fault ended that may delay heartbeats.
 
-        One who stalls may lock the whole of SQLite meanwhile.
+        Any process that stalls may have locked SQLite meanwhile.
         """
         return max([self.turns.disturbed_at, self.database.away_until,
                     *(max(actor.process.stalled_until,
@@ -160,11 +162,11 @@ class Cluster:
                       for actor in self.turns.actors)])
 
     def note_leader_round(self) -> None:
-        """Note that a leader has done all its tasks."""
+        """Record that a leader has done all its tasks."""
         self.last_leader_round = self.turns.now
 
     def make_node(self, node_uuid: str) -> None:
-        """Make a node whose machine is about to call."""
+        """Create a node in "inspect wait"."""
         objects.Node(
             self._context, uuid=node_uuid, driver='fake-hardware',
             inspect_interface='agent', provision_state=states.INSPECTWAIT,
@@ -173,7 +175,7 @@ class Cluster:
             inspection_started_at=timeutils.utcnow()).create()
 
     def start_worker(self) -> None:
-        """Start one more worker process."""
+        """Start another worker process."""
         self._count += 1
         self.workers.append(WorkerProcess(f'worker{self._count}', self))
 
@@ -184,7 +186,7 @@ class Cluster:
         self.turns.kill(process)
 
     def post(self, node_uuid: str) -> None:
-        """Have a machine post its data, until it is answered."""
+        """Start a thread that posts the data of a machine until answered."""
         self._posted += 1
         mark = f'mark{self._posted}'
         self.turns.spawn('post', self._api,
@@ -217,7 +219,7 @@ class Cluster:
                 self.turns.pause(lambda: False, 2.0)
 
     def hang_next(self, seconds: float) -> None:
-        """Have the next hook hang for so long, 0.0 for none."""
+        """Let the next hook hang for so many seconds; 0.0 for none."""
         if not seconds:
             DRIVER.inspect.before = lambda: None
             return
@@ -240,13 +242,13 @@ class Cluster:
         leaders = [process.name for process in self.workers
                    if process.leader_tasks._election.is_leader]
         if len(leaders) > 1:
-            raise invariants.Violated(f'two lead: {leaders}')
-        # One writer keeps all others waiting on SQLite.
+            raise invariants.Violated(f'two leaders: {leaders}')
+        # On SQLite one writer blocks all others.
         if self.database.engine.dialect.name != 'sqlite':
             self._check_patience()
 
     def _check_patience(self) -> None:
-        """Check that nothing is left waiting by workers that could take it."""
+        """Check that idle workers claim due requests in time."""
         now = self.turns.now
         for process in self.workers:
             if (process.stalled_until > now or self.database.is_away()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What conductors and operators of a simulated cluster do to its nodes."""
+"""Actions of the conductor and of operators in a simulated cluster."""
 
 from collections.abc import Callable, Iterator
 from concurrent import futures
@@ -27,16 +27,16 @@ from ironic_inspection_rules.tests.simulation import scheduler
 
 HOST = 'conductor'
 TROUBLE = (db_exc.DBError, sa.exc.OperationalError)
-"""What the database may raise; "database is locked" is not translated."""
+"""Errors of the database; oslo.db does not convert "database is locked"."""
 
 
 class Conductor:
-    """A conductor, and whoever asks it for something.
+    """A conductor, and the operators that call it.
 
     :param turns: the scheduler.
-    :param watch: what must hold.
-    :param submitter: the queue, as the API has it.
-    :param post: has a machine post its data, as it does once it has booted.
+    :param watch: the invariants.
+    :param submitter: stores requests, as the API does.
+    :param post: lets the machine of a node post its data.
     """
 
     def __init__(self, turns: scheduler.Scheduler,
@@ -52,9 +52,9 @@ class Conductor:
         self._is_up = True
 
     def _spawn(self, name: str, target: Callable[[], None]) -> None:
-        """Do something once the conductor is up.
+        """Start a thread once the conductor is up.
 
-        It dies of what the database does not answer.
+        An error of the database restarts the conductor.
         """
         def run() -> None:
             if not self._is_up:
@@ -66,22 +66,22 @@ class Conductor:
                     *TROUBLE) as exc:
                 self._turns.note(f'{name} is given up: {exc}')
                 if isinstance(exc, TROUBLE):
-                    # It may have a lock that it does not know of.
+                    # It may have a lock without knowing, after a lost answer.
                     self._turns.soon.append(self.restart)
         self._turns.spawn(name, self._process, run)
 
     def abort(self, node_uuid: str) -> None:
-        """Have an operator abort an inspection."""
+        """Abort the inspection of a node, as an operator."""
         self._spawn('abort', lambda: self._abort(node_uuid))
 
     def _abort(self, node_uuid: str) -> None:
         waiting = self._submitter.find_open(node_uuid)
         if waiting is not None:
             self._watch.may_end(waiting.uuid, 'aborted')
-            self._submitter.abort(waiting.uuid, 'aborted by an operator')
+            self._submitter.abort(waiting.uuid, invariants.ABORTED)
         with self._lock(node_uuid, 'abort') as task:
             if task.node.provision_state == states.INSPECTWAIT:
-                task.node.last_error = 'aborted by an operator'
+                task.node.last_error = invariants.ABORTED
                 with (self._watch.begin_inspection(node_uuid),
                       self._watch.aborting(node_uuid)):
                     task.process_event('abort')
@@ -91,7 +91,7 @@ class Conductor:
                                     load_driver=False, purpose=purpose)
 
     def inspect(self, node_uuid: str) -> None:
-        """Have a node inspected, again or after an inspection that failed."""
+        """Inspect a node again, as an operator."""
         self._spawn('inspect', lambda: self._inspect(node_uuid))
 
     def _inspect(self, node_uuid: str) -> None:
@@ -99,7 +99,7 @@ class Conductor:
             if task.node.provision_state not in (states.MANAGEABLE,
                                                  states.INSPECTFAIL):
                 return
-            # No two inspections of a node begin at the same time.
+            # Two inspections of a node must not begin at the same time.
             self._turns.pause(lambda: False, 1.0)
             task.load_driver()
             with self._watch.begin_inspection(node_uuid):
@@ -111,7 +111,7 @@ class Conductor:
         self._post(node_uuid)
 
     def delete(self, node_uuid: str) -> None:
-        """Have a node deleted, and all that is about it."""
+        """Delete a node, as an operator."""
         self._spawn('delete', lambda: self._delete(node_uuid))
 
     def _delete(self, node_uuid: str) -> None:
@@ -121,7 +121,7 @@ class Conductor:
         self._turns.note(f'node {node_uuid} is deleted')
 
     def lock(self, node_uuid: str) -> None:
-        """Lock a node for a while, to do something else with it."""
+        """Lock a node for a while, as other work of a conductor does."""
         self._spawn('lock', lambda: self._keep_locked(node_uuid))
 
     def _keep_locked(self, node_uuid: str) -> None:
@@ -130,13 +130,13 @@ class Conductor:
                 (0.0, 3.0, 8.0, 100.0)))
 
     def time_out(self) -> None:
-        """Fail nodes that wait for too long, as a conductor does."""
+        """Run Ironic's periodic task for timeouts of inspection."""
         self._spawn('timeouts', lambda: unwrapped(
             manager.ConductorManager._check_inspect_wait_timeouts)(
                 self._manager(), self._context))
 
     def restart(self) -> None:
-        """Have the conductor die, and start anew."""
+        """Kill the conductor, and start it again."""
         self._turns.kill(self._process)
         self._process = scheduler.Process(HOST)
         self._is_up = False
@@ -154,7 +154,7 @@ class Conductor:
                 self._turns.pause(lambda: False, 1.0)
 
     def _manager(self) -> Any:
-        """Make what Ironic's own methods need of a conductor."""
+        """Build the part of a conductor that Ironic's methods use."""
         one = types.SimpleNamespace(
             host=HOST, iter_nodes=self._iter_nodes,
             _spawn_worker=_run_at_once)
@@ -171,7 +171,7 @@ class Conductor:
 
 
 def unwrapped(method: Any) -> Any:
-    """Strip a method of what measures it."""
+    """Return a method without its metrics decorator."""
     return getattr(method, '__wrapped__', method)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The coordination service of a simulated cluster: locks that run out."""
+"""The coordination service of a simulated cluster: locks that expire."""
 
 import types
 from typing import Any
@@ -10,7 +10,7 @@ from ironic_inspection_rules.tests.simulation import scheduler
 
 
 class Coordinator:
-    """Keeps one lock for each name; away at will.
+    """Stores one lock for each name; can be out of reach.
 
     :param turns: the scheduler.
     """
@@ -21,16 +21,16 @@ class Coordinator:
         self._holders: dict[str, tuple[Any, float]] = {}
 
     def ask(self) -> None:
-        """Reach the service.
+        """Pause, as a request to the service does.
 
-        :raises: ConnectionError if it is away.
+        :raises: ConnectionError if it is out of reach.
         """
         self._turns.pause()
         if self._turns.now < self.away_until:
             raise ConnectionError('the coordinator is away')
 
     def hold(self, name: str, asker: Any, lease: float) -> bool:
-        """Give a lock to who asks, or keep it for the one who has it."""
+        """Acquire or renew a lock; return whether that was possible."""
         holder, until = self._holders.get(name, (None, 0.0))
         if holder not in (None, asker) and self._turns.now < until:
             return False
@@ -38,22 +38,22 @@ class Coordinator:
         return True
 
     def has(self, name: str, asker: Any) -> bool:
-        """Whether the lock is still that of who asks."""
+        """Return whether a holder still has the lock."""
         holder, until = self._holders.get(name, (None, 0.0))
         return holder is asker and self._turns.now < until
 
     def free(self, name: str, asker: Any) -> None:
-        """Free the lock of who asks."""
+        """Release the lock of a holder."""
         if self.has(name, asker):
             del self._holders[name]
 
     def forget(self) -> None:
-        """Lose all locks, as a service does that starts anew."""
+        """Lose all locks, as a service does that is restarted."""
         self._holders.clear()
 
 
 def make_module(service: Coordinator) -> types.SimpleNamespace:
-    """Make what a module finds in the place of ``coordinator``."""
+    """Build the stand-in for the module ``coordinator``."""
     class LeasedLock:
         """See :class:`.coordinator.LeasedLock`."""
 
@@ -81,7 +81,7 @@ def make_module(service: Coordinator) -> types.SimpleNamespace:
                 self._held = False
                 raise coordinator.LockLost('the lock was taken away')
             self._held = service.hold(self._name, self, self._lease)
-            # The answer takes its time as well.
+            # The answer may be delayed or lost, too.
             service.ask()
             return self._held
     return types.SimpleNamespace(LeasedLock=LeasedLock,

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The database of a simulated cluster: a real one, out of reach at will.
+"""The database of a simulated cluster: a real one, with faults.
 
-A thread gives the baton back before each transaction, in the middle of some,
-and while another one's lock keeps it from going on. The clock of the database
-is that of the scheduler.
+A thread pauses before each transaction, within some, and while it waits for
+the lock of another one. The clock of the database is that of the scheduler.
 """
 
 from collections.abc import Callable
@@ -12,7 +11,6 @@ import math
 from typing import Any
 
 from oslo_db import exception as db_exc
-from oslo_db.sqlalchemy import engines
 import sqlalchemy as sa
 
 from ironic_inspection_rules.db import clock
@@ -31,9 +29,9 @@ _OF_NODES = ('uuid, reservation, provision_state, last_error, extra, '
 
 
 class Database:
-    """What schedules do to the engine of the processes.
+    """Injects pauses and faults into an engine.
 
-    :param engine: the one that the code under test uses.
+    :param engine: the engine that the code under test uses.
     """
 
     def __init__(self, engine: sa.Engine) -> None:
@@ -53,7 +51,7 @@ class Database:
         self._clock_sql = str(sa.select(clock.now()).compile(
             dialect=engine.dialect)).partition('SELECT ')[2].rpartition(
                 ' AS ')[0]
-        # Beside the pool: nobody is to notice what the invariants read.
+        # Outside the pool: reads of the invariants must cause no pause.
         self._watcher = sa.create_engine(
             engine.url, isolation_level='AUTOCOMMIT', pool_size=1,
             connect_args={'check_same_thread': False}
@@ -73,23 +71,19 @@ class Database:
         dialect.do_rollback = self._rollback
         dialect.do_close = dialect.do_terminate = self._close
         dialect.do_execute = self._execute
-        # It only matters to green threads, and takes long on a busy machine.
-        sa.event.remove(engine, 'checkin', engines._thread_yield)
-        # Files are opened anew for each transaction otherwise.
-        engine.pool = sa.QueuePool(
-            engine.pool._creator, pool_size=20, timeout=1.0,
-            dialect=engine.dialect, _dispatch=engine.pool.dispatch)
         if engine.dialect.name == 'sqlite':
             sa.event.listen(engine, 'connect', self._prepare_sqlite)
+            # Connections that are open were not prepared.
+            engine.dispose()
         self._with_clock: dict[str, str] = {}
 
     def close(self) -> None:
-        """Release what the invariants read by."""
+        """Close the connection of the invariants."""
         self._reading.close()
         self._watcher.dispose()
 
     def start(self, turns: scheduler.Scheduler) -> None:
-        """Begin a schedule, without nodes and requests."""
+        """Begin a schedule, with empty tables."""
         cursor = self._reading.cursor()
         for table in _TABLES:
             cursor.execute(f'DELETE FROM {table}')
@@ -104,17 +98,17 @@ class Database:
         self.calm_down()
 
     def calm_down(self) -> None:
-        """Forget the faults that have not happened yet."""
+        """Cancel faults that have not happened yet."""
         self.stall_next = self.stall_claim = 0.0
         self.stall_inside = self.swallow_next = 0.0
         self.lose_answers = 0
 
     def now(self) -> float:
-        """What the clock of the database shows."""
+        """Return the time of the database, in seconds."""
         return 1_000_000.0 + self.turns.now + self.clock_offset
 
     def touch(self) -> None:
-        """Pause, and fail, as a transaction does that reads."""
+        """Pause or fail, as a transaction that reads would."""
         self.turns.pause()
         self._require()
         if self.turns.random.random() < self.pauses:
@@ -127,7 +121,7 @@ class Database:
         return self.nodes(), self.requests()
 
     def is_away(self) -> bool:
-        """Whether it is out of reach now."""
+        """Return whether it is out of reach."""
         return self.turns.now < self.away_until
 
     def nodes(self) -> list[dict[str, Any]]:
@@ -139,17 +133,14 @@ class Database:
         return self._read('SELECT * FROM ir_requests ORDER BY id')
 
     def _read(self, query: str) -> list[dict[str, Any]]:
-        """Read what is committed, straight from the driver.
-
-        Only anew after a commit that may have changed something.
-        """
+        """Read committed rows; cached until the next commit of a change."""
         writes, rows = self._rows.get(query, (-1, []))
         if writes != self._writes:
-            rows = self._read_anew(query)
+            rows = self._query(query)
             self._rows[query] = self._writes, rows
         return rows
 
-    def _read_anew(self, query: str) -> list[dict[str, Any]]:
+    def _query(self, query: str) -> list[dict[str, Any]]:
         cursor = self._reading.cursor()
         cursor.execute(query)
         names = [column[0] for column in cursor.description]
@@ -163,9 +154,9 @@ class Database:
 
     def _execute(self, cursor: Any, statement: str, parameters: Any,
                  context: Any = None) -> None:
-        """Carry out a statement, perhaps after a pause."""
+        """Execute a statement, perhaps after a pause or with a fault."""
         actor = self.turns.current
-        statement = self._tell_time(statement)
+        statement = self._replace_clock(statement)
         is_change = statement.startswith(('UPDATE', 'INSERT', 'DELETE'))
         if is_change:
             self._writing.add(cursor.connection)
@@ -189,14 +180,17 @@ class Database:
             self._stall(actor, seconds)
 
     def end_idle_transactions(self, limit: float) -> None:
-        """Have a server end what does nothing for too long."""
+        """End transactions that were idle for too long, as a server does.
+
+        :param limit: seconds.
+        """
         for connection, since in list(self._idle_since.items()):
             if self.turns.now - since > limit:
                 del self._idle_since[connection]
                 self.waits.cut(connection)
 
     def _swallow(self) -> None:
-        """Let a connection take what is said, and never answer."""
+        """Hang without an answer, then fail, if that is due."""
         seconds, self.swallow_next = self.swallow_next, 0.0
         if seconds:
             self.turns.note(f'no answer for {seconds:.0f} seconds')
@@ -220,7 +214,7 @@ class Database:
 
     def _commit(self, dbapi_connection: Any) -> None:
         if self.is_away() and self.turns.current is not None:
-            # A server forgets what it was told by who is gone.
+            # A server rolls back after it loses a connection.
             dbapi_connection.rollback()
         self._require()
         is_change = _of_driver(dbapi_connection) in self._writing
@@ -258,26 +252,26 @@ class Database:
         if self.is_away() and self.turns.current is not None:
             raise db_exc.DBConnectionError('the database is away')
 
-    def _tell_time(self, statement: str) -> str:
-        """Have a statement ask for the time of the scheduler."""
+    def _replace_clock(self, statement: str) -> str:
+        """Replace the clock of the database by that of the scheduler."""
         if self._clock_sql not in statement:
             return statement
         if self.engine.dialect.name != 'sqlite':
             return statement.replace(self._clock_sql, f'({self.now()!r})')
-        # Its driver keeps what it has prepared, by the text.
+        # A function, as the driver caches prepared statements by their text.
         if statement not in self._with_clock:
             self._with_clock[statement] = statement.replace(
                 self._clock_sql, f'{_CLOCK}()')
         return self._with_clock[statement]
 
     def _prepare_sqlite(self, connection: Any, record: Any) -> None:
-        # Nothing is to survive the machine, and disks are slow. Who waits
-        # for a lock is to give the baton back.
+        # The data need not be durable. A locked database must be an error at
+        # once, so that the thread can pause.
         connection.execute('PRAGMA synchronous=OFF')
         connection.execute('PRAGMA busy_timeout=0')
         connection.create_function(_CLOCK, 0, self.now)
 
 
 def _of_driver(connection: Any) -> Any:
-    """Take the pool's wrapping off a connection."""
+    """Return the connection of the driver."""
     return getattr(connection, 'driver_connection', connection)

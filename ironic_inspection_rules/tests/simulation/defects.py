@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Defects, most of which were real once, to see that schedules find them."""
+"""Defects that schedules have to find; most were real once."""
 
 from collections.abc import Iterator
 import contextlib
@@ -56,10 +56,10 @@ def _unlock_by_worker(context: Any, requests: Any, request: Any) -> bool:
 
 @contextlib.contextmanager
 def node_lock_of_worker() -> Iterator[None]:
-    """A worker takes its own lock for that of a dead worker."""
+    """Lock nodes by worker, which confuses its own locks with dead ones."""
     with mock.patch.object(queue_node, 'DeliveryTask',
                            _LockInTheNameOfTheWorker), mock.patch.object(
-            queue_node, '_unlock_for_the_dead', _unlock_by_worker
+            queue_node, '_unlock_dead_holder', _unlock_by_worker
     ), mock.patch.object(fence, 'while_locked',
                          lambda *args: contextlib.nullcontext()):
         yield
@@ -76,7 +76,7 @@ class _ByRequest(dict):
 
 @contextlib.contextmanager
 def in_hand_by_request() -> Iterator[None]:
-    """A worker keeps one delivery of a request only."""
+    """Store deliveries in progress by request, one for each."""
     make = worker.Worker.__init__
 
     def make_with_defect(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -88,7 +88,7 @@ def in_hand_by_request() -> Iterator[None]:
 
 @contextlib.contextmanager
 def election_for_once() -> Iterator[None]:
-    """An election does not go on after an outage of the coordinator."""
+    """Leave the election after an outage of the coordinator."""
     hold_lock = election.Candidacy._hold_lock
 
     def hold_lock_once(self: Any) -> None:
@@ -122,7 +122,7 @@ def _claim_and_read_later(candidate: Any, worker_name: str,
 
 @contextlib.contextmanager
 def claim_of_another() -> Iterator[None]:
-    """A claim adopts the token of whoever claims the request after it."""
+    """Read a claimed request later, perhaps with the next token."""
     with mock.patch.object(leases, '_claim', _claim_and_read_later):
         yield
 
@@ -137,14 +137,14 @@ def _end_apart(self: Any, consume: Any, *others: Any) -> Any:
 
 @contextlib.contextmanager
 def end_apart() -> Iterator[None]:
-    """A node is unlocked in one transaction, its request ends in another."""
+    """Unlock a node and end its request in two transactions."""
     with mock.patch.object(queue_node.DeliveryTask, '_end', _end_apart):
         yield
 
 
 @contextlib.contextmanager
 def one_attempt() -> Iterator[None]:
-    """A request is given up after its first attempt."""
+    """Fail a request after its first attempt."""
     decide = delivery.decide
     with mock.patch.object(delivery, 'decide',
                            lambda request, most: decide(request, 1)):
@@ -153,15 +153,15 @@ def one_attempt() -> Iterator[None]:
 
 @contextlib.contextmanager
 def claim_at_any_time() -> Iterator[None]:
-    """A request is delivered although a worker has it."""
-    with mock.patch.object(leases, 'due',
+    """Deliver requests that a worker holds."""
+    with mock.patch.object(leases, '_deliverable',
                            lambda lease: (models.Request.id > 0,)):
         yield
 
 
 @contextlib.contextmanager
 def no_heartbeat() -> Iterator[None]:
-    """A worker that is alive does not keep its leases."""
+    """Renew no lease at a heartbeat."""
     with mock.patch.object(leases, 'prolong_requests',
                            lambda held, lease: set(held)):
         yield
@@ -169,7 +169,7 @@ def no_heartbeat() -> Iterator[None]:
 
 @contextlib.contextmanager
 def no_fence() -> Iterator[None]:
-    """A worker that was stalled for too long goes on to write."""
+    """Accept writes of workers that have lost their lease."""
     with mock.patch.object(fence, 'while_locked',
                            lambda *args: contextlib.nullcontext()):
         yield
@@ -177,7 +177,7 @@ def no_fence() -> Iterator[None]:
 
 @contextlib.contextmanager
 def leader_at_once() -> Iterator[None]:
-    """A leader does not wait until an earlier one is one no longer."""
+    """Lead at once, without waiting for the end of an earlier leader."""
     make = election.Leadership
 
     def make_at_once(since: float, until: float) -> election.Leadership:
@@ -188,7 +188,7 @@ def leader_at_once() -> Iterator[None]:
 
 @contextlib.contextmanager
 def lease_without_end() -> Iterator[None]:
-    """An nft that is late opens a door for as long as it was told."""
+    """Let machines pass for the full time after a late nft."""
     pass_for = nftables.Table.pass_for
 
     def pass_for_ever(self: Any, seconds: float, now: float,

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Hosts with a PXE filter each: who opens a door, and when.
+"""Schedules of hosts with a PXE filter each.
 
-Filters, watchers, firewalls and the election are the real code. Simulated are
-the kernels, the database that the filters read, and the coordination service.
+A *door* is a host; it is open while machines pass there. Filters, watchers,
+firewalls and the election are the real code. Only the kernels, the database
+that the filters read, and the coordination service are simulated.
 """
 
 from collections.abc import Iterator
@@ -30,16 +31,16 @@ PERIOD = 20.0
 """Seconds during which faults happen."""
 
 HANDOVER = 10.0
-"""Seconds in which another filter passes when the leader is gone."""
+"""Seconds in which another filter lets machines pass without the leader."""
 
 _ROUNDING = 1e-6
-"""The kernel's span includes its last moment, and its clock rounds."""
+"""Seconds; the kernel includes the end of a time span, and floats round."""
 
 _MAC = '52:54:00:00:00:01'
 
 
 class Source:
-    """The database that filters read; out of reach, or slow, at will."""
+    """The database that filters read; can be out of reach, or hang."""
 
     def __init__(self, turns: scheduler.Scheduler) -> None:
         self._turns = turns
@@ -61,7 +62,7 @@ class Source:
 
 
 class Host(scheduler.Process):
-    """A process with a filter, on the host of a kernel."""
+    """A process with a PXE filter, on the host of a kernel."""
 
     def __init__(self, name: str, kernel: kernels.Kernel,
                  doors: 'Doors') -> None:
@@ -78,7 +79,7 @@ class Host(scheduler.Process):
         try:
             self._filter.install()
         except firewall.FirewallError:
-            # The service ends, and systemd starts it anew.
+            # The service ends, and systemd starts it again.
             doors.turns.pause(lambda: False, 1.0)
             self._run(doors)
             return
@@ -93,9 +94,9 @@ class Host(scheduler.Process):
 
 
 class Doors:
-    """One schedule of filters and faults, and what must hold.
+    """A run of filters with faults, checking the invariants.
 
-    :param seed: decides everything.
+    :param seed: determines all choices.
     """
 
     def __init__(self, seed: int) -> None:
@@ -109,35 +110,36 @@ class Doors:
         self._started = 0
 
     def run(self) -> None:
-        """Run it.
+        """Run the schedule.
 
-        :raises: AssertionError if a promise is broken.
+        :raises: AssertionError if an invariant is violated.
         """
         with self._stand_ins():
             try:
-                self._play()
+                self._run_with_faults()
             finally:
                 self.turns.end()
 
-    def _play(self) -> None:
+    def _run_with_faults(self) -> None:
         for _host in range(HOSTS):
             self._start(kernels.Kernel(self.turns))
         faults = sorted(
             ((self._random.uniform(0, PERIOD), self._random.choice((
                 self._kill, self._stall, self._lose_database,
                 self._hang_database, self._lose_coordinator,
-                self._forget_locks, self._slow_nft, self._jump)))
+                self._forget_locks, self._slow_nft, self._jump_clock)))
              for _fault in range(self._random.randint(1, 10))),
             key=lambda fault: fault[0])
         while self.turns.now < PERIOD:
-            # Between any two turns, also of those that follow at once.
+            # A random delay, so that faults happen between any two steps.
             while faults and faults[0][0] <= self.turns.now and (
                     self._random.random() < 0.3):
                 faults.pop(0)[1]()
             self._step()
-        self._calm_down()
+        self._check_recovery()
 
-    def _calm_down(self) -> None:
+    def _check_recovery(self) -> None:
+        """Check that a door opens after the last fault."""
         end = max([self.turns.now, self.source.away_until,
                    self.source.hangs_until, self._coordinator.away_until,
                    *(host.stalled_until for host in self._hosts),
@@ -173,21 +175,21 @@ class Doors:
         host.led_until = led_until
         self._hosts.append(host)
 
-    def _any(self) -> Host:
+    def _pick_host(self) -> Host:
+        """Return a host, likely one that a fault affects."""
         if self.turns.last in self._hosts and self._random.random() < 0.5:
-            # Likely in the middle of something.
             return self._hosts[self._hosts.index(self.turns.last)]
         leaders = self._open()
         return self._random.choice(leaders or self._hosts)
 
     def _kill(self) -> None:
-        host = self._any()
+        host = self._pick_host()
         self.turns.kill(host)
         self._hosts.remove(host)
         self._start(host.kernel, host.led_until)
 
     def _stall(self) -> None:
-        host = self._any()
+        host = self._pick_host()
         host.stalled_until = self.turns.now + self._random.uniform(0.1, 9)
         self.turns.note(f'{host.name} stalls until {host.stalled_until:.1f}')
 
@@ -209,14 +211,15 @@ class Doors:
         self.turns.note('the coordinator forgets all locks')
 
     def _slow_nft(self) -> None:
-        host = self._any()
+        host = self._pick_host()
         host.kernel.slow_until = self.turns.now + self._random.uniform(1, 6)
         self.turns.note(f'nft is slow on {host.name}')
 
-    def _jump(self) -> None:
-        host = self._any()
-        # Nothing helps a filter that is suspended while it is set back.
-        back = 5 if self.turns.now >= host.stalled_until else 0
+    def _jump_clock(self) -> None:
+        host = self._pick_host()
+        # A filter that is suspended while its clock is set back may let
+        # machines pass too long; that is a known limit, see nftables.
+        back = 5 if self.turns.now > host.stalled_until else 0
         host.kernel.clock_offset += self._random.uniform(-back, 5)
         self.turns.note(f'the clock of {host.name} jumps')
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What must hold after every step, and what in the end."""
+"""Invariants of the queue: after every step, and at the end."""
 
 import collections
 from collections.abc import Callable, Iterator
@@ -16,16 +16,21 @@ from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.tests.simulation import database as sim_database
 
 PHASES = ('preprocess', 'main')
+ABORTED = 'aborted by an operator'
+"""The error of a request or a node that was aborted."""
 
 
 class Violated(AssertionError):
-    """A promise of the queue was broken."""
+    """An invariant of the queue was violated."""
 
 
 class Invariants:
-    """Watches a cluster.
+    """Checks the invariants of a cluster.
 
-    :param database: of the cluster.
+    Requests are known by the *mark* in their inventory. Rules append it to the
+    node once in each phase.
+
+    :param database: the database of the cluster.
     """
 
     def __init__(self, database: sim_database.Database) -> None:
@@ -51,11 +56,11 @@ class Invariants:
         self._violation: Violated | None = None
 
     def _violate(self, what: str) -> None:
-        """Note a violation in a thread that may live with any error."""
+        """Record a violation; the thread might catch an error."""
         self._violation = self._violation or Violated(what)
 
     def delivered(self, request: queue_request.Request) -> None:
-        """Note that a worker was given a request."""
+        """Record that a request was delivered to a worker."""
         key = request.uuid, request.token
         self._check_lease(request)
         if key in self._delivered:
@@ -66,10 +71,10 @@ class Invariants:
             self.marks[request.uuid] = request.inventory.get('mark')
 
     def _check_lease(self, request: queue_request.Request) -> None:
-        """Check that nobody loses a request who is alive and vouches for it.
+        """Check that no worker loses a request whose lease it renews.
 
-        Where anything disturbed the cluster not long ago, its heartbeats may
-        have come too late. A machine that posts again makes it due at once.
+        Not checked shortly after a fault, as a heartbeat may have been late,
+        or if the machine posts again, which makes the request due at once.
         """
         now = self._database.turns.now
         self._delivered_at[request.delivery] = now
@@ -88,9 +93,9 @@ class Invariants:
 
     @contextlib.contextmanager
     def begin_inspection(self, node_uuid: str) -> Iterator[None]:
-        """Note that what comes from now on is of another inspection.
+        """Record that a new inspection of a node begins in this context.
 
-        Unless whoever changes the node in this context does not live to.
+        It does not if an error prevents the change of the node.
         """
         before = self._state(node_uuid)
         self._inspections[node_uuid] += 1
@@ -112,14 +117,14 @@ class Invariants:
                      if node['uuid'] == node_uuid), None)
 
     def posts(self, node_uuid: str, mark: str) -> None:
-        """Note in which inspection a machine posts."""
+        """Record in which inspection a machine posts."""
         now = self._inspections[node_uuid]
         first = self._posted[mark][1] if mark in self._posted else now
         self._posted[mark] = node_uuid, first, now
 
     @contextlib.contextmanager
     def posting(self, node_uuid: str) -> Iterator[None]:
-        """Note that a machine posts in this context."""
+        """Record that a machine posts in this context."""
         self._posting[node_uuid] += 1
         try:
             yield
@@ -128,20 +133,20 @@ class Invariants:
             self._posted_in[node_uuid] = self._database.turns.steps
 
     def accepted(self, node_uuid: str, mark: str, uuid: str) -> None:
-        """Note that a machine was answered with 202."""
+        """Record that a machine was answered with 202."""
         self.posts(node_uuid, mark)
         self._accepted[uuid] = node_uuid, mark
 
     def may_end(self, uuid: str, how: str) -> None:
-        """Note that somebody asks for a request to end."""
+        """Record that a request may end, because of a call."""
         self._allowed[uuid] = how
 
     @contextlib.contextmanager
     def aborting(self, node_uuid: str) -> Iterator[None]:
-        """Note that all open requests of a node may end, if it is aborted.
+        """Record that open requests may end if the node is aborted here.
 
-        Data may have been accepted after who aborts its inspection has
-        looked for them. An abort may be stored, and its answer be lost.
+        A request may have been accepted after the abort looked for one. The
+        abort may be committed although its answer was lost.
         """
         try:
             yield
@@ -152,18 +157,18 @@ class Invariants:
                         self.may_end(row['uuid'], 'aborted')
 
     def excuse(self, request: queue_request.Request | None) -> None:
-        """Note that an attempt fails, and that the queue cannot help it."""
+        """Record that a fault makes an attempt fail."""
         if request is not None:
             self._excuses[request.uuid] += 1
 
     def excuse_all(self, process: Any) -> None:
-        """Note that a process dies, or stalls, in all its attempts."""
+        """Record that a process dies or stalls in all its attempts."""
         for request in self.inside:
             if self.process_of[request.delivery] is process:
                 self.excuse(request)
 
     def around_commit(self, commit: Any) -> None:
-        """Commit; one whose delivery is over must not change anything."""
+        """Commit; check that an old delivery changes nothing."""
         request = self._database.turns.current.local.get('request')
         if request is None or self._is_at_work(request):
             commit()
@@ -174,22 +179,25 @@ class Invariants:
             self._violate(f'{request.delivery} is over and changed something')
 
     def _snapshot(self) -> list[Any]:
-        """Read all that an attempt may change, but for the node's lock."""
+        """Read all that an attempt may change, except the node's lock."""
         return [{name: value for name, value in row.items()
                  if name not in ('reservation', 'updated_at')}
                 for row in self._database.nodes() + self._database.requests()]
 
     def _is_at_work(self, request: queue_request.Request) -> bool:
-        """Whether the delivery is the last one of a request.
+        """Return whether a delivery is the last one of its request.
 
-        That of one that has ended sees to its node.
+        That of an ended request settles the node.
         """
         return any(row['open_node_uuid'] is not None
                    or request.state in state.TERMINAL
                    for row in self._rows(request))
 
     def _has_lock(self, request: queue_request.Request) -> bool:
-        """Whether nobody else may unlock the node; see ``is_held``."""
+        """Return whether no other delivery may unlock the node.
+
+        See :meth:`.queue.request.Queue.is_held`.
+        """
         return any(row['open_node_uuid'] is not None
                    or (row['due_at'] or 0.0) > self._database.now()
                    for row in self._rows(request))
@@ -214,7 +222,7 @@ class Invariants:
                    for row in self._database.nodes()} if live else {}
         for request in live:
             if holders[request.node_uuid] is None:
-                raise Violated(f'somebody else has freed the lock of '
+                raise Violated('another process has released the lock of '
                                f'{request.delivery}')
 
     def _check_new_marks(self) -> None:
@@ -231,7 +239,7 @@ class Invariants:
                                    f'processed in inspection {now}')
 
     def is_settled(self) -> bool:
-        """Whether nothing is left to do."""
+        """Return whether all requests have ended as they must."""
         if self.inside:
             return False
         if not self._database.was_written:
@@ -248,7 +256,7 @@ class Invariants:
         return True
 
     def check_end(self) -> None:
-        """Check what must hold once all faults are over."""
+        """Check what must hold at the end, after the last fault."""
         requests = self._database.requests()
         for row in requests:
             self._check_promise(row, requests)
@@ -264,27 +272,33 @@ class Invariants:
                                     if row['node_uuid'] == node['uuid']])
 
     def _check_promise(self, row: Any, requests: list[Any]) -> None:
-        """Check that what was accepted is finished.
+        """Check that an accepted request is finished.
 
-        Unless it was aborted, another inspection or another posting took its
-        place, its node is gone, or all its attempts were cut off.
+        Unless it or its inspection was aborted, it was replaced by a newer
+        inspection or posting, its node was deleted, or faults made all its
+        attempts fail.
         """
         uuid, node_uuid = row['uuid'], row['node_uuid']
         if (uuid not in self._accepted or row['state'] != state.ERROR
                 or node_uuid in self.deleted or uuid in self._allowed
                 or self._excuses[uuid] >= row['attempts'] > 2):
             return
-        _node, first, last = self._posted[self._accepted[uuid][1]]
-        if self._inspections[node_uuid] > first or any(
-                self._posted.get(self.marks.get(other['uuid'], ''))
-                == (node_uuid, first, last)
-                for other in requests if other['state'] == state.FINISHED):
+        inspection = self._posted[self._accepted[uuid][1]]
+        if self._inspections[node_uuid] > inspection[1]:
+            return
+        marks = [self.marks.get(other['uuid'], '') for other in requests
+                 if other['state'] == state.FINISHED]
+        # Its data came after the abort of a request, before the node's.
+        marks += [self._accepted[other['uuid']][1] for other in requests
+                  if other['last_error'] == ABORTED
+                  and other['uuid'] in self._accepted]
+        if inspection in map(self._posted.get, marks):
             return
         raise Violated(f'request {uuid} was accepted, and is not finished: '
                        f'{row["last_error"]}')
 
     def _check_outcome(self, node: Any, requests: list[Any]) -> None:
-        """Check that a node does not fail whose data were processed."""
+        """Check that a node whose data were processed does not fail."""
         if node['provision_state'] != states.INSPECTFAIL:
             return
         for row in requests:

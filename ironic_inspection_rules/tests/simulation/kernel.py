@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The kernel of a host with a PXE filter, as schedules drive it."""
+"""The simulated kernel of a host with a PXE filter."""
 
 import re
 
@@ -13,10 +13,9 @@ _TIMEOUT = re.compile(r'element \S+ \S+ leader .* timeout (\d+)ms')
 
 
 class Kernel:
-    """The kernel of a host, and nft, which is a process of its own.
+    """The kernel of a host; runs nft in a process of its own.
 
-    Once begun, nft goes on when the filter stalls or is killed, until its time
-    is over.
+    nft goes on when the filter stalls or is killed, until its time limit.
     """
 
     def __init__(self, turns: scheduler.Scheduler) -> None:
@@ -27,11 +26,11 @@ class Kernel:
         self.slow_until = 0.0
 
     def time(self) -> float:
-        """What the clock on the wall shows."""
+        """Return the wall-clock time of the host, in seconds since 1970."""
         return _EPOCH + self._turns.now + self.clock_offset
 
     def is_open(self) -> bool:
-        """Whether machines pass now."""
+        """Return whether machines pass."""
         return self._turns.now < self._leader_until and any(
             sets and any(float(first) <= self.time() <= float(last)
                          for first, last in (span.split('-') for span

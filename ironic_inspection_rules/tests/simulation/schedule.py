@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""One schedule after another, each made by its seed."""
+"""Schedules of the queue, each generated from a seed."""
 
 from collections.abc import Callable, Iterator
 import contextlib
@@ -28,21 +28,21 @@ STEPS = 120
 """Steps during which faults happen."""
 
 CALM_STEPS = 5000
-"""Steps after the last fault in which all must have come to an end."""
+"""Steps after the last fault in which all requests have to end."""
 
 CALM = 3 * sim_cluster.INSPECTION_TIMEOUT
-"""Seconds after the last fault in which all must have come to an end.
+"""Seconds after the last fault in which all requests have to end.
 
-Somebody may keep a node locked for most of them, and the last of the tries to
-lock it comes half an inspection timeout later.
+A node may stay locked for most of them, and the last try to lock it may come
+half an inspection timeout later.
 """
 
 
 class Schedule:
-    """A cluster, its faults, and what must hold.
+    """A run of a cluster with faults, checking the invariants.
 
-    :param seed: decides everything.
-    :param database: emptied before.
+    :param seed: determines all choices.
+    :param database: is emptied first.
     """
 
     def __init__(self, seed: int, database: sim_database.Database) -> None:
@@ -50,29 +50,30 @@ class Schedule:
         self._database = database
         self._random = self.turns.random
         self._cluster: sim_cluster.Cluster
-        # Two nodes keep two threads of a worker busy, one is met by both.
+        # With two nodes both threads of a worker are busy; with one they
+        # compete.
         self._nodes = sim_cluster.NODES[:self._random.randint(1, 2)]
 
     @property
     def trace(self) -> list[str]:
-        """What happened, line by line."""
+        """What happened, one line for each event."""
         return self.turns.trace
 
     def run(self) -> None:
-        """Run it.
+        """Run the schedule.
 
-        :raises: AssertionError if a promise is broken.
+        :raises: AssertionError if an invariant is violated.
         """
         threading = standins.Threading(self.turns)
         self._cluster = sim_cluster.Cluster(self.turns, self._database,
                                             threading.Event())
         with self._stand_ins(threading):
             try:
-                self._play()
+                self._run_with_faults()
             finally:
                 self.turns.end()
 
-    def _play(self) -> None:
+    def _run_with_faults(self) -> None:
         for node_uuid in self._nodes:
             self._cluster.make_node(node_uuid)
         for _worker in range(2):
@@ -84,7 +85,7 @@ class Schedule:
             if step in faults:
                 faults[step]()
             self._step()
-        self._calm_down()
+        self._check_recovery()
 
     @contextlib.contextmanager
     def _stand_ins(self, threading: standins.Threading) -> Iterator[None]:
@@ -114,17 +115,17 @@ class Schedule:
             yield
 
     def _step(self) -> bool:
-        went_on = self.turns.step()
+        is_any_left = self.turns.step()
         self._cluster.tell_time()
         self._cluster.check()
-        return went_on
+        return is_any_left
 
     def _plan_faults(self) -> dict[int, Callable[[], None]]:
         conductor = self._cluster.conductor
         kinds = (self._kill, self._stall, self._lose_database,
                  self._lose_answer, self._lose_coordinator,
                  self._forget_locks, self._swallow, self._hang,
-                 self._jump, self._set_back, self._pass_time,
+                 self._jump_clock, self._set_clock_back, self._pass_time,
                  self._stall_after_commit, self._stall_after_claim,
                  self._stall_inside, self._refuse_thread,
                  conductor.time_out, conductor.restart,
@@ -151,7 +152,7 @@ class Schedule:
     def _stall(self) -> None:
         process = self._random.choice(self._cluster.workers)
         if self.turns.last in self._cluster.workers:
-            # Likely in the middle of something.
+            # The last process to run is likely inside a transaction.
             process = self.turns.last
         process.stalled_until = self.turns.now + self._random.uniform(
             0.5, 3) * sim_cluster.LEASE
@@ -188,14 +189,14 @@ class Schedule:
             self.turns.now + self._random.choice((1.0, 5.0, 20.0)))
         self.turns.note('the coordinator is away')
 
-    def _jump(self) -> None:
+    def _jump_clock(self) -> None:
         self._database.clock_offset += self._random.uniform(-1, 1.5) * (
             sim_cluster.LEASE)
         self.turns.disturbed_at = self.turns.now
         self.turns.note('the clock of the database jumps to '
                         f'{self._database.now():.1f}')
 
-    def _set_back(self) -> None:
+    def _set_clock_back(self) -> None:
         self._database.clock_offset -= self._random.choice((60.0, 86400.0))
         self.turns.disturbed_at = self.turns.now
         self.turns.note('the clock of the database is set back to '
@@ -218,8 +219,8 @@ class Schedule:
         self.turns.disturbed_at = self.turns.now
         self._cluster.tell_time()
 
-    def _calm_down(self) -> None:
-        """End the faults, and wait for the end of all requests."""
+    def _check_recovery(self) -> None:
+        """End the faults, and check that all requests end."""
         self.turns.note('no more faults')
         self._database.calm_down()
         self._cluster.hang_next(0.0)
@@ -238,7 +239,8 @@ class Schedule:
                     and self._are_workers_idle()):
                 break
         else:
-            raise invariants.Violated('nothing comes to an end')
+            raise invariants.Violated(
+                f'requests do not end in {CALM_STEPS} steps')
         self._cluster.watch.check_end()
         self._check_workers()
 
@@ -251,9 +253,9 @@ class Schedule:
             raise invariants.Violated('a worker has lost a thread')
 
     def _are_workers_idle(self) -> bool:
-        """Return whether all threads wait for work.
+        """Return whether all threads of all workers are free.
 
-        One of them counts as busy while its worker asks for work.
+        A worker takes one of them while it polls the queue.
         """
         workers = [process.worker for process in self._cluster.workers]
         return all(

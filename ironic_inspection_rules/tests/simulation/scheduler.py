@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Threads that take turns, in an order that a random seed decides.
+"""A scheduler of simulated threads, in an order that a random seed determines.
 
-The threads of the simulated processes are greenlets, which keep their stacks
-and cost no switch of the system's: the one that runs goes on until it pauses.
-It does so wherever it touches what it shares with other processes, or waits.
-So a schedule is a sequence of choices, and the same seed makes the same
-choices again.
+The threads of the simulated processes are greenlets; one runs until it pauses.
+It pauses whenever it waits or uses something that processes share. After each
+pause the scheduler chooses the next thread. A schedule is the sequence of its
+choices, and the same seed makes the same ones.
 """
 
 from collections.abc import Callable
@@ -16,15 +15,15 @@ from typing import Any
 import greenlet
 
 NEVER = -1e9
-"""A time so long ago that nothing of it is felt any more."""
+"""A time long before the schedule."""
 
 
 class Killed(BaseException):
-    """The process ends here: nothing after this line of it happens."""
+    """The process was killed; ends a thread of it."""
 
 
 class Process:
-    """A simulated process: its threads end, or stall, together."""
+    """A simulated process; its threads are killed or stall together."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -35,7 +34,8 @@ class Process:
 class Actor:
     """A thread of a process.
 
-    ``ready`` tells whether it can go on, ``deadline`` when it goes on anyway.
+    ``ready`` returns whether it can go on; at ``deadline``, a simulated time,
+    it goes on anyway.
     """
 
     def __init__(self, name: str, process: Process,
@@ -47,10 +47,10 @@ class Actor:
         self.deadline: float | None = None
         self.done = False
         self.error: BaseException | None = None
-        self.turn: Any = greenlet.greenlet(self._live, test)
+        self.turn: Any = greenlet.greenlet(self._run, test)
         self.local: dict[Any, Any] = {}
 
-    def _live(self) -> None:
+    def _run(self) -> None:
         try:
             if not self.process.killed:
                 self.target()
@@ -63,9 +63,9 @@ class Actor:
 
 
 class Scheduler:
-    """Decides who runs next; see the module.
+    """Chooses the thread that runs next; see the module.
 
-    :param seed: of all its decisions.
+    :param seed: determines all choices.
     """
 
     def __init__(self, seed: int) -> None:
@@ -81,23 +81,23 @@ class Scheduler:
         self.disturbed_at = NEVER
         self.before_time_passes: Callable[[], None] = lambda: None
         self.soon: list[Callable[[], None]] = []
-        """What happens before the next turn, e.g. the end of a process."""
+        """Functions to call before the next step, e.g. to kill a process."""
 
     def spawn(self, name: str, process: Process,
               target: Callable[[], Any]) -> Actor:
-        """Start a thread; it first runs when it is chosen."""
+        """Start a thread; it runs when it is chosen."""
         actor = Actor(name, process, target, self._test)
         self.actors.append(actor)
         return actor
 
     def pause(self, ready: Callable[[], bool] | None = None,
               timeout: float | None = None) -> bool:
-        """Let others go on until this thread is chosen again.
+        """Let other threads run until this one is chosen again.
 
-        :param ready: what has to be true before; None to be chosen any time.
-        :param timeout: seconds after which it is chosen anyway.
-        :returns: whether it is ready.
-        :raises: Killed if the process ends meanwhile.
+        :param ready: returns whether it may be chosen; None for always.
+        :param timeout: seconds after which it may be chosen anyway.
+        :returns: the result of ``ready``, True without it.
+        :raises: Killed if the process is killed meanwhile.
         """
         actor = self.current
         if actor is None:
@@ -112,13 +112,13 @@ class Scheduler:
         return ready is None or ready()
 
     def note(self, text: str) -> None:
-        """Add a line to the story of this schedule."""
+        """Add a line to the trace of this schedule."""
         name = (f'{self.current.process.name}/{self.current.name}'
                 if self.current else '-')
         self.trace.append(f'{self.now:8.1f} {name}: {text}')
 
     def runnable(self) -> list[Actor]:
-        """Threads that could go on now."""
+        """Return the threads that can go on now."""
         return [actor for actor in self.actors if not actor.done
                 and actor.process.stalled_until <= self.now
                 and (actor.ready is None or actor.ready() or (
@@ -126,7 +126,7 @@ class Scheduler:
                     and actor.deadline <= self.now))]
 
     def step(self) -> bool:
-        """Let one thread run to its next pause, or time pass.
+        """Run one thread to its next pause; if none can run, let time pass.
 
         :returns: whether anything was left to do.
         """
@@ -143,7 +143,7 @@ class Scheduler:
         return self.pass_time()
 
     def pass_time(self) -> bool:
-        """Let time pass until somebody can go on."""
+        """Let time pass until a thread can go on."""
         times = [actor.process.stalled_until for actor in self.actors
                  if not actor.done]
         times += [max(actor.deadline, actor.process.stalled_until)
@@ -155,14 +155,14 @@ class Scheduler:
         return bool(later)
 
     def run(self, actor: Actor) -> None:
-        """Let one thread run to its next pause."""
+        """Run one thread to its next pause."""
         self.current = actor
         self.last = actor.process
         actor.turn.switch()
         self.current = None
         if actor.done:
             self.actors.remove(actor)
-            # What a thread held up, it still did once it is gone.
+            # A delay by this thread still counts after its end.
             self.disturbed_at = max(
                 self.disturbed_at, actor.process.stalled_until,
                 actor.process.hangs_until)
@@ -172,7 +172,7 @@ class Scheduler:
                 ) from actor.error
 
     def kill(self, process: Process) -> None:
-        """End a process; its threads do nothing any more."""
+        """Kill a process: end all its threads."""
         self.note(f'{process.name} is killed')
         process.killed = True
         for actor in [one for one in self.actors if one.process is process]:
@@ -183,6 +183,6 @@ class Scheduler:
         self.current = None
 
     def end(self) -> None:
-        """End all processes, so that nothing of them is left."""
+        """Kill all processes."""
         while self.actors:
             self.kill(self.actors[0].process)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What modules find in the place of threading, time and futures."""
+"""Stand-ins for threading, time, queue and futures."""
 
 from collections.abc import Callable
 from concurrent import futures
@@ -18,7 +18,7 @@ Empty = real_queue.Empty
 class Local:
     """See :class:`threading.local`.
 
-    :param current: returns the thread that runs, None for the test's own.
+    :param current: returns the running thread, None for the test itself.
     """
 
     def __init__(self, current: Callable[[], scheduler.Actor | None]) -> None:
@@ -44,7 +44,7 @@ class Local:
 
 
 class Threading:
-    """The parts of ``threading`` that our modules use, by turns.
+    """The parts of ``threading`` that modules use, on the scheduler.
 
     :param turns: the scheduler.
     """
@@ -118,7 +118,7 @@ class Semaphore:
 
 
 class Condition(contextlib.AbstractContextManager):
-    """See :class:`threading.Condition`; it is never held over a pause."""
+    """See :class:`threading.Condition`; never held during a pause."""
 
     def __init__(self, turns: scheduler.Scheduler) -> None:
         self._turns = turns
@@ -159,7 +159,7 @@ class SimpleQueue:
 
 
 class Thread:
-    """See :class:`threading.Thread`; belongs to the process it starts in."""
+    """See :class:`threading.Thread`; runs in the process that starts it."""
 
     ident = None
 
@@ -191,9 +191,10 @@ class Thread:
 
 def make_futures(turns: scheduler.Scheduler, strict: bool = False
                  ) -> types.SimpleNamespace:
-    """Make what a module finds in the place of ``concurrent.futures``.
+    """Build the stand-in for ``concurrent.futures``.
 
-    :param strict: whether nothing that is submitted may raise.
+    :param strict: whether an error in a submitted function also fails the
+        schedule.
     """
     class ThreadPoolExecutor(contextlib.AbstractContextManager):
 
@@ -203,7 +204,7 @@ def make_futures(turns: scheduler.Scheduler, strict: bool = False
         def submit(self, function: Callable[..., Any], *args: Any
                    ) -> futures.Future:
             future: futures.Future = futures.Future()
-            thread = Thread(turns, lambda: _settle(
+            thread = Thread(turns, lambda: _set_result(
                 strict, future, function, *args), function.__name__)
             self._threads.append(thread)
             thread.start()
@@ -216,8 +217,8 @@ def make_futures(turns: scheduler.Scheduler, strict: bool = False
                                  Executor=ThreadPoolExecutor)
 
 
-def _settle(strict: bool, future: futures.Future,
-            function: Callable[..., Any], *args: Any) -> None:
+def _set_result(strict: bool, future: futures.Future,
+                function: Callable[..., Any], *args: Any) -> None:
     try:
         future.set_result(function(*args))
     except Exception as exc:
@@ -227,7 +228,7 @@ def _settle(strict: bool, future: futures.Future,
 
 
 def make_time(turns: scheduler.Scheduler) -> types.SimpleNamespace:
-    """Make what a module finds in the place of ``time``."""
+    """Build the stand-in for ``time``."""
     return types.SimpleNamespace(
         monotonic=lambda: turns.now,
         sleep=lambda seconds: turns.pause(lambda: False, seconds))

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Schedules of PXE filters: never two open doors, never one for long."""
+"""Schedules of PXE filters: machines pass on one host at most.
+
+A *door* is a host with a filter; it is open while machines pass there.
+"""
 
 import logging
 import os
@@ -26,9 +29,9 @@ class DoorTestCase(base.TestCase):
         try:
             one.run()
         except AssertionError as exc:
-            story = '\n'.join(one.turns.trace)
+            trace = '\n'.join(one.turns.trace)
             raise AssertionError(
-                f'schedule {seed}: {exc}\n{story}') from exc
+                f'schedule {seed}: {exc}\n{trace}') from exc
 
 
 class DoorScheduleTestCase(DoorTestCase):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Schedules of the queue, each of which must keep all promises.
+"""Schedules of the queue with faults, which must violate no invariant.
 
-``make simulate`` tries more of them.
+``make simulate`` runs more of them.
 """
 
 import gc
@@ -29,7 +29,7 @@ COUNT = int(os.environ.get('IR_SCHEDULES', 300))
 FIRST = int(os.environ.get('IR_FIRST_SCHEDULE', 1))
 PARTS = 8
 ON_SERVERS = 100
-"""A server tries one schedule in so many: it takes much longer."""
+"""A server runs one schedule in so many, as they take much longer."""
 
 _MARKS = [
     glue.rule(('extend-attribute', ['/extra/marks',
@@ -59,7 +59,7 @@ class SimulationTestCase(base.IronicTestCase):
         for name, value in (
                 ('ironic_inspection_rules.inspection.start.rules',
                  lambda: rules),
-                # Statistics are written by a timer, which takes no turns.
+                # Statistics are written by a timer, outside the scheduler.
                 ('ironic_inspection_rules.inspection.keeping.counter',
                  lambda: types.SimpleNamespace(count=lambda *args: None)),
                 ('ironic.common.inspection_rules.engine.apply_rules',
@@ -78,9 +78,9 @@ class SimulationTestCase(base.IronicTestCase):
         self.addCleanup(logging.disable, logging.NOTSET)
         self.database = sim_database.Database(tables.engine)
         self.addCleanup(self.database.close)
-        # What is read once only takes turns in no schedule that counts.
+        # Fills caches, so that all other schedules run the same steps.
         self.try_schedule(0)
-        # What was loaded stays, and takes long to walk through.
+        # Loaded modules stay; scanning them again takes long.
         gc.collect()
         gc.freeze()
         self.addCleanup(gc.unfreeze)
@@ -90,13 +90,13 @@ class SimulationTestCase(base.IronicTestCase):
         try:
             one.run()
         except AssertionError as exc:
-            story = '\n'.join(one.trace)
+            trace = '\n'.join(one.trace)
             raise AssertionError(
-                f'schedule {seed}: {exc}\n{story}') from exc
+                f'schedule {seed}: {exc}\n{trace}') from exc
 
 
 class ScheduleTestCase(SimulationTestCase):
-    """Parts of the schedules, for several processes to try."""
+    """The schedules, in parts that several processes can run."""
 
     def try_part(self, part):
         for seed in range(FIRST + part, FIRST + COUNT, PARTS):
@@ -126,7 +126,7 @@ class SeedTestCase(SimulationTestCase):
 
 
 class ServerMixin:
-    """The same on a server, which locks rows and keeps snapshots."""
+    """Some schedules on a server, which has row locks and snapshots."""
 
     def test_schedules(self):
         for seed in range(FIRST, FIRST + COUNT, ON_SERVERS):
@@ -144,7 +144,7 @@ class PostgreSQLScheduleTestCase(ServerMixin, SimulationTestCase):
 
 
 class DefectTestCase(SimulationTestCase):
-    """Schedules find what was wrong once; else they would prove little."""
+    """Checks that schedules find known defects."""
 
     def assert_found(self, defect, seed):
         self.try_schedule(seed)

@@ -2,10 +2,10 @@
 
 """Statements that wait for the locks of other transactions.
 
-A thread that holds the baton must not wait for one that does not. On SQLite a
-lock is refused at once, and asked for again. On a server the statement is
-carried out by another thread; the server itself decides who waits for whom,
-and finds deadlocks.
+Only one simulated thread runs at a time, so it must not block in the database.
+SQLite refuses a lock at once; the statement is retried. On a server, another
+real thread executes the statement; the server orders waits and detects
+deadlocks.
 """
 
 from collections.abc import Callable
@@ -24,23 +24,23 @@ _MYSQL_PATIENCE = 50.0
 """Simulated seconds, the default of ``innodb_lock_wait_timeout``."""
 
 _MOMENT = 0.03
-"""Real seconds after which a statement may wait for a lock, and not for us.
+"""Real seconds after which a statement counts as waiting for a lock.
 
-One that is slower for another reason only lets others go on; time passes when
-the server says that all of them wait.
+If it is slow for another reason, others only run earlier: simulated time
+passes after the server confirms that all of them wait.
 """
 
 _MOST_MOMENTS = 300
-"""How often the server is asked for that."""
+"""How often the server is asked for that at most."""
 
 _UNTIL_DEADLOCK = 1.5
-"""Real seconds in which PostgreSQL finds a deadlock; it looks after one."""
+"""Real seconds in which PostgreSQL detects a deadlock; it checks after 1."""
 
 
 class Waits:
-    """Carries out statements that may wait.
+    """Executes statements that may wait for locks.
 
-    :ivar ends: how many transactions have ended.
+    :ivar ends: number of transactions that have ended.
     """
 
     def __init__(self) -> None:
@@ -52,15 +52,15 @@ class Waits:
         self.turns = turns
 
     def carry_out(self, connection: Any, run: Callable[[], None]) -> None:
-        """Run a statement; others have their turns while it waits."""
+        """Execute a statement; other threads run while it waits."""
         run()
 
     def cut(self, connection: Any) -> None:
-        """End the session of a connection, as a server does by itself."""
+        """End the session of a connection, as a server may do."""
 
 
 class SQLiteWaits(Waits):
-    """Asks for a lock again whenever another transaction has ended."""
+    """Retries a statement whenever another transaction has ended."""
 
     def carry_out(self, connection: Any, run: Callable[[], None]) -> None:
         """See :meth:`Waits.carry_out`."""
@@ -71,7 +71,7 @@ class SQLiteWaits(Waits):
                 run()
                 return
             except sqlite3.OperationalError as exc:
-                # Whose snapshot is old need not wait: it will not get newer.
+                # Other errors, such as for an old snapshot, do not pass.
                 if (exc.sqlite_errorname != 'SQLITE_BUSY'
                         or self.turns.now >= deadline):
                     raise
@@ -81,14 +81,14 @@ class SQLiteWaits(Waits):
 
 
 class ServerWaits(Waits):
-    """Has statements carried out by threads of their own.
+    """Executes statements in real threads.
 
-    :param engine: of the database.
+    :param engine: the engine of the database.
     """
 
     patience: float | None = None
     locked: str
-    """Asks for the sessions that wait for locks."""
+    """Query for the sessions that wait for locks."""
     kill: str
     disconnect: str
 
@@ -103,12 +103,12 @@ class ServerWaits(Waits):
     def start(self, turns: scheduler.Scheduler) -> None:
         """See :meth:`Waits.start`."""
         super().start(turns)
-        turns.before_time_passes = self._wait_for_the_slow
+        turns.before_time_passes = self._wait_for_statements
 
-    def _wait_for_the_slow(self) -> None:
-        """Have time pass only where all wait for locks."""
+    def _wait_for_statements(self) -> None:
+        """Wait until all statements are done or wait for locks."""
         for _moment in range(_MOST_MOMENTS):
-            # Of a process that stalls one may be done and not go on.
+            # The thread of one that is done may be stalled.
             slow = [future for future in self._waiting if not future.done()]
             if not slow or self.turns.runnable():
                 return
@@ -117,7 +117,7 @@ class ServerWaits(Waits):
             if {self._sessions[future] for future in slow} <= locked:
                 break
             futures.wait(slow, _MOMENT, futures.FIRST_COMPLETED)
-        # The server sees that none of those can go on.
+        # All wait for each other: let the server detect a deadlock.
         if len(self._waiting) > 1:
             futures.wait(self._waiting, _UNTIL_DEADLOCK,
                          futures.FIRST_COMPLETED)
@@ -148,7 +148,7 @@ class ServerWaits(Waits):
         return future.done()
 
     def _end(self, connection: Any, future: futures.Future) -> None:
-        """End what a process waits for that is no more."""
+        """Cancel the statement of a connection."""
         with self._monitor.connect() as monitor:
             monitor.exec_driver_sql(self.kill % self._session(connection))
         futures.wait([future])
@@ -169,7 +169,7 @@ class ServerWaits(Waits):
 
 
 class MySQLWaits(ServerWaits):
-    """Waits for locks no longer than a server does by default."""
+    """Waits for a lock as long as MySQL does by default."""
 
     patience = _MYSQL_PATIENCE
     locked = ('SELECT trx_mysql_thread_id FROM information_schema.innodb_trx'
@@ -192,7 +192,7 @@ class MySQLWaits(ServerWaits):
 
 
 class PostgreSQLWaits(ServerWaits):
-    """Waits for locks without end."""
+    """Waits for a lock without a limit."""
 
     locked = "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
     kill = 'SELECT pg_cancel_backend(%d)'
@@ -203,7 +203,7 @@ class PostgreSQLWaits(ServerWaits):
 
 
 def make(engine: sa.Engine) -> Waits:
-    """Make what suits a database."""
+    """Return the class for the kind of a database."""
     kinds: dict[str, Callable[[sa.Engine], Waits]] = {
         'mysql': MySQLWaits, 'postgresql': PostgreSQLWaits}
     kind = kinds.get(engine.dialect.name)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The queue and its processor, which tell the invariants what they do."""
+"""The queue and its processor, reporting to the invariants."""
 
 from collections.abc import Callable, Iterator
 import contextlib
@@ -18,13 +18,13 @@ from ironic_inspection_rules.tests.simulation import scheduler
 
 
 class Candidates:
-    """Tells whether there is anything at all to look at.
+    """Skips queries that cannot find anything, to save time.
 
-    A look for work that can find none is left out, but for its pause and what
-    goes wrong in it: that is what a cluster does most of its time. Whether
-    what is there is due, or held by somebody, is for the code to find out.
+    Most queries of a cluster look for work and find none. Of those only the
+    pause and the faults are simulated. Whether a request is due, or held by a
+    worker, is left to the real code.
 
-    :param deleted: UUIDs of nodes that were.
+    :param deleted: UUIDs of deleted nodes.
     """
 
     def __init__(self, database: sim_database.Database,
@@ -46,25 +46,25 @@ class Candidates:
             'remove_deleted_nodes': lambda nodes, requests: bool(deleted)}
 
     def looked_for_by(self, look: Callable[..., Any]) -> Callable[..., Any]:
-        """Look for work only where there may be some.
+        """Return a function that calls another one if it may find work.
 
-        :param look: looks for it; returns None if there is none.
+        :param look: looks for work; returns None if there is none.
         """
         condition = self._conditions.get(look.__name__)
         if condition is None:
             return look
 
-        def look_if_worth_while(*args: Any) -> Any:
+        def look_if_any(*args: Any) -> Any:
             if not condition(*self._database.committed()):
                 self._database.touch()
                 if not condition(*self._database.committed()):
                     return None
             return look(*args)
-        return look_if_worth_while
+        return look_if_any
 
 
 class WatchedQueue(database_queue.DatabaseQueue):
-    """The queue, which tells the invariants what it delivers."""
+    """The queue, reporting deliveries to the invariants."""
 
     def __init__(self, lease: float, watch: invariants.Invariants,
                  turns: scheduler.Scheduler, candidates: Candidates) -> None:
@@ -87,7 +87,7 @@ class WatchedQueue(database_queue.DatabaseQueue):
 
 
 class WatchedProcessor(processor.RequestProcessor):
-    """The processor, which tells the invariants who is inside a node."""
+    """The processor, reporting to the invariants who works on a node."""
 
     def __init__(self, requests: queue_request.Queue, timeout: float,
                  watch: invariants.Invariants,

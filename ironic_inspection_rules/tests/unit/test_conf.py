@@ -9,6 +9,7 @@ from ironic.conf import CONF
 from oslo_config import cfg
 
 from ironic_inspection_rules import conf
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.tests.unit import base
 
 
@@ -86,6 +87,28 @@ class OptionsTestCase(base.IronicTestCase):
             ValueError, self.config, group='inspection_rules',
             supported_interfaces='(agent')
         self.assertIn('(agent', str(exc))
+
+    def test_what_no_service_could_wait_for_is_refused(self):
+        conf.register_opts(CONF)
+        for name, good, bad in (
+                ('workers', 1000, 10 ** 9), ('get_timeout', 60, 1e12),
+                ('lease', 86400, 3000000),
+                ('clean_up_period', 86400, 'inf'),
+                ('report_expiration', 3153600000, 1e12),
+                ('reboot_throttle', 0, 'inf'),
+                ('connection_retry_interval', 0.01, 0),
+                ('connection_retry_interval', 86400, 1e12)):
+            self.config(group='inspection_queue', **{name: good})
+            self.assertRaises(ValueError, self.config,
+                              group='inspection_queue', **{name: bad})
+
+    def test_what_is_no_number_is_refused_at_start(self):
+        conf.register_opts(CONF)
+        self.config(group='inspection_queue', reboot_throttle='nan')
+
+        exc = self.assertRaises(exceptions.Invalid, conf.check, CONF)
+
+        self.assertIn('[inspection_queue]reboot_throttle: "nan"', str(exc))
 
     def test_sample_lists_every_option(self):
         fresh = cfg.ConfigOpts()

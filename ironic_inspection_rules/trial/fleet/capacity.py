@@ -112,7 +112,7 @@ def _offer(node: Plain) -> _Offer:
 
 
 def _afterwards(entry: Plain, node: Plain) -> tuple[_Offer, dict[str, str]]:
-    """Return what a node offers then, and which rules set what of it last."""
+    """Return what a node offers then, and by field the last rule to set it."""
     after = {name: node.get(name) for name in FIELDS}
     traits = set(node.get(_TRAIT) or ())
     by: dict[str, str] = {}

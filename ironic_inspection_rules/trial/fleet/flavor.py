@@ -113,7 +113,7 @@ def normalize(resource_class: str | None) -> str | None:
 
 
 def _take(groups: dict[str, _Group], key: str, value: Any) -> bool:
-    """Put an extra spec into its group, and tell if it is for Placement."""
+    """Add an extra spec to its group; return if it is for Placement."""
     match = _KEY.fullmatch(key)
     if not match:
         return key == _GROUP_POLICY

@@ -106,7 +106,7 @@ if not cloud.MISSING:
     from ironic_inspection_rules.client import rule_set
     from ironic_inspection_rules.engine import registry
     from ironic_inspection_rules.rule_file import document
-    from ironic_inspection_rules.rule_file import file_rule
+    from ironic_inspection_rules.rule_file import file_set
     from ironic_inspection_rules.rule_set import replacement
 
 _SHOWN = ('uuid', 'description', 'outcome', 'fields')
@@ -115,8 +115,8 @@ _SHOWN = ('uuid', 'description', 'outcome', 'fields')
 def _read(module):
     """Return the rules that are given, with their places."""
     if module.params['rules'] is None:
-        return file_rule.load_all(module.params['src'])
-    return file_rule.RuleFiles((
+        return file_set.load_all(module.params['src'])
+    return file_set.RuleFiles((
         document.parse('rules', json.dumps(module.params['rules'])),))
 
 

@@ -16,9 +16,9 @@ from oslo_utils import timeutils
 
 from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.db import rule_statistics
-from ironic_inspection_rules.db import run
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
+from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.functional.api import conductor
 
@@ -222,7 +222,7 @@ class InspectionRuns(fixture.GabbiFixture):
         for number, result in enumerate(('ok', 'ok', 'failed')):
             failed = {'error': 'too small', 'inventory': {'cpu': {'count': 2}},
                       'plugin_data': {'kept': True}}
-            run.record_run({
+            database.record_run({
                 'uuid': f'0000000{number}{RULE[8:]}', 'node_uuid': NODE,
                 'event': 'inspection', 'inspect_interface': 'agent',
                 'result': result, 'revision': 3,

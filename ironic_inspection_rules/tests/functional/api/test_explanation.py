@@ -8,7 +8,7 @@ from ironic import objects
 from ironic.common import context
 import webob
 
-from ironic_inspection_rules.db import run
+from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.functional.api import gabbi_fixtures
 from ironic_inspection_rules.tests.unit import base
@@ -44,7 +44,7 @@ class ExplanationTestCase(base.TestCase):
     def run_was(self, *rules, kind='rules', saved=True, **fields):
         main = {'rules': [], 'reverted': [], 'audit': [], 'saved': saved,
                 'seconds': 0.01, kind: list(rules)}
-        run.record_run({
+        database.record_run({
             'uuid': '66666666-6666-4666-8666-666666666666',
             'node_uuid': gabbi_fixtures.NODE, 'event': 'inspection',
             'inspect_interface': 'agent', 'result': 'ok', 'revision': 1,
@@ -134,6 +134,20 @@ class ExplanationTestCase(base.TestCase):
         self.assertNotIn('rack', str({**told, 'run': None}))
         for path in ('?detail=true', '/66666666-6666-4666-8666-666666666666'):
             self.assertNotIn('places', str(self.call(RUNS + path)))
+
+    def test_of_a_trait_that_a_sensitive_rule_set_its_uuid_is_told(self):
+        self.run_was({'uuid': RULE, 'places': [['traits', '/CUSTOM_A'],
+                                               ['traits', '/CUSTOM_B']]})
+        admin = context.get_admin_context()
+        node = objects.Node.get_by_uuid(admin, gabbi_fixtures.NODE)
+        objects.TraitList.create(admin, node.id, ['CUSTOM_A'])
+        told = self.explain('trait=CUSTOM_A')
+        self.assertEqual(RULE, told['rule']['uuid'])
+        self.assertNotIn('CUSTOM', str(told))
+        for name in 'BC':
+            error = self.call(f'{RUNS}/explain?trait=CUSTOM_{name}',
+                              status=404)
+            self.assertIn(RULE, str(error))
 
     def test_what_a_value_is_by_now_is_told(self):
         change = {'object': 'node', 'op': 'add', 'path': '/extra/rack',

@@ -12,7 +12,7 @@ from ironic.common import exception as ironic_exception
 from ironic.conf import CONF
 import webob
 
-from ironic_inspection_rules.db import run
+from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.unit import base
 
@@ -198,7 +198,7 @@ class EntryTestCase(FleetTestCase):
     def test_data_of_a_failed_run_are_used(self):
         self.enroll(6, inventory=False)
         for number in (5, 6):
-            run.record_run({
+            database.record_run({
                 'uuid': uuid_of(10 + number), 'node_uuid': uuid_of(number),
                 'event': 'inspection', 'result': 'failed', 'phases': {},
                 'inventory': {'cpu': {'count': 99}}, 'plugin_data': {}},

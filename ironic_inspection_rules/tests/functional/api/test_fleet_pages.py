@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from ironic_inspection_rules import policies
 from ironic_inspection_rules.api import inspection_data
-from ironic_inspection_rules.db import run
+from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.functional.api import test_fleet
 
@@ -148,7 +148,7 @@ class PageTestCase(test_fleet.FleetTestCase):
 
     def test_what_is_larger_is_read_alone(self):
         self.large(1, 9000)
-        run.record_run({
+        database.record_run({
             'uuid': test_fleet.UNKNOWN, 'node_uuid': uuid_of(3),
             'event': 'inspection', 'result': 'failed', 'phases': {},
             'inventory': {'x': 'x' * 9000}, 'plugin_data': {}}, keep=5)

@@ -10,9 +10,9 @@ from ironic import objects
 import webob
 
 from ironic_inspection_rules.api import rule_outcome
-from ironic_inspection_rules.db import run
 from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.objects import machine
+from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.functional.api import test_fleet
 from ironic_inspection_rules.tests.unit.engine import test_secrecy
 
@@ -64,7 +64,7 @@ class HiddenValuesTestCase(test_fleet.FleetTestCase):
         self.port = port.uuid
 
     def keep_run(self, number=1, **fields):
-        run.record_run({
+        database.record_run({
             'uuid': f'{number:08}-0000-4000-8000-00000000000a',
             'node_uuid': test_fleet.uuid_of(0), 'event': 'inspection',
             'result': 'ok', 'revision': 1, 'phases': {},

@@ -13,6 +13,7 @@ from oslo_utils import uuidutils
 import webob
 
 from ironic_inspection_rules.runs import history
+from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.functional.api import test_samples
 from ironic_inspection_rules.tests.unit import base
@@ -61,8 +62,8 @@ class HistoryTestCase(base.TestCase):
             uuidutils.generate_uuid(), types.SimpleNamespace(
                 uuid=(node or self.nodes[0]).uuid,
                 inspect_interface=interface), document)
-        kept.store()
-        return kept.values['uuid']
+        database.keep_inspection(kept)
+        return kept['values']['uuid']
 
     def get(self, path, status=200, user=None, version='1.96'):
         request = webob.Request.blank(path, headers={

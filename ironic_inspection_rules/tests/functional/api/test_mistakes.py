@@ -17,8 +17,8 @@ from ironic_inspection_rules import conf
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.authoring import lint
 from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.rule_file import builtin
 from ironic_inspection_rules.rule_file import file_rule
+from ironic_inspection_rules.rule_file import file_set
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.unit import base
 
@@ -38,7 +38,7 @@ class MistakesTestCase(base.IronicTestCase):
     def check_rule(self, case: dict[str, Any]) -> list[str]:
         path = self._write('rules.yaml', yaml.safe_dump([case['rule']]))
         built_in = self.assertRaises(
-            exceptions.InvalidDocument, builtin.load, path,
+            exceptions.InvalidDocument, file_rule.load_built_in, path,
             registry.installed())
         api = self.useFixture(application.Application()).app
         posted = self._message(
@@ -47,7 +47,7 @@ class MistakesTestCase(base.IronicTestCase):
         tried = self._message(
             api, {'method': 'POST', 'path': '/v1/inspection_rules/evaluate',
                   'body': {'inventory': {}, 'rules': [case['rule']]}})
-        imported = file_rule.load_all([path]).explain(tried)
+        imported = file_set.load_all([path]).explain(tried)
         self.assertIn(f'{path}:', imported)
         return [str(built_in), posted, imported, *self._lint(path)]
 
@@ -123,7 +123,7 @@ def _add_tests() -> None:
                     # Files tell places in words, the API by pointers.
                     self.assertTrue(
                         said in message or said.startswith('/')
-                        and builtin.place_name(said) in message,
+                        and file_rule.place_name(said) in message,
                         f'{said} is not in {message}')
 
         name = case['name'].replace(' ', '_').replace("'", '')

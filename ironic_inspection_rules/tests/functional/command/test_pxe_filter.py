@@ -84,11 +84,13 @@ class PxeFilterTestCase(base.TestCase):
         return done.returncode, done.stdout, done.stderr.strip()
 
     def install_nft(self):
-        """Install one that finds no table, and takes any script."""
+        """Install one that finds no table, and keeps any script."""
         nft = self.directory / 'nft'
         nft.write_text('#!/bin/sh\n[ "$1" = -f ] || '
                        '{ echo "Error: No such file or directory" >&2; '
-                       'exit 1; }\n')
+                       'exit 1; }\n'
+                       'while read -r line; do echo "$line"; done '
+                       f'>> {self.directory}/scripts\n')
         nft.chmod(0o755)
 
     def refused(self, *arguments, **environment):
@@ -158,6 +160,13 @@ class PxeFilterTestCase(base.TestCase):
                  'supported_inspect_interfaces: agnet: no such')):
             self.configure(*(['interface = eth1', bad] if bad else []))
             self.assertIn(message, self.refused('--dry-run'))
+
+    def test_a_bad_option_blocks_everything(self):
+        self.install_nft()
+        self.configure('interface = lo', 'sync_period = 31')
+        self.assertIn('[inspection_pxe_filter]sync_period', self.refused())
+        self.assertIn('add table inet ironic_inspection_pxe_filter_lo',
+                      (self.directory / 'scripts').read_text())
 
     def test_a_mistyped_coordinator_is_named(self):
         self.install_nft()

@@ -155,6 +155,13 @@ class QueryTestCase(base.TestCase):
         self.assertIn('and 19950 more', str(exc))
         self.assertLess(len(str(exc)), 5000)
 
+    def test_numbers_are_written_in_digits(self):
+        self.assertEqual({'a': -10}, self.read('a=-10', a=request.integer))
+        for text in ('1_0', '1%200', '%D9%A1', '', '9' * 5000, '1.0'):
+            self.assertRaisesRegex(
+                exceptions.Invalid, 'Expected an integer for a', self.read,
+                f'a={text}', a=request.integer)
+
     def test_a_parameter_may_be_there_once(self):
         self.assertRaises(exceptions.Invalid, self.read, 'a=1&a=2',
                           a=lambda name, value: value)

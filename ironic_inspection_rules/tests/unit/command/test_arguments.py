@@ -129,6 +129,14 @@ class CommandTestCase(test_shell.CallTestCase):
                 self.assertIn(f'no file can be written there: {path}',
                               errors.getvalue())
 
+    def test_a_dash_is_standard_output(self):
+        self.assertEqual(
+            self.call('profile', self.machine),
+            self.call('profile', '-o', '-', self.machine))
+        self.assertIn('<html', self.call(
+            'test', self.rules, '--html', '-', '--inventory',
+            self.machine)[1])
+
     def test_the_parser_complains_of_what_was_written(self):
         with contextlib.redirect_stderr(io.StringIO()) as errors:
             self.call('schema', 'x')

@@ -76,7 +76,7 @@ class ProveTestCase(test_shell.CallTestCase):
                              question.parse(f'gap:{path}'))
 
     def test_a_time_limit_is_a_number_of_seconds(self):
-        for text in ('-1', 'nan', 'x'):
+        for text in ('-1', 'nan', 'x', '1_0'):
             self.assertIn(f'"{text}" is no number of seconds',
                           self.refusal(f'--time-limit={text}'))
 

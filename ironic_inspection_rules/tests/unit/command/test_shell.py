@@ -99,6 +99,24 @@ class ShellTestCase(CallTestCase):
             self.assertIn('convert --from ironic', errors.getvalue(), call)
             self.assertIn('yaml:1:', errors.getvalue(), call)
 
+    def test_rules_of_ironic_inspector_are_told_with_what_converts_them(self):
+        old = self.write('old.yaml', """
+            - conditions: [{field: memory_mb, op: ge, value: 1}]
+              actions: [{action: fail, message: x}]
+            - actions: [{action: fail, message: y}]
+              conditions: [{field: memory_mb, op: ge, value: 2}]""")
+        machine = self.write('machine.json', '{"inventory": {}}')
+        for times, *call in (
+                (1, 'lint', old, '-f', 'json'), (2, 'diff', old, old),
+                (1, 'test', old, '--inventory', machine)):
+            with contextlib.redirect_stderr(io.StringIO()) as errors:
+                code, output = self.call(*call)
+            told = output + errors.getvalue()
+            self.assertEqual(0, code, told)
+            # Once for each file.
+            self.assertEqual(times, told.count('a rule of ironic-inspector'))
+            self.assertIn('ironic-inspection-rules convert', told)
+
     def test_a_wrong_call_is_told_from_what_commands_return(self):
         with contextlib.redirect_stderr(io.StringIO()):
             self.assertEqual(64, self.call('lint')[0])
@@ -234,7 +252,7 @@ class TestTestCase(CallTestCase):
     def test_what_would_be_ignored_is_a_wrong_call(self):
         for options in (('--coverage', '--expect', 'x'), ('--update',),
                         ('--threshold', 'nan'), ('--threshold', '101'),
-                        ('--threshold', 'x')):
+                        ('--threshold', 'x'), ('--threshold', '1_0')):
             with contextlib.redirect_stderr(io.StringIO()) as errors:
                 self.assertEqual(64, self.try_rules(GOOD, *options)[0],
                                  options)

@@ -196,4 +196,7 @@ class CostTestCase(base.TestCase):
             for condition in (comparison.Equal(), comparison.Less()):
                 self.assertRaises(exceptions.BudgetExceeded, condition, late,
                                   value, value)
+            self.assertRaises(exceptions.BudgetExceeded, comparison.OneOf(),
+                              late, value, [value])
         self.assertTrue(comparison.Equal()(late, 'a', 'a'))
+        self.assertTrue(comparison.OneOf()(late, 'a', ['a']))

@@ -13,7 +13,6 @@ import sqlalchemy as sa
 from ironic_inspection_rules.db import clock
 from ironic_inspection_rules.db import content
 from ironic_inspection_rules.db import models
-from ironic_inspection_rules.db import run
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
@@ -95,7 +94,7 @@ class ContentMixin:
 
     def test_what_a_run_names_stays_with_its_sections(self):
         kept, gone = (content.store(document(each)) for each in (1, 2))
-        run.record_run(test_run.values(content=kept), 1)
+        database.record_run(test_run.values(content=kept), 1)
         self.age()
         self.sweep()
 
@@ -126,7 +125,7 @@ class ContentMixin:
                 for turn in range(8):
                     with unnamed[number]:
                         name = content.store(document(turn % 3))
-                        run.record_run(test_run.values(
+                        database.record_run(test_run.values(
                             node_uuid=f'node {number}', content=name), 1)
                     if self.load(name) != document(turn % 3):
                         problems.append(f'{number}: {turn} is not there')

@@ -54,8 +54,8 @@ class HistoryMixin:
 
     def keep(self, machine, found):
         kept = history.prepare(uuidutils.generate_uuid(), machine, found)
-        kept.store()
-        return kept.values['uuid']
+        database.keep_inspection(kept)
+        return kept['values']['uuid']
 
     def rows(self, table):
         with transaction.reader() as session:
@@ -170,8 +170,8 @@ class HistoryMixin:
         machine = node()
         kept = history.prepare(uuidutils.generate_uuid(), machine,
                                document())
-        kept.store()
-        kept.store()
+        database.keep_inspection(kept)
+        database.keep_inspection(kept)
 
         self.assertEqual(1, self.rows(models.KeptInventory))
 

@@ -32,7 +32,7 @@ class RunMixin:
 
     def record(self, keep=5, **columns):
         stored = values(**columns)
-        run.record_run(stored, keep)
+        database.record_run(stored, keep)
         return stored['uuid']
 
     def uuids(self, node=NODE, **kwargs):

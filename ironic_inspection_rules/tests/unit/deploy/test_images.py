@@ -16,7 +16,7 @@ import yaml
 
 from ironic_inspection_rules import conf
 from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.rule_file import builtin
+from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.tests import guide
 from ironic_inspection_rules.tests.unit import base
 
@@ -195,8 +195,8 @@ class Metal3TestCase(ImageMixin, base.IronicTestCase):
         self.assertIn('ramdisk-error', CONF.inspector.hooks)
         source, target = self.instructions('COPY')[-1].split()
         self.assertEqual(CONF.inspection_rules.built_in, target)
-        rule, = builtin.load(str(SOURCE / 'metal3' / source),
-                             registry.installed())
+        rule, = file_rule.load_built_in(
+            str(SOURCE / 'metal3' / source), registry.installed())
         self.assertEqual('audit', rule.mode)
 
 

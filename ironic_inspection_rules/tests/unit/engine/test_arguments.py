@@ -91,6 +91,8 @@ class ConvertTestCase(base.TestCase):
         for kind, value in (
                 (bool, 'perhaps'), (bool, []), (bool, None), (int, True),
                 (int, 'a'), (int, float('inf')), (float, {}), (str, []),
+                (int, '1_0'), (int, '1 0'), (int, '\u0661'), (int, '5.0'),
+                (float, '1_0.5'), (float, '\u0661.5'), (float, 'inf'),
                 (str, None), (list, 'text'), (list, {}), (list, None)):
             self.assertRaises(exceptions.OperationError, self.convert, kind,
                               value)

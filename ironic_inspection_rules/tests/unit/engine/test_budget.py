@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.tests.unit import base
 
 
@@ -103,6 +104,13 @@ class BudgetTestCase(base.TestCase):
         allowance.write('x' * 10, ('a', 'b'))
         allowance.write('y' * 10, ('abc', 'abcde'), 'x' * 10)
         self.refused('writes more than 20', allowance.write, '', ('a',))
+
+    def test_the_clock_is_looked_at_before_an_item_of_a_loop_is_read(self):
+        field = template.compile_value('{item}')
+        late = budget.Budget(budget.Limits(time=-1))
+        self.refused('longer than', field.render,
+                     budget.View({'item': [1]}, late))
+        self.assertEqual('a', field.render(budget.View({'item': 'a'}, late)))
 
     def test_another_budget_pays_while_its_context_lasts(self):
         outer, inner = (budget.Budget(budget.MAIN) for _each in range(2))

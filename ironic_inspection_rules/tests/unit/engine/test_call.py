@@ -7,7 +7,7 @@ from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import call
 from ironic_inspection_rules.engine import loop
 from ironic_inspection_rules.engine import path
-from ironic_inspection_rules.engine import template
+from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import phase
 
@@ -52,7 +52,7 @@ class PathTemplateTestCase(base.TestCase):
         self.assertRaises(exceptions.OperationError, self.render,
                           '/extra/{node.a}', [])
         self.assertIsInstance(self.render('/extra/{node.b}', 1),
-                              template.Missing)
+                              rendering.Missing)
 
     def test_items_of_the_rule_may_hold_more_of_the_path(self):
         compiled = call.compile_path(

@@ -58,7 +58,8 @@ class TraitTestCase(base.TestCase):
 class ChangeTestCase(base.TestCase):
 
     def test_a_port_has_its_address_and_the_path_in_it(self):
-        journal = engine_journal.Journal(['port 1', 'port 2'])
+        journal = engine_journal.Journal([{'address': '1'},
+                                          {'address': '2'}])
         journal.record('replace', [{}, {}], 'ports', ('1', 'extra', 'a'), 5, 4)
         change, = journal.changes
         self.assertEqual(

@@ -5,7 +5,7 @@
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import loop
-from ironic_inspection_rules.engine import template
+from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.tests.unit import base
 
 ROOTS = budget.View({'node': {
@@ -27,7 +27,7 @@ class CompileItemsTestCase(base.TestCase):
             self.assertEqual(items, self.items(written))
 
     def test_a_missing_loop_is_missing(self):
-        self.assertEqual(template.Missing('node.none'),
+        self.assertEqual(rendering.Missing('node.none'),
                          self.items('{node.none}'))
 
     def test_a_plain_value_is_no_loop(self):

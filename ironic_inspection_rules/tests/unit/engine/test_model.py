@@ -45,6 +45,22 @@ class RuleTestCase(base.TestCase):
         self.assertEqual('a', dataclasses.replace(rule, sensitive=True).label)
 
 
+class SameTestCase(base.TestCase):
+
+    def test_values_of_other_types_are_others(self):
+        for one, other in ((1, True), (1, 1.0), ([1], [True]), (None, [])):
+            self.assertFalse(model.same('actions', one, other))
+            self.assertTrue(model.same('actions', one, one))
+
+    def test_vars_in_another_order_are_others(self):
+        one, other = {'x': 1, 'y': 2}, {'y': 2, 'x': 1}
+
+        self.assertFalse(model.same('vars', one, other))
+        self.assertTrue(model.same('vars', one, dict(one)))
+        self.assertTrue(model.same('vars', None, None))
+        self.assertTrue(model.same('actions', [one], [other]))
+
+
 class SplitOpTestCase(base.TestCase):
 
     def test_an_exclamation_mark_inverts(self):

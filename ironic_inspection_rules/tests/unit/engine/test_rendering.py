@@ -38,7 +38,7 @@ class BMCAddressTestCase(base.TestCase):
     def found(self, data):
         """Return the address as rules of both languages find it."""
         found = template.compile_value(FIELD).render(budget.View(data))
-        found = None if isinstance(found, template.Missing) else found
+        found = None if isinstance(found, rendering.Missing) else found
         old = json_field.compile_field('data://bmc_address')(data)
         self.assertEqual([found] if found else [], old)
         return found

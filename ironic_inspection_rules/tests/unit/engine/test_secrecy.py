@@ -131,6 +131,18 @@ class SecrecyTestCase(base.TestCase):
                           [secret, make(field), secret, make(field)]):
                 self.assert_silent(run(rules))
 
+    def test_nor_does_a_port_have_an_address_that_it_found_for_a_name(self):
+        secret = does('set-port-attribute', 'p', '/address', MAC,
+                      sensitive=True)
+        other = does('set-port-attribute', 'p', '/extra/y', 1)
+        for rules in ([secret, other], [other, secret],
+                      [{**other, 'phase': 'preprocess'}, secret],
+                      [{**other, 'mode': 'audit'}, secret],
+                      [secret, {**other, 'mode': 'audit'}]):
+            outcome = run(rules)
+            self.assertNotIn(MAC, told(outcome))
+            self.assertIn('"port p"', told(outcome))
+
     def test_also_what_it_found_written(self):
         for (secret, field), make in itertools.product(SECRETS, OPEN):
             if secret['actions'][0]['op'] == 'extend-plugin-data':

@@ -16,7 +16,7 @@ from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import fuzz
 from ironic_inspection_rules.tests.unit.engine import paid
 
-Missing = template.Missing
+Missing = rendering.Missing
 
 
 class Trap:
@@ -35,7 +35,7 @@ class Trap:
 
 def render(value, roots, lenient=False):
     compiled = template.compile_value(value, lenient)
-    if isinstance(compiled, template.Template):
+    if isinstance(compiled, rendering.Template):
         return compiled.render(budget.View(roots))
     return compiled
 
@@ -165,7 +165,7 @@ class FilteredTestCase(base.TestCase):
                 ("s | replace('a', 'b', old='c')",
                  'argument "old" is given twice'),
                 ("s | replace(old='a', old='b', new='c')",
-                 'an argument is given twice'),
+                 'argument "old" is given twice'),
                 ('s | upper(1)', 'too many arguments; expected: no'),
                 ('s | regex_search(plugin_data.s)',
                  'regex must be written out'),

@@ -33,6 +33,8 @@ LISTS = (
     ('min', 'x' * 4000, 1000), ('tier(node.b)', 5, 100),
     ("replace('x', 'y')", 'x' * 65535, 1790),
     ('get(node.long)', {}, 3900), ('get(node.b)', {}, 17),
+    ('map(attribute=node.long)', [], 3900),
+    ('sort(node.names)', [{'a': 1}], 1008),
     (f"replace('x', '{'y' * 500}')", 'x' * 250, 981))
 """Filters that look at many items or characters, and about what they pay."""
 
@@ -42,7 +44,7 @@ class CostTestCase(base.TestCase):
     def render(self, field, value, **limits):
         view = budget.View(
             {'node': {'a': value, 'b': [[each, 'x'] for each in ITEMS],
-                      'long': 'y' * 10 ** 6}},
+                      'long': 'y' * 10 ** 6, 'names': 'a' + ',a' * 999}},
             budget.Budget(budget.Limits(**limits)))
         return template.compile_value(f'{{{field}}}').render(view)
 
@@ -70,6 +72,13 @@ class CostTestCase(base.TestCase):
             self.render(field, value, operations=cost * 1.15)
             self.assertRaises(exceptions.BudgetExceeded, self.render, field,
                               value, operations=cost * 0.95)
+
+    def test_the_clock_is_looked_at_before_each_list_and_mapping(self):
+        # Short ones may hold all that a machine sent.
+        for name, value in (('first', [1]), ('keys', {'a': 1})):
+            self.assertRaises(exceptions.BudgetExceeded, self.render,
+                              f'node.a | {name}', value, time=-1)
+        self.assertEqual('a', self.render('node.a | lower', 'A', time=-1))
 
     def test_short_text_costs_no_more_than_a_step(self):
         for field in ("node.a | replace('x', '1234567890')",

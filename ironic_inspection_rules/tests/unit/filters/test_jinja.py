@@ -15,6 +15,7 @@ import jinja2
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.engine import fuzz
@@ -40,7 +41,7 @@ def ours(expression, **data):
         value = compiled.render(budget.View({'plugin_data': data}))
     except exceptions.OperationError:
         return exceptions.OperationError
-    return _NOTHING if isinstance(value, template.Missing) else value
+    return _NOTHING if isinstance(value, rendering.Missing) else value
 
 
 def refused(expression):
@@ -116,6 +117,8 @@ CASES = {
         ('sort', st.one_of(st.lists(numbers), st.lists(words),
                            st.lists(st.one_of(whole, words))), _NONE),
         ("sort(attribute='w')", st.lists(dicts), _NONE),
+        ("sort(attribute='w,n')", st.lists(dicts), _NONE),
+        ('sort', st.lists(st.one_of(_NONE, st.just({}))), _NONE),
         ('sort(reverse=true)', st.lists(words), _NONE),
         ("sort(reverse=true, attribute='in.n')", st.lists(deep), _NONE)],
     'map': [("map(attribute='n')", st.lists(dicts), _NONE),

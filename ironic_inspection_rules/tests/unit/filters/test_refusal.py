@@ -21,6 +21,8 @@ REFUSED = (
       for name in ('round', 'abs', 'add(1)', 'subtract(1)', 'multiply(2)',
                    'divide(2)', "tier([[1, 'a']])")
       for value, kind in (('5', 'str'), (True, 'bool'), ([], 'list'))),
+    *((f'{name}(attribute=node)', [1], 'an attribute cannot be of type dict')
+      for name in ('map', 'sum', 'sort', 'unique', 'join', 'min')),
     ('add(node.b)', 1, 'takes a number, not a value of type str'),
     *((name, float('inf'), 'takes no number without end')
       for name in ('abs', 'round', 'int')),

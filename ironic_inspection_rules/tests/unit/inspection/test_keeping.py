@@ -277,8 +277,9 @@ class SecretTestCase(KeepingTestCase):
     def assert_silent(self):
         with self.database.engine.connect() as connection:
             row, = connection.exec_driver_sql('SELECT * FROM ir_runs').all()
-        # Nobody is shown that.
-        seen = {**row._mapping, 'hidden': None}
+        # Nobody is shown the places.
+        seen = {**row._mapping, 'hidden': None,
+                'phases': record.shown(json.loads(row.phases))}
         self.assertNotIn(self.CANARY, str(seen).lower())
 
     def test_secrets_are_masked_whatever_the_option_says(self):
@@ -327,7 +328,7 @@ class SecretTestCase(KeepingTestCase):
         self.assertEqual(
             {'uuid': RULE, 'places': [
                 ['node', '/extra/key'], ['plugin_data', '/key'],
-                ['traits', '/******']]}, self.main()['rules'][0])
+                ['traits', '/CUSTOM_C4N4RY']]}, self.main()['rules'][0])
         self.assertEqual('******',
                          self.main()['rules'][1]['changes'][0]['before'])
 
@@ -383,6 +384,28 @@ class SecretTestCase(KeepingTestCase):
 
             rule, = self.runs()[0].phases['early']['rules']
             self.assertEqual(names, set(rule))
+
+    def test_what_such_a_phase_wrote_may_be_a_copy_of_what_was_found(self):
+        for path, more in (('/copy', {}), ('/******', {}),
+                           ('/other', {'left_out': 1})):
+            self.plugin_data = {
+                'x': self.CANARY, 'copy': self.CANARY, record.EARLY_KEY: {
+                    'early': {'rules': [{'uuid': RULE, 'changes': [
+                        {'object': 'plugin_data', 'op': 'add', 'path': path,
+                         'before': None, 'after': self.CANARY}]}],
+                        'reverted': [], 'audit': [], 'saved': True,
+                        'seconds': 0.0, **more},
+                    record.EARLY_HIDDEN: []}}
+            self.config(group='inspection_rules', keep_runs=1)
+            self.inspect(
+                base.rule(('set-plugin-data', ['/x', self.CANARY]),
+                          priority=1, sensitive=True),
+                base.rule(('set-attribute', ['/extra/y',
+                                             '{plugin_data.copy}']),
+                          conditions=[{'op': 'ne', 'args': [
+                              '{plugin_data.copy}', 'x']}]))
+
+            self.assert_silent()
 
     def test_what_a_sensitive_early_rule_set_is_hidden_too(self):
         self.plugin_data = {'key': self.CANARY, record.EARLY_KEY: {

@@ -7,6 +7,7 @@ from ironic.common import exception as ironic_exception
 
 from ironic_inspection_rules.inspection import attempt
 from ironic_inspection_rules.inspection import phase
+from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.runs import recorder
 from ironic_inspection_rules.tests.unit.inspection import base
 
@@ -43,16 +44,26 @@ class PhaseRunnerTestCase(base.GlueTestCase):
         self.assertEqual({'seen': True}, self.stored_port().extra)
         self.assertEqual({'b': [1]}, self.plugin_data['a'])
 
-    def test_an_inspection_asks_once_if_rules_have_changed(self):
+    def test_all_phases_use_the_rules_of_the_first(self):
+        rules = base.rules(base.rule(('set-attribute', ['/extra/rules', 1])))
+        runner = phase.PhaseRunner(rules)
+        run = recorder.Run(recorder.INSPECTION)
+        with attempt.handed_over(attempt.NullAttempt(run), self.task):
+            runner.preprocess(self.task, {}, {})
+            # Another inspection, in another thread, finds other rules.
+            rules.snapshot = repository.Snapshot((run.revision or 0) + 1)
+            runner.apply(self.task, {}, {}, 'main')
+        self.assertEqual({'rules': 1}, self.stored_node().extra)
+
+    def test_each_inspection_asks_once_if_rules_have_changed(self):
         asked = []
-        stored = base.rules()
-        stored.refresh = asked.append
-        runner = phase.PhaseRunner(stored)
+        rules = base.rules()
+        rules.refresh = lambda context: asked.append(context) or rules.snapshot
+        runner = phase.PhaseRunner(rules)
         for _inspection in range(2):
             run = recorder.Run(recorder.INSPECTION)
             with attempt.handed_over(attempt.NullAttempt(run), self.task):
                 runner.preprocess(self.task, {}, {})
-                run.run_rules(1)
                 runner.apply(self.task, {}, {}, 'main')
         self.assertEqual(2, len(asked))
 

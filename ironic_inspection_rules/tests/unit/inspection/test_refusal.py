@@ -57,7 +57,7 @@ class RefusalTestCase(test_saving.SavingTestCase):
         rules.refresh(self.context)
         machine = facts.read(self.context, self.task.node, {}, {})
         outcome = evaluation.evaluate(
-            {'main': rules.plans('main')}, machine,
+            {'main': rules.snapshot.plans('main')}, machine,
             refuse=refusal.Refusals(self.context).find)
         if outcome.error:
             self.assertEqual(([], machine), (list(outcome.changes),
@@ -122,7 +122,7 @@ class NodeTestCase(RefusalTestCase):
             ('set-attribute', ['/chassis_uuid', UUID])), 'sensitive': True})
         rules.refresh(self.context)
         error = evaluation.evaluate(
-            {'main': rules.plans('main')},
+            {'main': rules.snapshot.plans('main')},
             facts.read(self.context, self.task.node, {}, {}),
             refuse=refusal.Refusals(self.context).find).error
         self.assertNotIn(UUID, str(error))
@@ -139,7 +139,7 @@ class NodeTestCase(RefusalTestCase):
             rules = self.rules(operations, sensitive=[0])
             rules.refresh(self.context)
             error = evaluation.evaluate(
-                {'main': rules.plans('main')},
+                {'main': rules.snapshot.plans('main')},
                 facts.read(self.context, self.task.node, {}, {}),
                 refuse=refusal.Refusals(self.context).find).error
             real = self.assertRaises(
@@ -157,7 +157,7 @@ class NodeTestCase(RefusalTestCase):
         rules.refresh(self.context)
         for node in ({}, {'uuid': UUID}):
             self.assertIsNone(evaluation.evaluate(
-                {'early': rules.plans('early')},
+                {'early': rules.snapshot.plans('early')},
                 evaluation.working_copy.Facts({}, {}, node=node),
                 refuse=refusal.Refusals(self.context).find).error)
 
@@ -166,7 +166,7 @@ class NodeTestCase(RefusalTestCase):
         rules.refresh(self.context)
         machine = evaluation.working_copy.Facts({}, {}, node={})
         self.assertIsNone(evaluation.evaluate(
-            {'main': rules.plans('main')}, machine,
+            {'main': rules.snapshot.plans('main')}, machine,
             refuse=refusal.Refusals(self.context).find).error)
 
 

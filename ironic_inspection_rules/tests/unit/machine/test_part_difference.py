@@ -193,6 +193,61 @@ class ChangeTestCase(base.TestCase):
         self.assertEqual([('gone', '1:virtual', None)],
                          self.of([disk] * 3, [disk] * 2))
 
+    def test_another_make_is_another_part_with_or_without_identity(self):
+        plain = {'size': 100, 'model': 'a'}
+        other = {'size': 480, 'model': 'b', 'serial': 'S1'}
+
+        self.assertEqual([('gone', None), ('new', 's1')],
+                         self.of_disks([plain], [other]))
+        self.assertEqual([('gone', 's1'), ('new', None)],
+                         self.of_disks([other], [plain]))
+        # What a missing collector does not tell is no other make.
+        self.assertEqual([('unreported', 's1')],
+                         self.of_disks([other], [{'size': 480}]))
+        self.assertEqual([('unreported', 's1')],
+                         self.of_disks([{'size': 480}], [other]))
+
+    def test_an_identity_is_known_from_its_first_report_on(self):
+        plain, named = ({'size': 1}, {'size': 1, 'serial': 'S1'})
+        known = part.NOTHING
+        for disk in (plain, named, plain):
+            known = part_difference.known(
+                known, part.read({'disks': [disk]}, {}, 'agent'))
+
+        self.assertEqual([('s1',)], [each.ids for each in known.parts])
+
+    def of_disks(self, before, after):
+        changes = part_difference.between(*(
+            part.read({'disks': disks}, {}, 'agent')
+            for disks in (before, after)))
+        return [(each.what, next(iter((each.before or each.after).ids
+                                      or (each.after or each.before).ids),
+                                 None)) for each in changes]
+
+    def test_thousands_without_an_identity_are_not_all_compared(self):
+        looked_at = []
+
+        class Size(int):
+            def __eq__(self, other):
+                looked_at.append(other)
+                return int(self) == other
+
+            __hash__ = int.__hash__
+
+        count = 2000
+        plain, named = ([part.Part(
+            'disk', (f's{number}',) * identified, 'x', None,
+            {'size': Size(number + identified * count)}, 'agent')
+            for number in range(count)] for identified in (False, True))
+        for before, after in ((plain, named), (named, plain)):
+            looked_at.clear()
+            changes = part_difference.between(*(
+                part.Parts(tuple(parts), frozenset({'agent'}))
+                for parts in (before, after)))
+            self.assertEqual(2 * count, len(changes))
+            self.assertLess(0, len(looked_at))
+            self.assertLess(len(looked_at), 100 * count)
+
     def test_what_identifies_a_part_may_be_written_otherwise(self):
         for one, other in (('0x5000C500', '5000c500'),
                            ('AA-BB-CC-DD-EE-F0', 'aa:bb:cc:dd:ee:f0')):

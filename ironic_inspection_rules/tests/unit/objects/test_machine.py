@@ -7,7 +7,6 @@ from ironic import objects
 from ironic.common import context
 from oslo_versionedobjects import fixture as object_fixture
 
-from ironic_inspection_rules.db import run
 from ironic_inspection_rules.objects import machine
 from ironic_inspection_rules.objects import tables
 from ironic_inspection_rules.tests import database
@@ -82,7 +81,7 @@ class InspectedMachineTestCase(base.IronicTestCase):
             self.context, node_id=self.ids[1], inventory_data={'a': 1},
             plugin_data=None).create()
         for number, result in enumerate(('failed', 'failed', 'ok')):
-            run.record_run({
+            database.record_run({
                 'uuid': f'{number}{UUIDS[0][1:]}', 'node_uuid': UUIDS[number],
                 'event': 'inspection', 'result': result, 'phases': {},
                 **({} if result == 'ok' else {
@@ -98,7 +97,7 @@ class InspectedMachineTestCase(base.IronicTestCase):
                 ('failed', 'ok'), ('ok', 'failed'), ('failed', 'failed'))):
             for order, result in enumerate(results):
                 data = {'inventory': {'order': order}, 'plugin_data': {}}
-                run.record_run({
+                database.record_run({
                     'uuid': f'{number}{order}{UUIDS[0][2:]}',
                     'node_uuid': UUIDS[number], 'event': 'inspection',
                     'result': result, 'phases': {},

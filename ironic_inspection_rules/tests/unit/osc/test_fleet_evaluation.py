@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import contextlib
+import io
 import json
 import pathlib
 
@@ -243,10 +245,30 @@ class EvaluateNodesTestCase(base.TestCase):
                           ('--node', 'a', '--report', 'b'),
                           ('--node', 'a', '--no-compare'),
                           ('--node', 'a', '--flavors', 'nova'),
-                          ('--nodes', '--compare'),
-                          ('--nodes', '--report', '/not/there/x.html')):
+                          ('--nodes', '--compare')):
             self.assertRaises(osc_exceptions.CommandError, self.evaluate,
                               *arguments)
+        self.assertEqual([], self.ironic.calls)
+
+    def test_a_page_needs_a_folder_before_anything_is_asked(self):
+        with contextlib.redirect_stderr(io.StringIO()) as stderr:
+            stopped = self.assertRaises(
+                SystemExit, self.evaluate, '--nodes', '--report',
+                '/not/there/x.html')
+        self.assertEqual(1, stopped.code)
+        self.assertIn('no file can be written there: /not/there/x.html',
+                      stderr.getvalue())
+        self.assertEqual([], self.ironic.calls)
+
+    def test_a_folder_is_no_page(self):
+        folder = self.useFixture(fixtures.TempDir()).path
+        with contextlib.redirect_stderr(io.StringIO()) as stderr:
+            self.assertRaises(SystemExit, self.evaluate, '--nodes',
+                              '--report', folder)
+        *usage, line = stderr.getvalue().splitlines()
+        self.assertTrue(line.endswith(
+            f'--report: no file can be written there: {folder}'), line)
+        self.assertNotIn('Traceback', ''.join(usage))
         self.assertEqual([], self.ironic.calls)
 
     def test_a_bad_rule_is_named_by_its_file(self):

@@ -147,13 +147,13 @@ class AnswerTestCase(base.TestCase):
 
     def test_of_a_sensitive_rule_only_its_uuid_is_told(self):
         self.assertEqual(
-            ['set by the sensitive rule s; what it does is not told',
+            ['set by the sensitive rule s; what it does is not shown',
              'in run r of today (inspection, ok)'],
             self.lines(**dict.fromkeys(CHANGE), rule={
                 'uuid': 's', 'description': None, 'revision': None}))
 
     def test_sensitive_rules_that_ran_later_are_named(self):
-        self.assertIn('not recorded: x, y',
+        self.assertIn('not told: x, y',
                       self.lines(sensitive_rules=['x', 'y'])[-1])
 
 

@@ -99,6 +99,6 @@ class RequestsTestCase(base.TestCase):
         parallel.add_jobs(parser)
         for text, jobs in (('7', 7), ('1000', 64)):
             self.assertEqual(jobs, parser.parse_args(['--jobs', text]).jobs)
-        for text in ('0', '-1', 'x'):
+        for text in ('0', '-1', 'x', '1_0', '\u0661', '9' * 5000):
             self.assertRaises(argparse.ArgumentError, parser.parse_args,
                               ['--jobs=' + text])

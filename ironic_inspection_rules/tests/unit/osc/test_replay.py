@@ -2,10 +2,11 @@
 
 """The command that decides kept inspections again."""
 
+import contextlib
+import io
 import json
 
 import fixtures
-from osc_lib import exceptions as osc_exceptions
 
 from ironic_inspection_rules.osc import replay
 from ironic_inspection_rules.tests.unit.osc import fakes
@@ -139,7 +140,10 @@ class ReplayTestCase(test_inspection_run.CommandTestCase):
         self.assertIn('["Tag them"],["No small ones"]', written)
 
     def test_a_page_needs_a_folder_before_anything_is_asked(self):
-        self.assertRaisesRegex(
-            osc_exceptions.CommandError, 'no directory', self.replay,
-            '--report', '/nowhere/at/all/page.html')
+        with contextlib.redirect_stderr(io.StringIO()) as stderr:
+            stopped = self.assertRaises(
+                SystemExit, self.replay, '--report',
+                '/nowhere/at/all/page.html')
+        self.assertEqual(1, stopped.code)
+        self.assertIn('no file can be written there', stderr.getvalue())
         self.assertEqual([], self.baremetal.calls)

@@ -143,6 +143,20 @@ class QueueContract:
         self.pass_time(-86400)
         self.assertEqual(put.uuid, self.queue.get('w2').uuid)
 
+    def test_a_clock_that_was_set_back_a_little_delays_nothing(self):
+        for seconds in (1, 20, 60, 100):
+            put = self.put(f'node {seconds}')
+            self.pass_time(-seconds)
+            self.assertEqual(put.uuid, self.queue.get('w1').uuid)
+
+    def test_a_clock_that_was_set_back_does_not_put_off_for_longer(self):
+        self.put()
+        got = self.queue.get('w1')
+        self.queue.retry(got, 20.0, 'locked', of_surroundings=True)
+        self.assertIsNone(self.queue.get('w1'))
+        self.pass_time(-11)
+        self.assertEqual(got.uuid, self.queue.get('w1').uuid)
+
     def test_a_clock_that_is_corrected_takes_nothing_away(self):
         self.put()
         self.queue.get('w1')

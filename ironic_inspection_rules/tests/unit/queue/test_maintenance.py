@@ -28,6 +28,7 @@ from ironic_inspection_rules.queue import processor
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import worker
+from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.coordination import fake_election
 from ironic_inspection_rules.tests.unit.inspection import base as glue
@@ -181,9 +182,9 @@ class QueueMaintenanceTestCase(glue.GlueTestCase):
     def test_runs_of_deleted_nodes_are_removed(self):
         gone = uuidutils.generate_uuid()
         for node_uuid in (self.node.uuid, gone):
-            run.record_run({'uuid': uuidutils.generate_uuid(),
-                            'node_uuid': node_uuid, 'event': 'inspection',
-                            'result': 'ok', 'phases': {}}, keep=1)
+            database.record_run({
+                'uuid': uuidutils.generate_uuid(), 'node_uuid': node_uuid,
+                'event': 'inspection', 'result': 'ok', 'phases': {}}, keep=1)
         self.maintenance.remove_deleted_nodes()
         self.assertEqual([self.node.uuid], run.list_nodes('', 9))
 

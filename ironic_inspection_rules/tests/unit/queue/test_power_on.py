@@ -3,7 +3,10 @@
 """Machines that wait for their turn to be powered on."""
 
 import contextlib
+import dataclasses
 import datetime
+import logging
+import threading
 import types
 from unittest import mock
 
@@ -21,9 +24,11 @@ from ironic_inspection_rules.queue import power_on
 from ironic_inspection_rules.queue import processor
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
+from ironic_inspection_rules.queue import worker
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.inspection import base as glue
 from ironic_inspection_rules.tests.unit.queue import base as queue_base
+from ironic_inspection_rules.tests.unit.queue import test_worker
 
 
 class PowerOnTestCase(glue.GlueTestCase):
@@ -167,10 +172,37 @@ class PowerOnTestCase(glue.GlueTestCase):
         self.assertEqual((state.ERROR, queue_request.OVERTAKEN),
                          (ended.state, ended.last_error))
 
-    def test_a_newer_inspection_leaves_a_reapplication_alone(self):
+    def test_a_newer_inspection_ends_a_reapplication_of_earlier_data(self):
         waiting = self.queue.put(self.node.uuid, queue_request.REAPPLY)
         self.queue.supersede(self.node.uuid)
-        self.assertEqual(state.WAITING, self.queue.find(waiting.uuid).state)
+        ended = self.queue.find(waiting.uuid)
+        self.assertEqual((state.ERROR, queue_request.OVERTAKEN),
+                         (ended.state, ended.last_error))
+
+    def test_a_long_turn_is_no_hang(self):
+        log = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
+        self.patch(power_on, 'HEARTBEAT', 0.02)
+        put = self.put()
+        throttle = power_on.Throttle(FakeLock, 1.0,
+                                     lambda seconds: starter.pause(seconds),
+                                     retries=2, retry_interval=0.01)
+        done = threading.Event()
+        starter = worker.Worker(
+            'w1', power_on.PacedQueue(self.queue, throttle.turn),
+            processor.RequestProcessor(self.queue, 900),
+            dataclasses.replace(test_worker.SETTINGS, threads=1, lease=0.3,
+                                time_limit=0.3),
+            lambda outcome: done.set())
+        thread = threading.Thread(target=starter.run)
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(starter.stop)
+
+        self.assertTrue(done.wait(20))
+
+        self.assertEqual([self.node.uuid], self.powered)
+        self.assertEqual(state.FINISHED, self.queue.find(put.uuid).state)
+        self.assertNotIn('hangs', log.output)
 
 
 class FakeLock:

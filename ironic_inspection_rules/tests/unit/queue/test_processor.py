@@ -15,6 +15,7 @@ from ironic.common import state_machine
 from ironic.common import states
 from ironic.conductor import task_manager
 from ironic.conductor import utils as conductor_utils
+from ironic.drivers.modules import inspect_utils
 from oslo_db import exception as db_exc
 from oslo_utils import timeutils
 
@@ -177,6 +178,72 @@ class InspectTestCase(InspectorTestCase):
         self.assertIn('x', node.last_error)
 
 
+class Interface:
+    """An inspect interface with one hook, which is in trouble once."""
+
+    def __init__(self, **trouble):
+        self.trouble = trouble
+        self.hooks = [types.SimpleNamespace(name='hook', obj=self)]
+
+    def get_in_trouble(self, name):
+        if exc := self.trouble.pop(name, None):
+            raise exc
+
+    def preprocess(self, task, inventory, plugin_data):
+        self.get_in_trouble('preprocess')
+
+    def __call__(self, task, inventory, plugin_data):
+        self.get_in_trouble('call')
+
+    def continue_inspection(self, task, inventory, plugin_data):
+        inspect_utils.run_inspection_hooks(task, inventory, plugin_data,
+                                           self.hooks, None)
+
+    def abort(self, task):
+        pass
+
+
+class TroubleTestCase(InspectorTestCase):
+    """What Ironic itself makes of trouble in an inspection."""
+
+    def setUp(self):
+        super().setUp()
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.common.inspection_rules.engine.apply_rules',
+            lambda *args: None))
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.drivers.modules.inspect_utils.store_inspection_data',
+            lambda *args, **kwargs: self.driver.inspect.get_in_trouble(
+                'store')))
+
+    def deliver(self, **trouble):
+        self.set_node(provision_state=states.INSPECTWAIT,
+                      target_provision_state=states.MANAGEABLE)
+        self.driver.inspect = Interface(**trouble)
+        request = self.queue.get(NAME) or self.request
+        outcome = delivery.Deliverer(
+            self.queue, self.inspector, 3, 0.0,
+            lambda seconds: True).deliver(request)
+        return outcome, self.stored_node().provision_state
+
+    def test_trouble_of_the_surroundings_fails_no_node(self):
+        for where in ('preprocess', 'call', 'store'):
+            self.assertEqual(
+                (delivery.Outcome.RETRIED, states.INSPECTING),
+                self.deliver(**{where: db_exc.DBConnectionError('away')}))
+        self.assertEqual(0, self.queue.find(self.request.uuid).attempts)
+
+        self.assertEqual((delivery.Outcome.FINISHED, states.MANAGEABLE),
+                         self.deliver())
+
+    def test_a_hook_that_fails_fails_the_node(self):
+        for where in ('preprocess', 'call', 'store'):
+            self.assertEqual((delivery.Outcome.FAILED, states.INSPECTFAIL),
+                             self.deliver(**{where: ValueError('no disk')}))
+            self.assertIn('no disk', self.stored_node().last_error)
+            self.request = self.get(NAME)
+
+
 class ReapplyTestCase(InspectorTestCase):
 
     event = queue_request.REAPPLY
@@ -227,6 +294,23 @@ class ReapplyTestCase(InspectorTestCase):
         self.set_node(last_error='no disk')
         self.assertIsNone(self.run_request())
         self.assertIsNone(self.stored_node().last_error)
+
+    def test_an_inspection_that_has_begun_since_goes_on(self):
+        for present in (states.INSPECTWAIT, states.INSPECTING):
+            self.set_node(provision_state=present)
+
+            delivery.Deliverer(self.queue, self.inspector, 3, 1.0,
+                               lambda seconds: True).deliver(self.request)
+
+            self.assertEqual(
+                (state.ERROR, queue_request.OVERTAKEN),
+                tuple(getattr(self.queue.find(self.request.uuid), name)
+                      for name in ('state', 'last_error')))
+            node = self.stored_node()
+            self.assertEqual((present, None, None), (
+                node.provision_state, node.last_error, node.reservation))
+            self.driver.inspect.abort.assert_not_called()
+            self.request = self.get(NAME)
 
     def test_an_interface_without_hooks_cannot_do_it(self):
         self.driver.inspect = object()

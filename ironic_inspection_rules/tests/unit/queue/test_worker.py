@@ -264,17 +264,89 @@ class WorkerTestCase(base.QueueTestCase):
     def test_an_attempt_that_was_taken_over_counts(self):
         self.assertEqual(1, self.lose_the_lease(set))
 
-    def test_a_thread_that_cannot_start_leaves_no_request_behind(self):
-        self.use_settings(threads=1)
-        start, failures = threading.Thread.start, [1, 2]
+    def put_last_attempt(self):
+        """Put 'b', whose workers died twice, after 'a'; wait in 'a'.
 
-        def start_later(thread):
-            if thread.name == 'delivery' and failures:
+        :returns: what is set when a node is begun, what ends its run, and
+            the request for 'b'.
+        """
+        begun = {node: threading.Event() for node in 'abc'}
+        ends = {node: threading.Event() for node in 'abc'}
+
+        def run(node, request):
+            begun[node].set()
+            self.assertTrue(ends[node].wait(20))
+        self.processor.run = run
+        put = self.queue.put('b', queue_request.CONTINUE)
+        for _death in range(2):
+            self.queue.begin(self.queue.get('dead'), state.PROCESSING)
+            base.pass_time(base.LEASE)
+        self.queue.put('a', queue_request.CONTINUE)
+        self.queue.retry(self.queue.get('dead'), 0.05)
+        self.start()
+        self.assertTrue(begun['a'].wait(20))
+        return begun, ends, put
+
+    def test_the_last_attempt_is_made_alone(self):
+        begun, ends, _put = self.put_last_attempt()
+        self.assertFalse(begun['b'].wait(0.3))
+
+        ends['a'].set()
+        self.assertTrue(begun['b'].wait(20))
+        self.queue.put('c', queue_request.CONTINUE)
+        self.worker.wake()
+        self.assertFalse(begun['c'].wait(0.3))
+        ends['b'].set()
+        self.assertTrue(begun['c'].wait(20))
+        ends['c'].set()
+
+        for _request in 'abc':
+            self.assertTrue(self.done.acquire(timeout=10))
+        self.assertEqual({delivery.Outcome.FINISHED}, set(self.seen))
+
+    def test_a_last_attempt_that_hangs_holds_up_nobody_for_long(self):
+        self.use_settings(threads=3, lease=0.2)
+        begun, ends, _put = self.put_last_attempt()
+        self.queue.put('c', queue_request.CONTINUE)
+
+        for node in 'abc':
+            self.assertTrue(begun[node].wait(20))
+
+        for node in 'abc':
+            ends[node].set()
+            self.assertTrue(self.done.acquire(timeout=10))
+
+    def test_a_stop_ends_the_wait_to_be_alone(self):
+        begun, ends, put = self.put_last_attempt()
+        self.assertFalse(begun['b'].wait(0.3))
+        self.worker.stop()
+        ends['a'].set()
+        self.thread.join(20)
+
+        self.assertFalse(self.thread.is_alive())
+        self.assertFalse(begun['b'].is_set())
+        left = self.queue.find(put.uuid)
+        self.assertEqual((2, None), (left.attempts, left.worker))
+
+    def start_later(self, name, times):
+        """Have a thread of a name not start for so many times.
+
+        :returns: as many items as are left of them.
+        """
+        start, failures = threading.Thread.start, [name] * times
+
+        def start_unless_it_fails(thread):
+            if thread.name == name and failures:
                 failures.pop()
                 raise RuntimeError("can't start new thread")
             start(thread)
         self.useFixture(fixtures.MonkeyPatch('threading.Thread.start',
-                                             start_later))
+                                             start_unless_it_fails))
+        return failures
+
+    def test_a_thread_that_cannot_start_leaves_no_request_behind(self):
+        self.use_settings(threads=1)
+        failures = self.start_later('delivery', times=2)
         put = self.queue.put('a', queue_request.CONTINUE)
         self.start()
 
@@ -309,6 +381,16 @@ class WorkerTestCase(base.QueueTestCase):
                 beats.release()
         self.queue.heartbeat = listen
         self.work_for_three_heartbeats(beats)
+
+    def test_a_worker_that_runs_again_keeps_its_leases(self):
+        start = self.start
+        self.start_later('dispatcher', times=1)
+
+        def start_again():
+            self.assertRaises(RuntimeError, self.worker.run)
+            start()
+        self.start = start_again
+        self.test_a_long_run_keeps_its_lease()
 
     def test_a_heartbeat_that_fails_is_not_the_last_one(self):
         beats = threading.Semaphore(0)

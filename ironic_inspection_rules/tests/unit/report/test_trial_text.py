@@ -14,9 +14,9 @@ from ironic_inspection_rules.tests.unit import base
 
 class ListingTestCase(base.TestCase):
 
-    def print_all(self, made, *told):
+    def print_all(self, made, *entries):
         shown = made(self.output)
-        for each in told:
+        for each in entries:
             shown.add(each)
         self.before_the_end = self.output.getvalue()
         shown.end(collections.Counter(ok=2, error=1))

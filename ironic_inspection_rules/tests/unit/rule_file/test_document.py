@@ -3,6 +3,7 @@
 """Rules as people keep them."""
 
 import io
+import pathlib
 import sys
 import textwrap
 
@@ -223,3 +224,17 @@ class LoadTestCase(base.TestCase):
 
         self.assertEqual(list(map(folder.join, names)),
                          document.files([folder.path]))
+
+    def test_what_is_hidden_in_a_folder_is_not_meant(self):
+        # As Kubernetes mounts the files of a ConfigMap.
+        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path,
+                              '.rules')
+        inner = folder / '..2026_01_01'
+        inner.mkdir(parents=True)
+        (inner / 'a.yaml').write_text('[]')
+        (folder / '..data').symlink_to(inner.name)
+        (folder / 'a.yaml').symlink_to('..data/a.yaml')
+        (folder / '.b.yaml').write_text('[]')
+
+        self.assertEqual([str(folder / 'a.yaml')],
+                         document.files([str(folder)]))

@@ -45,12 +45,39 @@ class MatchTestCase(base.TestCase):
             self.match([make(None, 'x'), make('a', 'y')],
                        [make('a', 'x'), make('b', 'x')]))
 
+    def test_else_by_all_that_is_in_it(self):
+        twins = [make('a', 'x'), make('b', 'x'), make('c', 'x', 5)]
+
+        self.assertEqual(
+            [('c', 'description'), ('a', 'description'),
+             ('b', 'description'), None],
+            self.match([make(None, 'x', 5), *[make(None, 'x')] * 3], twins))
+        for unnamed in (None, ''):
+            self.assertEqual(
+                [None, ('b', None), ('a', 'uuid')],
+                self.match([make(None, unnamed), make(None, unnamed, 5),
+                            make('a', unnamed)],
+                           [make('a', unnamed), make('b', unnamed, 5)]))
+
+    def test_a_default_need_not_be_written(self):
+        stored = make('a', None, actions=[1], conditions=[], phase='main')
+
+        for wanted in ({'actions': [1]},
+                       {'actions': [1], 'conditions': None, 'priority': 0}):
+            self.assertEqual([('a', None)], self.match([wanted], [stored]))
+
+    def test_vars_in_another_order_are_others(self):
+        stored = make('a', None, vars={'x': 1, 'y': '{vars.x}'})
+
+        self.assertEqual([None], self.match(
+            [make(None, None, vars={'y': '{vars.x}', 'x': 1})], [stored]))
+
     def test_else_it_is_a_new_one(self):
         for wanted, present in (
-                ([make(None, 'x')], [make('a', 'x'), make('b', 'x')]),
-                ([make(None, 'x'), make(None, 'x')], [make('a', 'x')]),
-                ([make(None, '')], [make('a', '')]),
-                ([make(None, None)], [make('a', None)]),
+                ([make(None, 'x', 1)], [make('a', 'x'), make('b', 'x')]),
+                ([make(None, 'x', 1), make(None, 'x', 2)], [make('a', 'x')]),
+                ([make(None, '', 1)], [make('a', '')]),
+                ([make(None, None, 1)], [make('a', None)]),
                 ([make('b', 'x')], [make('a', 'x')]),
                 ([5], [make('a', 'x')])):
             self.assertEqual([None] * len(wanted),

@@ -67,8 +67,7 @@ class RepositoryTestCase(base.TestCase):
                                      self.store, **options)
 
     def in_force(self, rules, phase='main'):
-        rules.refresh(None)
-        return [plan.rule for plan in rules.plans(phase)]
+        return [plan.rule for plan in rules.refresh(None).plans(phase)]
 
     def test_rules_of_a_phase_are_given_in_order(self):
         rules = self.repository(
@@ -115,6 +114,21 @@ class RepositoryTestCase(base.TestCase):
         rules.refresh(None)
         self.assertEqual((7, 1), (before.revision,
                                   len(before.plans('main'))))
+
+    def test_what_was_read_is_returned_whatever_is_read_next(self):
+        rules = self.repository({'uuid': 'a', 'actions': ACTIONS})
+
+        class Lock:
+            def __enter__(self):
+                pass
+
+            def __exit__(self, *error):
+                # Another thread has waited for it.
+                rules.snapshot = repository.Snapshot(7)
+
+        rules._lock = Lock()
+        read = rules.refresh(None)
+        self.assertEqual((0, 1), (read.revision, len(read.plans('main'))))
 
     def test_the_default_scope_is_for_stored_rules_that_set_none(self):
         rules = self.repository(
@@ -194,8 +208,8 @@ class RepositoryTestCase(base.TestCase):
         self.store.stored.append({'uuid': 'b', 'actions': [
             {'op': 'set-plugin-data', 'args': ['/a', '{inventory | gone}']}]})
         self.assertRaises(exceptions.InvalidRule, rules.refresh, None)
-        self.assertEqual(0, rules.revision)
+        self.assertEqual(0, rules.snapshot.revision)
         self.store.changes = 2
         del self.store.stored[1]
         self.assertEqual(['a'], [each.uuid for each in self.in_force(rules)])
-        self.assertEqual(2, rules.revision)
+        self.assertEqual(2, rules.snapshot.revision)

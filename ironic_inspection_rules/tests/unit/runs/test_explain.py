@@ -176,12 +176,27 @@ class FindTestCase(base.TestCase):
                                            told.sensitive))
             self.assertEqual(found == 's', told.change is None)
 
-    def test_which_trait_a_sensitive_rule_set_is_not_known(self):
+    def test_the_sensitive_rule_that_set_a_trait_is_found(self):
         newer = {'main': phase({'uuid': 's', 'places': [
-            ['traits', '/******']]})}
-        place = explain.Place('traits', ('CUSTOM_A',))
-        self.assertEqual(('s',), find(place, newer))
+            ['traits', '/CUSTOM_A']]})}
+        for name in ('CUSTOM_A', 'CUSTOM_B'):
+            older = {'main': phase(rule('a', change(
+                f'/{name}', None, name, 'traits')))}
+            told = explain.find(
+                enumerate((newer, older)),
+                explain.Place('traits', (name,)), present=name)
+            self.assertEqual(
+                ('s' if name == 'CUSTOM_A' else 'a', ()),
+                (told.rule['uuid'], told.sensitive))
         self.assertEqual((), find(SIZE, newer))
+
+    def test_a_trait_that_a_sensitive_rule_removed_cannot_be_guessed(self):
+        runs = [{'main': phase({'uuid': 's', 'places': [
+            ['traits', '/CUSTOM_A']]})}]
+        for name in ('CUSTOM_A', 'CUSTOM_B'):
+            self.assertEqual(('s',), explain.find(
+                enumerate(runs), explain.Place('traits', (name,)),
+                present=data_path.ABSENT))
 
     def test_what_a_sensitive_rule_appended_is_found(self):
         newer = {'main': phase({'uuid': 's', 'places': [

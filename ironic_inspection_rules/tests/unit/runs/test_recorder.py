@@ -27,7 +27,7 @@ class RecorderTestCase(base.IronicTestCase):
     def store(self, error=None, **fields):
         prepared = recorder.prepare(self.run_, NODE, error, 5, True)
         if prepared is not None:
-            recorder.store(prepared, NODE)
+            prepared()
         return prepared is not None
 
     def test_what_was_stored_before_is_another_after_an_inspection(self):

@@ -87,8 +87,8 @@ class ReplayTestCase(base.TestCase):
         past = self.past(self.keep(*before))
         base_ends, told = past.again(self.plans(*before), budget.BY_PHASE)
         self.assertIsNone(told)
-        return replay.otherwise(past, base_ends, self.plans(*after),
-                                budget.BY_PHASE)
+        return replay.compare(past, base_ends, self.plans(*after),
+                              budget.BY_PHASE)
 
     def test_the_same_rules_do_the_same(self):
         for rules in ((), (rule(A, '/extra/a', 1),),

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
+from ironic.db.sqlalchemy import models
 import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.traits import catalog
 from ironic_inspection_rules.traits import names
@@ -66,14 +69,30 @@ class SelectionTestCase(base.TestCase):
         self.assertEqual([], self.sql(catalog.Selection(prefix='')))
 
 
-class SelectTestCase(base.TestCase):
+class CountNodesTestCase(base.IronicTestCase):
 
-    nodes = {'CUSTOM_B': 2, 'CUSTOM_A': 1, 'HW_CPU_X86_VMX': 3}
     selection = catalog.parse('in:CUSTOM_B,CUSTOM_A,HW_CPU_X86_VMX,'
                               'HW_CPU_X86_SVM,CUSTOM_NONE')
 
+    def setUp(self):
+        super().setUp()
+        self.useFixture(database.Database(ironic=True))
+        with transaction.writer() as session:
+            for node_id in range(1, 4):
+                session.add(models.Node(id=node_id, owner=f'owner-{node_id}',
+                                        lessee='all'))
+            session.flush()
+            for trait, count in (('CUSTOM_B', 2), ('CUSTOM_A', 1),
+                                 ('HW_CPU_X86_VMX', 3)):
+                for node_id in range(1, count + 1):
+                    session.add(models.NodeTrait(
+                        node_id=node_id, trait=trait, version='1.0'))
+
+    def count(self, selection=selection, project=None, associated=None):
+        return catalog.count_nodes(selection, project, associated)
+
     def test_standard_traits_are_there_without_nodes(self):
-        found = catalog.select(catalog.Selection(), self.nodes)
+        found = self.count(catalog.Selection())
         self.assertEqual(names.STANDARD | {'CUSTOM_A', 'CUSTOM_B'},
                          found.keys())
         self.assertEqual(3, found['HW_CPU_X86_VMX'])
@@ -83,14 +102,17 @@ class SelectTestCase(base.TestCase):
         self.assertEqual(
             [('CUSTOM_A', 1), ('CUSTOM_B', 2), ('HW_CPU_X86_SVM', 0),
              ('HW_CPU_X86_VMX', 3)],
-            list(catalog.select(self.selection, self.nodes).items()))
+            list(self.count().items()))
+
+    def test_only_nodes_of_a_project_are_counted(self):
+        self.assertEqual({'CUSTOM_B': 1, 'HW_CPU_X86_VMX': 1}, self.count(
+            project='owner-2', associated=True))
+        self.assertEqual(self.count(), self.count(project='all'))
 
     def test_associated_ones_have_nodes(self):
-        self.assertEqual(
-            ['CUSTOM_A', 'CUSTOM_B', 'HW_CPU_X86_VMX'],
-            list(catalog.select(self.selection, self.nodes, True)))
+        self.assertEqual(['CUSTOM_A', 'CUSTOM_B', 'HW_CPU_X86_VMX'],
+                         list(self.count(associated=True)))
 
     def test_the_others_have_none(self):
-        self.assertEqual(
-            ['HW_CPU_X86_SVM'],
-            list(catalog.select(self.selection, self.nodes, False)))
+        self.assertEqual(['HW_CPU_X86_SVM'],
+                         list(self.count(associated=False)))

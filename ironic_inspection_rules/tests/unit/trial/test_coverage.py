@@ -2,7 +2,6 @@
 
 """How much of their rules some machines reach."""
 
-from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.tests.unit.rule_file import files
 from ironic_inspection_rules.trial import coverage
 from ironic_inspection_rules.trial import machine_test
@@ -24,13 +23,12 @@ class CoverageCase(files.FilesTestCase):
 
     def setUp(self):
         super().setUp()
-        self.ops = registry.installed()
         self.rules = machine_test.load_rules(
-            [self.write('rules.yaml', RULES)], self.ops)
+            [self.write('rules.yaml', RULES)])
 
     def cover(self, *megabytes):
         covered = coverage.Coverage(self.rules)
-        plans = machine_test.compile_rules(self.rules, self.ops)
+        plans = machine_test.compile_rules(self.rules)
         watch = coverage.Watch(plans)
         for number in megabytes:
             inventory = {**files.INVENTORY, 'memory': {'physical_mb': number}}
@@ -71,7 +69,7 @@ class CoverageTestCase(CoverageCase):
   conditions:
   - {op: eq, args: ["{inventory.memory | int}", 1]}
   actions: [{op: log, args: [x]}]
-""")], self.ops)
+""")])
         [rule] = self.cover(1024).as_dict()['rules']
         self.assertEqual([{'true': 0, 'false': 0}], rule['conditions'])
         self.assertEqual([{'ran': 0}], rule['actions'])
@@ -89,7 +87,7 @@ class CoverageTestCase(CoverageCase):
     args: {msg: "{item}"}
     loop: [1, 2]
     when: [{op: gt, args: {values: ["{item}", 1]}}]
-""")], self.ops)
+""")])
         covered = self.cover(1024, 8192, 16384)
         self.assertEqual(
             [[{'ran': 1, 'when': [{'true': 1, 'false': 2}]}],
@@ -131,7 +129,7 @@ class InsideTestCase(CoverageCase):
 
     def use(self, text):
         self.rules = machine_test.load_rules(
-            [self.write('other.yaml', text)], self.ops)
+            [self.write('other.yaml', text)])
 
     def test_conditions_of_groups_count(self):
         self.use(GROUP)

@@ -3,7 +3,6 @@
 """What is expected of machines, whole and in parts."""
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.tests.unit.rule_file import files
 from ironic_inspection_rules.trial import expectation
 from ironic_inspection_rules.trial import machine_test
@@ -42,12 +41,11 @@ class PartTestCase(files.FilesTestCase):
 class ActualTestCase(files.FilesTestCase):
 
     def actual(self, sensitive):
-        ops = registry.installed()
         rules = machine_test.load_rules(
-            [self.write('rules.yaml', RULE % sensitive)], ops)
+            [self.write('rules.yaml', RULE % sensitive)])
         return expectation.actual(machine_test.run(
             self.write('m.json', files.INVENTORY),
-            machine_test.compile_rules(rules, ops),
+            machine_test.compile_rules(rules),
             machine_test.load_node(None)))[1]
 
     def test_traits_are_in_order(self):
@@ -55,12 +53,11 @@ class ActualTestCase(files.FilesTestCase):
                          self.actual('false')['traits'])
 
     def test_a_machine_may_be_expected_to_have_no_traits(self):
-        ops = registry.installed()
         rules = machine_test.load_rules([self.write(
-            'rules.yaml', '[{actions: [{op: log, args: {msg: a}}]}]')], ops)
+            'rules.yaml', '[{actions: [{op: log, args: {msg: a}}]}]')])
         machine = self.write('m.json', files.INVENTORY)
         actual = expectation.actual(machine_test.run(
-            machine, machine_test.compile_rules(rules, ops),
+            machine, machine_test.compile_rules(rules),
             machine_test.load_node(None)))
         for expected in ('[]', '{has: []}'):
             path = self.write('e.yaml', f'm.json: {{traits: {expected}}}')

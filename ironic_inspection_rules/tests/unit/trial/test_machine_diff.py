@@ -2,7 +2,6 @@
 
 """Machines that other rules treat differently are found, and how."""
 
-from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.tests.unit.rule_file import files
 from ironic_inspection_rules.trial import machine_diff
 from ironic_inspection_rules.trial import machine_test
@@ -21,9 +20,8 @@ OLD = """
 class MachineDiffTestCase(files.FilesTestCase):
 
     def treat(self, new, old=OLD, inventory=files.INVENTORY):
-        ops = registry.installed()
         before, after = (
-            rule_diff.RuleSet.load([self.write(name, text)], ops)
+            rule_diff.RuleSet.load([self.write(name, text)])
             for name, text in (('old.yaml', old), ('new.yaml', new)))
         treated, = machine_diff.compare(
             before.rules, rule_diff.compare(before, after)[1],

@@ -5,7 +5,6 @@
 import json
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.report import trial_text
 from ironic_inspection_rules.tests.unit.rule_file import files
 from ironic_inspection_rules.trial import expectation
@@ -37,20 +36,15 @@ RULES = """
 
 class MachinesTestCase(files.FilesTestCase):
 
-    def setUp(self):
-        super().setUp()
-        self.ops = registry.installed()
-
     def rules(self, text=RULES):
-        return machine_test.load_rules(
-            [self.write('rules.yaml', text)], self.ops)
+        return machine_test.load_rules([self.write('rules.yaml', text)])
 
     def run_on(self, content, node=None, rules=RULES, name='m/a.json'):
         node_path = node and self.write('node.yaml', node)
-        return machine_test.run(self.write(name, content),
-                                machine_test.compile_rules(
-                             self.rules(rules), self.ops),
-                         machine_test.load_node(node_path))
+        return machine_test.run(
+            self.write(name, content),
+            machine_test.compile_rules(self.rules(rules)),
+            machine_test.load_node(node_path))
 
     def dell(self, node=None):
         return self.run_on({'inventory': files.INVENTORY, 'kind': 'dell'},
@@ -74,23 +68,23 @@ class NodesTestCase(MachinesTestCase):
         self.assertEqual('all', nodes.of('b.json').fields['name'])
 
 
-class TellTestCase(MachinesTestCase):
+class RunAllTestCase(MachinesTestCase):
 
-    def tell(self, *paths, nodes=None):
+    def run_all(self, *paths, nodes=None):
         count = []
-        told = list(machine_test.tell(
+        tests = list(machine_test.run_all(
             self.rules(), nodes or machine_test.Nodes(), paths,
-            [trial_text.Table.tell, trial_text.as_json], count.append))
+            [trial_text.Table.extract, trial_text.as_json], count.append))
         self.assertEqual(len(paths), sum(count))
-        return [row for row, _text in told], [
-            json.loads(text) for _row, text in told]
+        return [row for row, _text in tests], [
+            json.loads(text) for _row, text in tests]
 
     def test_a_broken_file_is_an_error_of_its_own(self):
         paths = [self.write('m/a.json', files.INVENTORY),
                  self.write('m/b.json', '{"inventory": '),
                  str(self.directory / 'gone.json'),
                  self.write('m/d.json', files.INVENTORY)]
-        rows, read = self.tell(*paths)
+        rows, read = self.run_all(*paths)
         self.assertEqual(['ok', 'error', 'error', 'ok'],
                          [result for _path, result, *_others in rows])
         self.assertEqual(paths, [each['inventory'] for each in read])
@@ -100,14 +94,14 @@ class TellTestCase(MachinesTestCase):
     def test_a_broken_node_is_an_error_of_its_own(self):
         path = self.write('m/a.json', files.INVENTORY)
         self.write('nodes/a.json', '[]')
-        rows, _read = self.tell(path, nodes=machine_test.Nodes(
+        rows, _read = self.run_all(path, nodes=machine_test.Nodes(
             str(self.directory / 'nodes')))
         self.assertEqual('error', rows[0][1])
 
     def test_machines_of_many_processes_come_in_order(self):
         paths = [self.write(f'm/{number:03}.json', files.INVENTORY)
                  for number in range(60)]
-        rows, _read = self.tell(*paths)
+        rows, _read = self.run_all(*paths)
         self.assertEqual(paths, [path for path, *_others in rows])
 
 
@@ -119,7 +113,7 @@ class TrialTestCase(MachinesTestCase):
         self.assertEqual('off', rule.mode)
         self.assertEqual(
             {'early': [], 'preprocess': [], 'main': []},
-            machine_test.compile_rules([rule], self.ops))
+            machine_test.compile_rules([rule]))
 
     def test_a_sensitive_rule_is_explained_to_who_has_its_file(self):
         made = self.run_on(files.INVENTORY, rules="""
@@ -128,7 +122,7 @@ class TrialTestCase(MachinesTestCase):
                                            1]}]
               actions: [{op: set-attribute, args: [/extra/a, secret]}]
         """)
-        self.assertIn('[4096, 1]', trial_text.Details.tell(made)[2])
+        self.assertIn('[4096, 1]', trial_text.Details.extract(made)[2])
 
     def test_all_forms_of_inventories_are_read(self):
         for content in (
@@ -198,7 +192,7 @@ class TrialTestCase(MachinesTestCase):
             '- actions: [{op: log, args: [x]}]\n' * 2)
 
     def test_details_name_what_does_not_hold(self):
-        text = '\n'.join(trial_text.Details.tell(self.dell()))
+        text = '\n'.join(trial_text.Details.extract(self.dell()))
         self.assertIn('inspection would succeed', text)
         self.assertRegex(text, 'Refuse little memory .* no .*4096, 1024')
 

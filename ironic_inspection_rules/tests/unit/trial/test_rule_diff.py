@@ -5,7 +5,6 @@
 import uuid
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.tests.unit.rule_file import files
 from ironic_inspection_rules.trial import rule_diff
 
@@ -19,9 +18,8 @@ NAMED_A = A.replace('{desc', f'{{uuid: {FIRST}, desc')
 class RuleDiffTestCase(files.FilesTestCase):
 
     def compare(self, old, new):
-        ops = registry.installed()
         before, after = (
-            rule_diff.RuleSet.load([self.write(name, text)], ops)
+            rule_diff.RuleSet.load([self.write(name, text)])
             for name, text in (('old.yaml', old), ('new.yaml', new)))
         self.changes, rules = rule_diff.compare(before, after)
         self.uuids = ([rule.uuid for rule in before.rules],
@@ -110,11 +108,10 @@ class RuleDiffTestCase(files.FilesTestCase):
     def test_a_directory_is_one_set(self):
         self.write('rules/a.yaml', A)
         self.write('rules/b.yaml', B)
-        ops = registry.installed()
-        found = rule_diff.RuleSet.load([str(self.directory / 'rules')], ops)
+        found = rule_diff.RuleSet.load([str(self.directory / 'rules')])
         self.assertEqual(['A', 'B'],
                          [rule.description for rule in found.rules])
         (self.directory / 'empty').mkdir()
         self.assertRaisesRegex(exceptions.InvalidDocument, 'files of rules',
                                rule_diff.RuleSet.load,
-                               [str(self.directory / 'empty')], ops)
+                               [str(self.directory / 'empty')])

@@ -6,7 +6,7 @@ import yaml
 
 from ironic_inspection_rules.engine import path
 from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.rule_file import builtin
+from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.trial import rule_meaning
 
@@ -16,10 +16,9 @@ ACTION = '{op: log, args: [x]}'
 class RuleMeaningTestCase(base.TestCase):
 
     def of(self, conditions='', actions=ACTION, fields=''):
-        ops = registry.installed()
-        return rule_meaning.of(builtin.parse(yaml.safe_load(
+        return rule_meaning.of(file_rule.parse(yaml.safe_load(
             f'{{conditions: [{conditions}], actions: [{actions}], {fields}}}'),
-            ops), ops)
+            registry.installed()))
 
     def is_same(self, one, other):
         return path.same(self.of(**one), self.of(**other))
@@ -96,6 +95,15 @@ class RuleMeaningTestCase(base.TestCase):
             '{op: eq, args: ["{inventory.a|default(item)}", 1], loop: [1]}',
             '{op: eq, args: ["{inventory.a|default(inventory.b)}", 1]}',
             '{op: eq, args: ["{inventory.a|default(1)!s}", 1]}')
+
+    def test_vars_are_in_order_where_one_uses_one(self):
+        for same, one, other in (
+                (True, 'x: 1, y: 2', 'y: 2, x: 1'),
+                (False, 'x: 1, y: "{vars.x}"', 'y: "{vars.x}", x: 1'),
+                (True, 'x: 1, y: "{vars.x}"', 'x: 1, y: "{vars[x]}"')):
+            self.assertIs(same, self.is_same(
+                {'fields': f'vars: {{{one}}}'},
+                {'fields': f'vars: {{{other}}}'}))
 
     def test_braces_are_read(self):
         self.assert_actions(True, '{op: log, args: ["{{a}} {"]}',

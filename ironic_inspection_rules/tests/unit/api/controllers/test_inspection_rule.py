@@ -44,11 +44,12 @@ class PageTestCase(base.IronicTestCase):
         """Follow the pages from the first to the last."""
         marker, more = None, True
         while more:
-            rules, more = inspection_rule.page(
+            rules = inspection_rule.page(
                 self.context, self.built_in, filters, sort_key, descending,
-                limit, marker)
-            yield [int(rule.uuid[-12:]) for rule in rules]
-            marker = rules[-1].uuid if rules else None
+                limit + 1, marker)
+            more = len(rules) > limit
+            yield [int(rule.uuid[-12:]) for rule in rules[:limit]]
+            marker = rules[:limit][-1].uuid if rules else None
 
     @hypothesis.given(
         limit=st.integers(1, 9), descending=st.booleans(),
@@ -101,7 +102,7 @@ class PageTestCase(base.IronicTestCase):
 
         self.assertEqual([[11, 13, 14]], list(pages))
 
-    def test_a_page_of_rules_that_all_go_is_the_next_one(self):
+    def test_rules_that_go_while_a_page_is_read_are_none_less_on_it(self):
         read = rule_object.Rule.list
 
         def read_late(_cls, context, filters):
@@ -112,8 +113,8 @@ class PageTestCase(base.IronicTestCase):
 
         self.useFixture(fixtures.MonkeyPatch(
             'ironic_inspection_rules.objects.rule.Rule.list', read_late))
-        rules, more = inspection_rule.page(
-            self.context, [], {}, 'id', False, 2, None)
+        rules = inspection_rule.page(
+            self.context, [], {}, 'id', False, 3, None)
 
-        self.assertEqual([uuid(12), uuid(13)], [each.uuid for each in rules])
-        self.assertTrue(more)
+        self.assertEqual([uuid(12), uuid(13), uuid(14)],
+                         [each.uuid for each in rules])

@@ -76,15 +76,15 @@ class CheckTestCase(base.CheckTestCase):
             self.assertEqual(excluded, bool(found), conditions)
 
     def test_rules_about_other_fields_are_not_compared(self):
-        one, other = (exclusion.claims(self.of([
+        one, other = (list(map(exclusion.Claim, self.of([
             {'op': 'eq', 'args': [f'{{plugin_data.{name}{number}}}', 1]}
-            for number in range(50)]).conditions) for name in 'ab')
+            for number in range(50)]).conditions)) for name in 'ab')
         with mock.patch.object(exclusion, 'apart', autospec=True) as compare:
             self.assertFalse(exclusion.exclude(one, other))
         self.assertEqual(0, compare.call_count)
 
     def test_no_pair_is_missed(self):
-        claims = exclusion.claims(self.of(CONDITIONS).conditions)
+        claims = map(exclusion.Claim, self.of(CONDITIONS).conditions)
         excluded = 0
         for one, other in itertools.combinations(claims, 2):
             wanted = exclusion.apart(one, other)

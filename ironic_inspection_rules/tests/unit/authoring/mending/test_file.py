@@ -143,6 +143,27 @@ class MendTestCase(files.FilesTestCase):
         self.assertEqual(DIFF, changed)
         self.assertEqual([], lint.lint([path], registry.installed()))
 
+    def test_the_conditions_of_an_action_are_mended(self):
+        self.assertEqual("""\
+- actions:
+  - {op: fail, args: {msg: x}, when: [{op: is-none, args: {value: 1}}]}
+  - op: fail
+    args: {msg: x}
+    when:
+    - {op: matches, args: {value: '{node.name}', regex: a}, multiple: any}
+    - op: any-of
+      conditions: [{op: eq, args: {values: ['{node.name}', 'x']}}]
+""", mended("""\
+- actions:
+  - {op: fail, args: {msg: x}, wehn: [{op: is-none, args: {value: 1}}]}
+  - op: fail
+    args: {msg: x}
+    when:
+    - {op: matchs, args: {value: '{node.nam}', regx: a}, multipl: any}
+    - op: any-off
+      conditions: [{op: eqq, args: ['{node.name}', 'x']}]
+"""))
+
     def test_a_second_time_nothing_is_written(self):
         path = self.write('rules.yaml', BEFORE)
         self.mend(path)
@@ -262,7 +283,7 @@ class MeaningTestCase(base.TestCase):
     def bound(self, text):
         """What the ops of a file get."""
         rule, = file_rule.rules(document.parse('x', text))
-        parsed = rule.parse(registry.installed())
+        parsed = file_rule.parse(rule.entry, registry.installed())
         return [[(each.op.name, each.inverted, each.arguments)
                  for operation in operations for each in operation.all]
                 for operations in file_rule.operations(

@@ -16,7 +16,7 @@ from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.machine import machine_file
 from ironic_inspection_rules.machine.profile import component
 from ironic_inspection_rules.machine.profile import rules
-from ironic_inspection_rules.rule_file import builtin
+from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.tests import shared_data
 from ironic_inspection_rules.tests.unit.rule_file import files
 
@@ -81,14 +81,13 @@ class ProfileTestCase(files.FilesTestCase):
         self.ops = registry.installed()
 
     def write_rules(self, *machines, tolerated=(), on_mismatch=rules.FAIL):
-        written = rules.Profile(
-            'Good one {x}', on_mismatch, component.parse_tolerance(tolerated)
-        ).rules(machines)
+        written = rules.write(machines, 'Good one {x}', on_mismatch,
+                              component.parse_tolerance(tolerated))
         return yaml.safe_load(yaml.safe_dump(written))
 
     def plans(self, *machines, **options):
         return {'main': [
-            compiler.compile_rule(builtin.parse(each, self.ops), self.ops)
+            compiler.compile_rule(file_rule.parse(each, self.ops), self.ops)
             for each in self.write_rules(*machines, **options)]}
 
     def evaluate(self, plans, each):

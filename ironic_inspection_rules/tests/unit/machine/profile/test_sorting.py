@@ -95,6 +95,7 @@ class RangeTestCase(machines.ProfileTestCase):
         self.assertEqual((18, 88), tolerated.count('processors', 20, 80))
 
     def test_a_tolerance_that_is_none_is_refused(self):
-        for text in ('memory', 'memory=x', 'fans=1', 'disks=1.5', '=1%'):
+        for text in ('memory', 'memory=x', 'fans=1', 'disks=1.5', '=1%',
+                     'disks=1_0', 'disks=\u0661'):
             self.assertRaisesRegex(exceptions.Invalid, 'tolerance',
                                    component.parse_tolerance, [text])

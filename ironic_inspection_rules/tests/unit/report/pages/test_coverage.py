@@ -2,7 +2,6 @@
 
 """The data of the page of what machines reached of rules."""
 
-from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.report.pages import coverage
 from ironic_inspection_rules.report.pages import shell
 from ironic_inspection_rules.tests.unit.report.pages import page_data
@@ -33,8 +32,7 @@ class CoveragePageTestCase(files.FilesTestCase):
 
     def setUp(self):
         super().setUp()
-        rules = machine_test.load_rules(
-            [self.write('rules.yaml', RULES)], registry.installed())
+        rules = machine_test.load_rules([self.write('rules.yaml', RULES)])
         self.covered = coverage_.measure(
             rules, machine_test.Nodes(),
             [self.write('a.json', files.INVENTORY),

@@ -2,7 +2,6 @@
 
 """The data of the page of rules and machines as a matrix."""
 
-from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.report.pages import shell
 from ironic_inspection_rules.report.pages import test
 from ironic_inspection_rules.tests.unit.report.pages import page_data
@@ -36,13 +35,11 @@ class TestPageTestCase(files.FilesTestCase):
         self.data = page_data.read(self.page)
 
     def draw(self, *machines, rules=RULES):
-        ops = registry.installed()
-        rules = machine_test.load_rules([self.write('rules.yaml', rules)],
-                                        ops)
-        plans = machine_test.compile_rules(rules, ops)
+        rules = machine_test.load_rules([self.write('rules.yaml', rules)])
+        plans = machine_test.compile_rules(rules)
         matrix = test.Matrix(rules, ['a/rules.yaml'])
         for path, content in machines:
-            matrix.add(matrix.tell(machine_test.attempt(
+            matrix.add(matrix.extract(machine_test.attempt(
                 self.write(path, content), plans, machine_test.Nodes())))
         return matrix.render()
 

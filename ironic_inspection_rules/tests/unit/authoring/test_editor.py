@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import threading
 
-from ironic_inspection_rules.authoring.schema import document
+from ironic_inspection_rules.authoring import schema
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.tests.unit.rule_file import files
 
@@ -87,7 +87,7 @@ class EditorTestCase(files.FilesTestCase):
             self.skipTest(f'no {SERVER} on PATH or in '
                           'IR_YAML_LANGUAGE_SERVER')
         self.write('rules.schema.json',
-                   document.schema(registry.installed()))
+                   schema.schema(registry.installed()))
         self.server = Server(path)
         self.addCleanup(self.server.stop)
         self.server.request(
@@ -143,7 +143,7 @@ class EditorTestCase(files.FilesTestCase):
 
     def test_ops_are_offered_with_what_they_are(self):
         offered = self.completions('- actions:\n  - op: ')
-        self.assertIn('Give the node a trait', offered['add-trait'])
+        self.assertIn('Add a trait to the node', offered['add-trait'])
         self.assertNotIn('eq', offered)
         self.assertNotIn('inspector-fail', offered)
 

@@ -8,7 +8,7 @@ import fixtures
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.rule_file import builtin
+from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.tests.unit import base
 
 UUID = '12ab7a3e-7a4b-4b0e-8b0e-6d3c5f0f9a11'
@@ -21,7 +21,7 @@ class LoadTestCase(base.TestCase):
         self.path = directory.join('rules.yaml')
         with open(self.path, 'w', encoding='utf-8') as stream:
             stream.write(textwrap.dedent(text))
-        return builtin.load(self.path, registry.installed())
+        return file_rule.load_built_in(self.path, registry.installed())
 
     def refused(self, text):
         error = self.assertRaises(exceptions.InvalidDocument,
@@ -94,8 +94,8 @@ class LoadTestCase(base.TestCase):
               actions: [{op: fial, args: [no]}]
         """)
 
-        self.assertIn('#2 (typo)', message)
-        self.assertIn(' phase: ', message)
+        self.assertIn('.yaml:4:10: Invalid inspection rule #2 (typo): phase:',
+                      message)
         self.assertIn('did you mean "fail"?', message)
 
     def test_two_rules_may_not_share_a_uuid(self):
@@ -104,7 +104,7 @@ class LoadTestCase(base.TestCase):
             - {uuid: same, actions: [{op: log, args: [a]}]}
         """)
 
-        self.assertIn('#2 (same)', message)
+        self.assertIn('.yaml:3:3: rule #2 (same) is there twice', message)
 
     def test_what_is_no_list_of_rules_is_refused(self):
         for text in ('a: mapping', '- plain text', '{unclosed', '"text"'):
@@ -112,8 +112,8 @@ class LoadTestCase(base.TestCase):
 
     def test_a_file_that_cannot_be_read_is_named(self):
         error = self.assertRaises(
-            exceptions.InvalidDocument, builtin.load, '/nowhere/at.all',
-            registry.installed())
+            exceptions.InvalidDocument, file_rule.load_built_in,
+            '/nowhere/at.all', registry.installed())
 
         self.assertIn('/nowhere/at.all', str(error))
 
@@ -132,4 +132,4 @@ class PlaceTestCase(base.TestCase):
                 ('/conditions/1/loop', 'condition 2, loop'),
                 ('/conditions/0/field', 'condition 1, field'),
                 ('/a~1b', 'a/b')):
-            self.assertEqual(name, builtin.place_name(pointer))
+            self.assertEqual(name, file_rule.place_name(pointer))
