@@ -220,23 +220,32 @@ class Worker:
             self._hold_until(lambda: len(self._in_hand) == 1)
             held.since = time.monotonic()
             if self._stop.is_set():
-                self._let_go(held)
-                self._queue.retry(request, 0.0)
+                self._give_back(held, 0.0)
                 return
         thread = threading.Thread(target=self._take, args=(held,),
                                   name='delivery', daemon=True)
         try:
             thread.start()
         except RuntimeError as exc:
-            self._let_go(held)
             self._outage.failed(exc)
-            self._queue.retry(request, self._settings.retry_interval,
-                              str(exc), of_surroundings=True)
+            self._give_back(held, self._settings.retry_interval, str(exc),
+                            of_surroundings=True)
             self._stop.wait(self._settings.retry_interval)
             return
         held.thread = thread
         if is_last:
             self._hold_until(lambda: request.delivery not in self._in_hand)
+
+    def _give_back(self, held: _InHand, delay: float,
+                   error: str | None = None, of_surroundings: bool = False
+                   ) -> None:
+        """Put a request whose delivery has not begun back into the queue."""
+        try:
+            self._queue.retry(held.request, delay, error, of_surroundings)
+        finally:
+            # Only now: a worker that stops waits for its slots, and a process
+            # that ended before would leave the request to its lease.
+            self._let_go(held)
 
     def _hold_until(self, condition: Callable[[], bool]) -> None:
         """Take no request until a condition holds or the worker stops.

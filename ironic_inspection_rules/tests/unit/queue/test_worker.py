@@ -4,6 +4,7 @@ import collections
 import dataclasses
 import logging
 import threading
+import time
 
 import fixtures
 from oslo_db import exception as db_exc
@@ -319,6 +320,15 @@ class WorkerTestCase(base.QueueTestCase):
     def test_a_stop_ends_the_wait_to_be_alone(self):
         begun, ends, put = self.put_last_attempt()
         self.assertFalse(begun['b'].wait(0.3))
+        retry = self.queue.retry
+
+        def retry_late(*args):
+            time.sleep(0.3)
+            retry(*args)
+        # The worker must not end before the request is back in the queue.
+        self.useFixture(fixtures.MockPatchObject(self.queue, 'retry',
+                                                 retry_late))
+
         self.worker.stop()
         ends['a'].set()
         self.thread.join(20)
