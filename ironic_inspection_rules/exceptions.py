@@ -55,6 +55,29 @@ def one_line(text: str) -> str:
     return text.rstrip('\n').translate(CONTROL_CHARACTERS)
 
 
+_UNSTORABLE = re.compile('[\0\ud800-\udfff\U00010000-\U0010ffff]')
+"""Characters that some database refuses: halves of one, and rare ones."""
+
+_MOST_BYTES = 65535
+"""Length of a column of text in MySQL, in bytes."""
+
+_CUT = ' … (cut)'
+
+
+def storable(text: str) -> str:
+    """Return a text that every database takes.
+
+    :returns: the text with U+FFFD in the place of what some refuse, of at
+        most 65,535 bytes in UTF-8.
+    """
+    text = _UNSTORABLE.sub('\N{REPLACEMENT CHARACTER}', text)
+    encoded = text.encode()
+    if len(encoded) <= _MOST_BYTES:
+        return text
+    most = _MOST_BYTES - len(_CUT.encode())
+    return encoded[:most].decode(errors='ignore') + _CUT
+
+
 class InspectionRulesError(Exception):
     """Base of all errors; the message is ready to be shown to a user.
 
@@ -292,6 +315,13 @@ class NodeGone(NotFound):
 
 class TemporaryFailure(InspectionRulesError):
     """Something outside failed; the same may work next time."""
+
+
+class DoubtfulFailure(TemporaryFailure):
+    """Something failed while it handled an error of something outside.
+
+    Which of the two is to blame is not known, so the attempt counts.
+    """
 
 
 class Stopping(InspectionRulesError):

@@ -3,7 +3,6 @@
 """The tables that this project adds to Ironic's database."""
 
 import json
-import re
 from typing import Any
 
 from oslo_db.sqlalchemy import models
@@ -12,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 from sqlalchemy.dialects import mysql
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import model
 
 # A binary collation: MySQL would otherwise find the scope "rack1" when asked
@@ -53,20 +53,11 @@ class _StorableText(sa.TypeDecorator):
     impl = sa.Text
     cache_ok = True
 
-    _UNSTORABLE = re.compile('[\0\ud800-\udfff\U00010000-\U0010ffff]')
-    _MOST_BYTES = 65535
-    _CUT = ' … (cut)'
-
     def process_bind_param(self, value: str | None, dialect: sa.Dialect
                            ) -> str | None:
         if not value:
             return value
-        text = self._UNSTORABLE.sub('\N{REPLACEMENT CHARACTER}', value)
-        encoded = text.encode()
-        if len(encoded) <= self._MOST_BYTES:
-            return text
-        return encoded[:self._MOST_BYTES - len(self._CUT.encode())].decode(
-            errors='ignore') + self._CUT
+        return exceptions.storable(value)
 
 
 class _Vars(db_types.JsonEncodedDict):

@@ -173,9 +173,10 @@ def request_scope(attempt: Attempt, task: Any) -> Iterator[None]:
         with handed_over(attempt, task):
             yield
     except Abandoned as exc:
-        if isinstance(exc.__cause__, exceptions.LeaseLost):
-            raise exc.__cause__ from exc
-        raise exceptions.TemporaryFailure(str(exc.__cause__)) from exc
+        cause = exc.__cause__ or exc
+        if isinstance(cause, exceptions.LeaseLost):
+            raise cause from exc
+        raise surroundings.failure(cause) from exc
 
 
 class GuardedHook:

@@ -25,6 +25,9 @@ LOG = log.getLogger(__name__)
 MAX_DELAY = 30.0
 """Most seconds before a request is delivered again."""
 
+_FAILURES_FOR_MAX_DELAY = 16
+"""Failures in a row after which the delay does not grow any more."""
+
 
 class Decision(typing.NamedTuple):
     """Decision whether to run a request.
@@ -68,7 +71,8 @@ def retry_delay(failures: int, interval: float) -> float:
     :param interval: delay after the first one; doubled each time, up to
         ``MAX_DELAY``.
     """
-    return min(interval * 2 ** min(failures, 16), MAX_DELAY)
+    doublings = min(failures, _FAILURES_FOR_MAX_DELAY)
+    return min(interval * 2 ** doublings, MAX_DELAY)
 
 
 class NodeCheck(typing.NamedTuple):
@@ -237,18 +241,25 @@ class Deliverer:
             the surroundings.
         :param begun: with the attempt.
         """
-        if surroundings.are_to_blame(exc):
-            return self._retry(request, str(exc), True)
+        is_doubtful = isinstance(exc, exceptions.DoubtfulFailure)
+        if surroundings.are_to_blame(exc) and not is_doubtful:
+            return self._retry(request, request.lock_failures, str(exc), True)
         log_request(LOG.exception, begun, 'processing broke off')
         if begun.attempts > self._max_attempts:
             return self._end(begun, f'given up, as it broke off: {exc}')
-        return self._retry(begun, str(exc), False)
+        failures = 0
+        if is_doubtful:
+            # If it was trouble of the surroundings, it has time to pass.
+            failures = _FAILURES_FOR_MAX_DELAY
+        return self._retry(begun, failures, str(exc), False)
 
-    def _retry(self, request: queue_request.Request, reason: str,
-               of_surroundings: bool) -> Outcome:
-        """Return a request to the queue; retry while the worker runs."""
-        delay = retry_delay(request.lock_failures if of_surroundings
-                            else 0, self._retry_interval)
+    def _retry(self, request: queue_request.Request, failures: int,
+               reason: str, of_surroundings: bool) -> Outcome:
+        """Return a request to the queue; retry while the worker runs.
+
+        :param failures: see :func:`retry_delay`.
+        """
+        delay = retry_delay(failures, self._retry_interval)
         while True:
             try:
                 self._queue.retry(request, delay, reason, of_surroundings)

@@ -15,8 +15,10 @@ from ironic.common.inspection_rules import engine
 from ironic.conductor import inspection
 from ironic.conductor import utils as conductor_utils
 from ironic.drivers.modules import inspect_utils
+from oslo_db import exception as db_exc
 from oslo_log import log
 from oslo_utils import timeutils
+import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import model
@@ -38,6 +40,10 @@ _EVENTS_OF_RUNS = {queue_request.CONTINUE: recorder.INSPECTION,
 
 _EVENTS = {states.INSPECTWAIT: 'resume', states.INSPECTFAIL: 'inspect'}
 """Events that bring a node to "inspecting", by its state."""
+
+
+_OF_STORING = (db_exc.DBError, sa.exc.SQLAlchemyError, UnicodeError)
+"""Errors between that of storing a text and the one that has the text."""
 
 
 class RequestProcessor:
@@ -96,13 +102,14 @@ class RequestProcessor:
             raise
         except Exception as exc:
             if surroundings.are_to_blame(exc):
-                raise exceptions.TemporaryFailure(str(exc)) from exc
+                raise surroundings.failure(exc) from exc
             LOG.exception('Request %(request)s of node %(node)s failed',
                           {'request': request.uuid,
                            'node': request.node_uuid})
-            self._fail_node(task, request, str(exc))
-            task.run = keeping.prepare(run, task, str(exc))
-            return str(exc)
+            reason = _reason(exc)
+            self._fail_node(task, request, reason)
+            task.run = keeping.prepare(run, task, reason)
+            return reason
 
     def _inspect(self, task, request: queue_request.Request) -> str | None:
         event = _EVENTS.get(task.node.provision_state)
@@ -232,6 +239,22 @@ def _kept_from_failing(task) -> Iterator[None]:
         yield
     finally:
         del task.process_event
+
+
+def _reason(exc: Exception) -> str:
+    """Return why an attempt failed, as text that can be stored.
+
+    Where Ironic could not store the text of an error, another one follows,
+    which says nothing of the first.
+    """
+    reason: BaseException = exc
+    if isinstance(exc, db_exc.DBError):
+        for reason in surroundings.chain(exc):
+            if not isinstance(reason, _OF_STORING):
+                break
+        else:
+            reason = exc
+    return exceptions.storable(str(reason))
 
 
 def _run_of(request: queue_request.Request) -> recorder.Run:

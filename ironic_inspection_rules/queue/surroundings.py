@@ -6,6 +6,7 @@ The surroundings are the database, the message broker, the coordination
 service, the lock of the node, and threads.
 """
 
+from collections.abc import Iterator
 import re
 import typing
 
@@ -34,6 +35,10 @@ _CODES = frozenset({
     '25006', '25P03', '40001', '40P01', '53300', '55P03', '57P01', '57P02',
     '57P03'})
 
+_OF_DATABASE = (db_exc.DBError, sa.exc.DBAPIError,
+                sa.exc.PendingRollbackError)
+"""What libraries make of an error of the database, whatever it is."""
+
 _TEXT = re.compile('database is locked|readonly database'
                    "|can't start new thread")
 
@@ -47,19 +52,41 @@ _OF_POSTGRESQL = frozenset({
 
 def are_to_blame(exc: BaseException | None) -> bool:
     """Return whether an error, or a cause of it, is of the surroundings."""
+    return any(map(_is_of_surroundings, chain(exc)))
+
+
+def chain(exc: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error, then its causes and what it was raised in handling."""
     seen: set[int] = set()
     while exc is not None and id(exc) not in seen:
         seen.add(id(exc))
-        if isinstance(exc, _TROUBLE) or _OF_SERVICES & {
-                (each.__module__.partition('.')[0], each.__name__)
-                for each in type(exc).__mro__} or _code(exc) in _CODES or (
-                isinstance(exc, (RuntimeError, db_exc.DBError,
-                                 sa.exc.DBAPIError,
-                                 sa.exc.PendingRollbackError))
-                and _TEXT.search(str(exc))) or _broke_session(exc):
-            return True
+        yield exc
         exc = exc.__cause__ or exc.__context__
-    return False
+
+
+def failure(exc: BaseException) -> exceptions.TemporaryFailure:
+    """Return the error to end an attempt with.
+
+    A hook may raise errors of its own whenever it meets one of the
+    surroundings, for ever. So those count as attempts.
+
+    :param exc: one that the surroundings are to blame for.
+    :returns: a DoubtfulFailure if only a cause of it is of the surroundings.
+    """
+    if _is_of_surroundings(exc) or isinstance(exc, _OF_DATABASE):
+        return exceptions.TemporaryFailure(str(exc))
+    return exceptions.DoubtfulFailure(str(exc))
+
+
+def _is_of_surroundings(exc: BaseException) -> bool:
+    if isinstance(exc, _TROUBLE) or _code(exc) in _CODES:
+        return True
+    if isinstance(exc, (RuntimeError, *_OF_DATABASE)) and _TEXT.search(
+            str(exc)):
+        return True
+    names = {(each.__module__.partition('.')[0], each.__name__)
+             for each in type(exc).__mro__}
+    return bool(_OF_SERVICES & names) or _broke_session(exc)
 
 
 def _broke_session(exc: BaseException) -> bool:

@@ -232,6 +232,16 @@ class DelivererTestCase(base.QueueTestCase):
         self.assertIs(delivery.Outcome.RETRIED, self.deliver())
         self.assertEqual((state.PROCESSING, 1, 'surprise'), self.outcome())
 
+    def test_what_may_be_trouble_has_time_to_pass_but_counts(self):
+        self.processor.trouble['run'] = [
+            exceptions.DoubtfulFailure('handling it')]
+        self.assertIs(delivery.Outcome.RETRIED, self.deliver())
+        self.assertEqual((state.PROCESSING, 1, 'handling it'), self.outcome())
+        base.pass_time(delivery.MAX_DELAY - 1)
+        self.assertIsNone(self.queue.get('w1'))
+        base.pass_time(1)
+        self.assertIs(delivery.Outcome.FINISHED, self.deliver())
+
     def test_a_queue_that_went_away_gets_its_request_back_by_the_lease(self):
         def retry(*args):
             raise db_exc.DBConnectionError('away')

@@ -236,6 +236,53 @@ class TroubleTestCase(InspectorTestCase):
         self.assertEqual((delivery.Outcome.FINISHED, states.MANAGEABLE),
                          self.deliver())
 
+    def test_a_hook_that_fails_whenever_it_handles_trouble_is_given_up(self):
+        for trouble in (db_exc.DBConnectionError('away'),
+                        ironic_exception.NodeLocked(node='x', host='y')):
+            for where in ('preprocess', 'call', 'store'):
+                for _attempt in range(3):
+                    error = ValueError('no disk')
+                    error.__context__ = trouble
+                    self.assertEqual(
+                        (delivery.Outcome.RETRIED, states.INSPECTING),
+                        self.deliver(**{where: error}))
+                self.assertEqual(
+                    (delivery.Outcome.FAILED, states.INSPECTFAIL),
+                    self.deliver(**{where: error}))
+                self.assertIn('given up after 3 attempts; the last one '
+                              'failed: no disk',
+                              self.stored_node().last_error)
+                self.request = self.get(NAME)
+
+    def test_trouble_while_trouble_is_handled_fails_no_node(self):
+        for _attempt in range(5):
+            error = db_exc.DBConnectionError('still away')
+            error.__context__ = ironic_exception.NodeLocked(node='x',
+                                                            host='y')
+            self.assertEqual((delivery.Outcome.RETRIED, states.INSPECTING),
+                             self.deliver(call=error))
+        self.assertEqual(0, self.queue.find(self.request.uuid).attempts)
+
+    def test_half_a_character_in_an_error_is_replaced(self):
+        for where in ('preprocess', 'call', 'store'):
+            self.assertEqual(
+                (delivery.Outcome.FAILED, states.INSPECTFAIL),
+                self.deliver(**{where: ValueError('no disk \ud800 here')}))
+            error = self.queue.find(self.request.uuid).last_error
+            for text in (error, self.stored_node().last_error):
+                self.assertIn('no disk \N{REPLACEMENT CHARACTER} here', text)
+            self.request = self.get(NAME)
+
+    def test_half_a_character_in_an_error_before_hooks_is_replaced(self):
+        def fail(task):
+            raise ironic_exception.DriverNotFound(driver_name='x\udfff')
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic.common.driver_factory.build_driver_for_task', fail))
+        self.set_node(provision_state=states.INSPECTWAIT)
+        self.assertIn('x\N{REPLACEMENT CHARACTER}', self.run_request())
+        self.assertIn('x\N{REPLACEMENT CHARACTER}',
+                      self.stored_node().last_error)
+
     def test_a_hook_that_fails_fails_the_node(self):
         for where in ('preprocess', 'call', 'store'):
             self.assertEqual((delivery.Outcome.FAILED, states.INSPECTFAIL),
