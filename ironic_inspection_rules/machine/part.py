@@ -141,10 +141,14 @@ class Parts:
 
     :param sources: those that reported a list of parts, perhaps an empty
         one.
+    :param texts: identities as they were reported, by their normalised form;
+        only of parts that were just read.
     """
 
     parts: tuple[Part, ...]
     sources: frozenset[str]
+    texts: Mapping[str, str] = dataclasses.field(default_factory=dict,
+                                                 compare=False)
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return plain JSON data, which :meth:`from_dict` reads."""
@@ -172,11 +176,17 @@ def read(inventory: Mapping[str, typing.Any],
     data = {'inventory': inventory, 'plugin_data': plugin_data}
     sources = set()
     found: dict[str, list[list[Part]]] = {}
+    texts: dict[str, str] = {}
     left = MOST
     for source in SOURCES:
         items = list(_items(data, source))
-        parts = [part for name, item in items[:left]
-                 if (part := _part(source, name, item, reporter))]
+        parts = []
+        for name, item in items[:left]:
+            identities = _identities(source, item)
+            part = _part(source, name, item, reporter, identities)
+            if part is not None:
+                parts.append(part)
+                texts.update(identities)
         left -= len(parts)
         if items or isinstance(
                 at(data, source.path.partition('.*.')[0]), list):
@@ -186,7 +196,7 @@ def read(inventory: Mapping[str, typing.Any],
                 sources.add(_named(source, reporter, ACCELERATOR))
     return Parts(tuple(sorted((part for lists in found.values()
                                for part in _merged(lists)), key=Part.place)),
-                 frozenset(sources))
+                 frozenset(sources), texts)
 
 
 def normalised(text: str) -> str:
@@ -222,15 +232,13 @@ def at(data: typing.Any, path: str) -> typing.Any:
     return None if found is data_path.ABSENT else found
 
 
-def _part(source: Source, name: str, item: Mapping[str, typing.Any],
-          reporter: str) -> Part | None:
-    kind = source.kind
-    if kind == PCI_DEVICE and ACCELERATOR_CLASS.fullmatch(
-            str(item.get('class'))):
-        kind = ACCELERATOR
-    # A machine may have hundreds of PCI devices.
-    what = {each: value for each in source.attributes
-            if type(value := item.get(each)) in _PLAIN and value != ''}
+def _identities(source: Source, item: Mapping[str, typing.Any]
+                ) -> dict[str, str]:
+    """Return what a part is known by.
+
+    :returns: texts as they were reported, by their normalised form; the first
+        is shown.
+    """
     named = []
     for each in source.ids:
         text = item.get(each)
@@ -244,9 +252,24 @@ def _part(source: Source, name: str, item: Mapping[str, typing.Any],
         # Units of one array share the rest of it.
         named = [text for text in named
                  if text != item['wwn'] or text == named[0]]
+    identities: dict[str, str] = {}
+    for text in named:
+        identities.setdefault(normalised(text), text[:_LONGEST])
+    return identities
+
+
+def _part(source: Source, name: str, item: Mapping[str, typing.Any],
+          reporter: str, identities: Mapping[str, str]) -> Part | None:
+    kind = source.kind
+    if kind == PCI_DEVICE and ACCELERATOR_CLASS.fullmatch(
+            str(item.get('class'))):
+        kind = ACCELERATOR
+    # A machine may have hundreds of PCI devices.
+    what = {each: value for each in source.attributes
+            if type(value := item.get(each)) in _PLAIN and value != ''}
     if source.given_id and what:
-        named = [source.given_id]
-    if not what and not named:
+        identities = {source.given_id: source.given_id}
+    if not what and not identities:
         return None
     slot = name or None
     for each in source.slots:
@@ -254,10 +277,12 @@ def _part(source: Source, name: str, item: Mapping[str, typing.Any],
         if type(value) in _PLAIN and value != '':
             slot = str(value)
             break
-    return Part(kind, tuple(dict.fromkeys(map(normalised, named)))
-                if named else (),
-                (named or [':'.join(map(str, what.values()))])[0][:_LONGEST],
-                slot and slot[:_LONGEST], what, _named(source, reporter, kind))
+    if identities:
+        label = next(iter(identities.values()))
+    else:
+        label = ':'.join(map(str, what.values()))[:_LONGEST]
+    return Part(kind, tuple(identities), label, slot and slot[:_LONGEST], what,
+                _named(source, reporter, kind))
 
 
 def _named(source: Source, reporter: str, kind: str | None = None) -> str:

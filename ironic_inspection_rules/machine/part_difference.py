@@ -31,12 +31,24 @@ class Change:
     def as_dict(self) -> dict[str, typing.Any]:
         """Return it as the API shows it."""
         found = typing.cast(part.Part, self.after or self.before)
-        return {'kind': found.kind, 'what': self.what, 'id': found.label,
-                'slot': found.slot, **{side: None if each is None else {
-                    'id': each.label if each.ids else None,
-                    'slot': each.slot, **each.what}
-                    for side, each in (('before', self.before),
-                                       ('after', self.after))}}
+        before = _as_dict(self.before)
+        after = _as_dict(self.after)
+        identity = None
+        for side in (after, before):
+            if side is not None and identity is None:
+                identity = side['id']
+        return {'kind': found.kind, 'what': self.what, 'id': identity,
+                'slot': found.slot, 'before': before, 'after': after}
+
+
+def _as_dict(found: part.Part | None) -> dict[str, typing.Any] | None:
+    """Return one side of a change; a part without an identity has none."""
+    if found is None:
+        return None
+    identity = None
+    if found.ids:
+        identity = found.label
+    return {'id': identity, 'slot': found.slot, **found.what}
 
 
 def between(before: part.Parts, after: part.Parts) -> list[Change]:

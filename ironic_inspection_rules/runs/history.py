@@ -95,12 +95,13 @@ def prepare(uuid: str, node: typing.Any, document: Document
                        and last.parts in loaded
                        else content.store(known.as_dict()))
     old, new = ({f'{each.kind} {name}': (each, name)
-                 for each in found.parts for name in each.ids
+                 for each in parts for name in each.ids
                  if name not in part.GIVEN_IDS}
-                for found in (before, known))
+                for parts in (before.parts, known.parts))
     return {
         'values': values,
-        'began': [{'identity': name, 'kind': each.kind, 'label': each.label,
+        'began': [{'identity': name, 'kind': each.kind,
+                   'label': found.texts.get(name, each.label),
                    'node_uuid': node.uuid, 'began_at': now, 'ended_at': None}
                   for key, (each, name) in new.items() if key not in old],
         'ended': {key: last.created_at for key in old if key not in new}}

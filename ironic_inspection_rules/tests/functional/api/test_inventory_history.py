@@ -10,8 +10,11 @@ from urllib import parse
 from ironic import objects
 from ironic.common import context
 from oslo_utils import uuidutils
+import sqlalchemy as sa
 import webob
 
+from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.functional.api import application
@@ -172,6 +175,55 @@ class InventoryHistoryTestCase(HistoryTestCase):
              for each in parts])
         self.assertEqual({'parts': []},
                          self.get('/v1/inspection_parts?id=nothing'))
+
+    def keep_disk(self, **disk):
+        document = found([])
+        document['inventory']['disks'] = [disk]
+        return self.keep(document)
+
+    def find(self, identity):
+        path = f'/v1/inspection_parts?id={parse.quote(identity)}'
+        return [each['id'] for each in self.get(path)['parts']]
+
+    def test_a_part_has_the_identity_that_was_asked_for(self):
+        self.keep_disk(serial='S3Z9-Nb0', wwn='0x5002538E',
+                       wwn_with_extension='0x5002538E00AA')
+
+        self.assertEqual(['S3Z9-Nb0'], self.find('s3z9-nb0'))
+        self.assertEqual(['0x5002538E00AA'], self.find('5002538e00aa'))
+
+    def test_so_does_one_that_an_earlier_release_has_stored(self):
+        self.keep_disk(serial='S3Z9-Nb0', wwn='0x5002538E')
+        with transaction.writer() as session:
+            session.execute(sa.update(models.PartStay).values(
+                label='0x5002538E'))
+
+        self.assertEqual(['s3z9-nb0'], self.find('S3Z9-Nb0'))
+        self.assertEqual(['0x5002538E'], self.find('0x5002538E'))
+
+    def test_a_part_without_an_identity_has_no_id(self):
+        plain, other = {'size': 100, 'model': 'M'}, {'size': 100, 'model': 'N'}
+        for disk, ids in ((other, [None, None]), ({**other, 'serial': 'S1'},
+                                                  ['S1']), (other, ['S1'])):
+            self.keep_disk(**plain)
+            self.keep_disk(**disk)
+            last = self.get(self.path)['inventories'][0]['uuid']
+            parts = self.get(f'{self.path}/diff?to={last}')['parts']
+            with self.subTest(disk=disk):
+                self.assertEqual(ids, [each['id'] for each in parts])
+            plain = disk
+
+    def test_serial_numbers_that_came_later_are_found(self):
+        for serial in (None, 'W1', 'W2', 'W2'):
+            self.keep_disk(serial=serial, size=100, model='M')
+
+        self.assertEqual([('gone', 'W1'), ('new', 'W2')],
+                         [(each['what'], each['id']) for each in self.get(
+                             f'{self.path}/diff')['parts']])
+        for serial, is_there in (('W1', False), ('W2', True)):
+            part, = self.get(f'/v1/inspection_parts?id={serial}')['parts']
+            self.assertEqual((serial, is_there),
+                             (part['id'], part['to'] is None))
 
     def test_what_is_not_there_is_404_and_what_is_wrong_400(self):
         uuid = self.keep(found(['S1']))
