@@ -5,6 +5,7 @@
 import argparse
 from collections.abc import Iterable, Sequence
 import dataclasses
+import io
 import os
 import re
 import typing
@@ -137,6 +138,25 @@ def write(path: str, text: str, output: typing.TextIO) -> None:
         return
     with open(path, 'w', encoding='utf-8') as stream:
         stream.write(text)
+
+
+class _Nowhere(io.StringIO):
+    """A stream that forgets what is written to it."""
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+
+def beside(page: str | None, output: typing.TextIO) -> typing.TextIO:
+    """Return where to print a result of which a page is written as well.
+
+    :param page: path of the page, None without one.
+    :returns: ``output``, or nowhere if the page goes there: with a table
+        before or behind it, it would be no page.
+    """
+    if page == STANDARD_OUTPUT:
+        return _Nowhere()
+    return output
 
 
 def new_file(path: str) -> str:

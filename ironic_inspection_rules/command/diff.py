@@ -75,17 +75,17 @@ class Diff(arguments.Command):
                     self.app.stdout)
             for _each in noted:
                 pass
+        output = arguments.beside(parsed_args.html, self.app.stdout)
         if parsed_args.format == 'json':
-            self.app.stdout.write(json.dumps(found.as_dict(), indent=2)
-                                  + '\n')
+            output.write(json.dumps(found.as_dict(), indent=2) + '\n')
         elif parsed_args.format == 'yaml':
-            self.app.stdout.write(yaml_text.dump(found.as_dict()))
+            output.write(yaml_text.dump(found.as_dict()))
         elif parsed_args.format == 'markdown':
-            self.app.stdout.write(diff_text.markdown(
+            output.write(diff_text.markdown(
                 changes, found.groups, found.count))
         else:
             table.print_diff(diff_text.lines(
-                changes, found.groups, found.count), self.app.stdout)
+                changes, found.groups, found.count), output)
         for problem in found.problems:
             self.app.stderr.write(f'{problem}\n')
         if found.problems:

@@ -101,7 +101,8 @@ class Test(arguments.Command):
             text = yaml_text.dump(covered.as_dict())
         else:
             text = trial_text.coverage_table(covered)
-        self.app.stdout.write(f'{text}\n')
+        output = arguments.beside(parsed_args.html, self.app.stdout)
+        output.write(f'{text}\n')
         for problem in covered.problems:
             self.app.stderr.write(f'{problem}\n')
         if covered.problems:
@@ -114,7 +115,8 @@ class Test(arguments.Command):
         in_detail = parsed_args.details or len(paths) == 1
         explain = bool(in_detail or parsed_args.html
                        or parsed_args.format != 'table')
-        output, how = self.app.stdout, parsed_args.format
+        output = arguments.beside(parsed_args.html, self.app.stdout)
+        how = parsed_args.format
         shown: trial_text.Listing = (
             trial_text.Json(output, len(paths) == 1) if how == 'json'
             else trial_text.Yaml(output) if how == 'yaml'
@@ -149,6 +151,7 @@ class Test(arguments.Command):
                  actual: typing.Iterable[tuple[str, dict[str, typing.Any]]],
                  results: collections.Counter[str]) -> int:
         path = parsed_args.expect
+        output = arguments.beside(parsed_args.html, self.app.stdout)
         if parsed_args.update:
             expectation.dump(path, actual)
             return 0
@@ -156,13 +159,13 @@ class Test(arguments.Command):
                                                 actual))
         different = [text for _name, text in compared if text]
         if parsed_args.format == 'junit':
-            self.app.stdout.write(trial_text.junit([
+            output.write(trial_text.junit([
                 (name, 'failed' if text else 'ok', text)
                 for name, text in compared]))
             return EXIT_ERROR if different else 0
         for text in different:
-            self.app.stdout.write(f'{text}\n')
-        self.app.stdout.write(
+            output.write(f'{text}\n')
+        output.write(
             _P('%(machines)d inventory, %(differences)d not as expected\n',
                '%(machines)d inventories, %(differences)d not as expected\n',
                results.total())

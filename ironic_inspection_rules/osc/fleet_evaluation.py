@@ -104,16 +104,17 @@ def run(caller: Any, parsed_args: Any) -> int:
     if parsed_args.report:
         arguments.write(parsed_args.report, page.render(found),
                         caller.app.stdout)
+    output = arguments.beside(parsed_args.report, caller.app.stdout)
     if parsed_args.format == 'table':
-        _show(found, caller.app.stdout)
+        _show(found, output)
         if parsed_args.report:
-            caller.app.stdout.write(
+            output.write(
                 _('The whole of it: %s\n') % parsed_args.report)
     elif parsed_args.format == 'yaml':
-        caller.app.stdout.write(yaml_text.dump(
+        output.write(yaml_text.dump(
             found, Dumper=yaml_text.FastDumper))
     else:
-        caller.app.stdout.write(json.dumps(found, indent=2) + '\n')
+        output.write(json.dumps(found, indent=2) + '\n')
     # Machines without data are an error only if no machine has any.
     if fleet_sum.errors or (fleet_sum.machines and not fleet_sum.tried):
         return EXIT_ERROR

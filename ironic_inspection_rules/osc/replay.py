@@ -100,13 +100,14 @@ class ReplayInspectionRules(command.Command):
                 _('%s on kept inspections') % title, found.plain(),
                 _names(baremetal, [*in_force, *given], found.told)),
                 self.app.stdout)
+        output = arguments.beside(parsed_args.report, self.app.stdout)
         if parsed_args.format == 'json':
-            json.dump(found.plain(), self.app.stdout, indent=2)
-            self.app.stdout.write('\n')
+            json.dump(found.plain(), output, indent=2)
+            output.write('\n')
         else:
-            self.app.stdout.write(found.text())
+            output.write(found.text())
             if parsed_args.report:
-                self.app.stdout.write(
+                output.write(
                     _('The whole of it: %s\n') % parsed_args.report)
         return found.status
 

@@ -137,6 +137,16 @@ class CommandTestCase(test_shell.CallTestCase):
             'test', self.rules, '--html', '-', '--inventory',
             self.machine)[1])
 
+    def test_a_page_on_standard_output_has_nothing_beside_it(self):
+        machine = ('--inventory', self.machine)
+        for words in (('test', self.rules, *machine),
+                      ('test', self.rules, '-f', 'json', *machine),
+                      ('test', self.rules, '--coverage', *machine),
+                      ('diff', self.rules, self.rules, *machine)):
+            _code, output = self.call(*words, '--html', '-')
+            self.assertTrue(output.startswith('<!DOCTYPE html>'), output)
+            self.assertTrue(output.rstrip().endswith('</html>'), output)
+
     def test_the_parser_complains_of_what_was_written(self):
         with contextlib.redirect_stderr(io.StringIO()) as errors:
             self.call('schema', 'x')

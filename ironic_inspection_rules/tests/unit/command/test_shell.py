@@ -108,6 +108,7 @@ class ShellTestCase(CallTestCase):
         machine = self.write('machine.json', '{"inventory": {}}')
         for times, *call in (
                 (1, 'lint', old, '-f', 'json'), (2, 'diff', old, old),
+                (1, 'prove', old, '--ask', 'conflict'),
                 (1, 'test', old, '--inventory', machine)):
             with contextlib.redirect_stderr(io.StringIO()) as errors:
                 code, output = self.call(*call)

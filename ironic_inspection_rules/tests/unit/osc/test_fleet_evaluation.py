@@ -233,6 +233,14 @@ class EvaluateNodesTestCase(base.TestCase):
         self.evaluate('--nodes')
         self.assertNotIn('would have', self.app.stdout.getvalue())
 
+    def test_a_report_on_standard_output_has_nothing_beside_it(self):
+        for more in ((), ('-f', 'json'), ('-f', 'yaml')):
+            self.app.stdout = io.StringIO()
+            self.evaluate('--nodes', '--report', '-', *more)
+            output = self.app.stdout.getvalue()
+            self.assertTrue(output.startswith('<!DOCTYPE html>'), output)
+            self.assertTrue(output.rstrip().endswith('</html>'), output)
+
     def test_the_report_is_a_page(self):
         path = self.scratch / 'report.html'
         self.evaluate('--nodes', '--report', str(path))

@@ -53,6 +53,12 @@ class ReplayTestCase(test_inspection_run.CommandTestCase):
                          {each['since'] for each in self.bodies()})
         self.assertNotIn('rules', self.bodies()[0])
 
+    def test_a_report_on_standard_output_has_nothing_beside_it(self):
+        self.answer({'inspection_rules': []}, NODES, page(SAME), page())
+        _status, output = self.replay('--report', '-')
+        self.assertTrue(output.startswith('<!DOCTYPE html>'), output)
+        self.assertTrue(output.rstrip().endswith('</html>'), output)
+
     def test_where_nothing_is_kept_the_option_is_named(self):
         self.answer(NODES, page(), page())
         status, text = self.replay()
