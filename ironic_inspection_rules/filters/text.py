@@ -107,9 +107,11 @@ def _group(written: typing.Any) -> typing.Any:
     """Return the number or name of a group."""
     if not isinstance(written, str):
         return written
-    group = re.sub(r'^\\(?:g<(\w+)>|(\d+))$',
+    group = re.sub(r'^\\(?:g<(\w+)>|([0-9]+))$',
                    lambda match: match[1] or match[2], written)
-    return int(group) if group.isdecimal() else group
+    if group.isascii() and group.isdecimal():
+        return int(group)
+    return group
 
 
 class RegexSearch(plugin.Filter):
