@@ -113,7 +113,8 @@ def _rules_of(context: Any, revision: int | None, rules: repository.Repository
               ) -> tuple[list[model.Rule], int | None]:
     """Return the rules of a revision, or those in force if it is gone."""
     current = rules.refresh(context).revision
-    if revision is not None and revision != current:
+    if revision is not None:
+        # Also the present one: rules in force may change before they are read.
         try:
             found = rule_object.Rule.get_rules_of_revision(context, revision)
             # As in the answer that shows the revision.

@@ -8,6 +8,7 @@ from ironic import objects
 from ironic.common import context
 import webob
 
+from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.functional.api import gabbi_fixtures
@@ -67,6 +68,14 @@ class ExplanationTestCase(base.TestCase):
                                   'reason': 'values=[8, 4]'}]),
             (told['matched'], told['decided_again'], told['reason'],
              told['conditions']))
+
+    def test_rules_that_change_meanwhile_are_not_those_of_the_run(self):
+        self.rule()
+        self.run_was()
+        self.patch(repository.Repository, 'in_force', lambda *_args: [])
+        told = self.explain()
+        self.assertEqual((True, 'values=[8, 4]'), (
+            told['decided_again'], told['conditions'][0]['reason']))
 
     def test_data_of_a_later_inspection_are_not_those_of_the_run(self):
         self.rule()
