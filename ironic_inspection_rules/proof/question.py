@@ -160,11 +160,14 @@ class Proof:
         for machine in (met, *self._pool):
             if self._engine.differs(self._rules, without, machine):
                 return Answer(SHADOWED, rules, NO)
-        wanted = logic.conj(passed.matched, logic.disj(
-            passed.lasts, self._ends_differ(
-                self._end, self._inspection.resume(
-                    passed, without[number:]))))
+        lasts = logic.disj(passed.lasts, self._ends_differ(
+            self._end, self._inspection.resume(passed, without[number:])))
+        wanted = logic.conj(passed.matched, lasts)
         found = self._search.find(wanted)
+        if found is None:
+            # An error of its vars or conditions is an effect too.
+            wanted = logic.conj(passed.ends, lasts)
+            found = self._search.find(wanted)
         if found is None:
             if self._engine.differs(self._rules, without, met):
                 raise Unclear('the engine decides otherwise')

@@ -443,10 +443,25 @@ class QuestionTestCase(base.TestCase):
                     {'op': 'set-attribute', 'args': ['/extra/a', serial]}]},
                 {'conditions': [disks, {'op': 'eq', 'args': [
                     serial[:-1] + ' | int}', 1]}], 'actions': actions},
+                {'conditions': [{'op': '!eq', 'args': [serial, 'x']}],
+                 'actions': actions},
+                {'actions': actions, 'vars': {'serial': serial}},
                 {'conditions': [disks], 'actions': actions,
                  'vars': {'serial': serial[:-1] + ' | int}'}}):
             self.assertNotEqual('yes', self.one('shadowed', first, last)[
                 '0',], first)
+
+    def test_an_error_of_vars_or_conditions_is_an_effect(self):
+        number = '{inventory.system_vendor.manufacturer | int}'
+        actions = [{'op': 'set-attribute', 'args': ['/extra/a', 2]}]
+        last = {'actions': [{'op': 'set-attribute',
+                             'args': ['/extra/a', 1]}]}
+        for first in (
+                {'actions': actions, 'vars': {'number': number}},
+                {'actions': actions, 'conditions': [
+                    {'op': 'ge', 'args': [number, 0]}]}):
+            self.assertEqual({('0',): 'no', ('1',): 'no'},
+                             self.one('shadowed', first, last), first)
 
     def test_lists_may_be_as_long_as_they_like(self):
         loop = {'loop': '{inventory.disks}'}
