@@ -222,17 +222,17 @@ class Worker:
             if self._stop.is_set():
                 self._give_back(held, 0.0)
                 return
-        thread = threading.Thread(target=self._take, args=(held,),
-                                  name='delivery', daemon=True)
+        # Known before it starts: what hangs in it is to be found there.
+        held.thread = threading.Thread(target=self._take, args=(held,),
+                                       name='delivery', daemon=True)
         try:
-            thread.start()
+            held.thread.start()
         except RuntimeError as exc:
             self._outage.failed(exc)
             self._give_back(held, self._settings.retry_interval, str(exc),
                             of_surroundings=True)
             self._stop.wait(self._settings.retry_interval)
             return
-        held.thread = thread
         if is_last:
             self._hold_until(lambda: request.delivery not in self._in_hand)
 
