@@ -37,6 +37,9 @@ class _Compiled(sa.util.LRUCache):
 
 _compiled = _Compiled(2000)
 
+_PATIENCE = 60.0
+"""Seconds to wait for a lock or a connection; they are busy for less."""
+
 
 class Database(fixtures.Fixture):
     """An empty database that oslo.db works on while the fixture is in use.
@@ -83,7 +86,7 @@ class Database(fixtures.Fixture):
         if self.kind == 'sqlite':
             # Without a pool, each transaction opens the file again.
             self.engine.pool = sa.QueuePool(
-                self.engine.pool._creator, pool_size=20, timeout=1.0,
+                self.engine.pool._creator, pool_size=20, timeout=_PATIENCE,
                 dialect=self.engine.dialect,
                 _dispatch=self.engine.pool.dispatch)
         self.addCleanup(self.engine.dispose)
@@ -108,11 +111,15 @@ class Database(fixtures.Fixture):
         if made is not None:
             with open(path, 'wb') as stream:
                 stream.write(made)
-            return sa.make_url(f'sqlite:///{path}')
+            return self._sqlite_url(path)
         # As Ironic has it.
         with contextlib.closing(sqlite3.connect(path)) as connection:
             connection.execute('PRAGMA journal_mode=WAL')
-        return sa.make_url(f'sqlite:///{path}')
+        return self._sqlite_url(path)
+
+    @staticmethod
+    def _sqlite_url(path: str) -> sa.URL:
+        return sa.make_url(f'sqlite:///{path}?timeout={_PATIENCE:g}')
 
     def _make_on_server(self) -> sa.URL:
         backend = provision.Backend.backend_for_database_type(self.kind)

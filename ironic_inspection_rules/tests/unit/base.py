@@ -6,20 +6,27 @@ import os
 import socket
 import typing
 
+import fixtures
 import hypothesis
 from ironic.conf import CONF
 from oslo_config import fixture as config_fixture
 from oslotest import base
 
 from ironic_inspection_rules import conf
+from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.tests.unit import clock
 
 EXAMPLES = int(os.environ.get('IR_EXAMPLES', 50))
-"""How many random inputs a test tries."""
+"""How many random inputs a test tries; others each time if it is set."""
 
-# How long an example takes says more of the machine than of the code.
+# How long an example takes says more of the machine than of the code. What
+# only another input shows is for somebody who looks for it, not for a change
+# that has nothing to do with it.
 hypothesis.settings.register_profile(
     'unit', parent=hypothesis.settings.default, deadline=None,
-    max_examples=EXAMPLES)
+    max_examples=EXAMPLES, database=None,
+    derandomize='IR_EXAMPLES' not in os.environ,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile('unit')
 
 
@@ -27,7 +34,31 @@ class TestCase(base.BaseTestCase):
     """A test without Ironic: logs and output captured, HOME a scratch one.
 
     ``OS_TEST_TIMEOUT`` (seconds, in the environment) stops a test that hangs.
+    Phases of rules take no time, or a busy machine would use up what they
+    have. Servers are those of this machine, whatever proxies it has.
+
+    :ivar phase_clock: the clock of phases, which stands still.
     """
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.phase_clock = self.useFixture(clock.Clock(budget))
+        self.useFixture(fixtures.EnvironmentVariable('no_proxy', '*'))
+
+
+class DeadPort(fixtures.Fixture):
+    """A TCP port of 127.0.0.1 that is taken, and at which nobody listens.
+
+    As text it is its number.
+    """
+
+    def _setUp(self) -> None:
+        self._socket = socket.socket()
+        self.addCleanup(self._socket.close)
+        self._socket.bind(('127.0.0.1', 0))
+
+    def __str__(self) -> str:
+        return str(self._socket.getsockname()[1])
 
 
 class IronicTestCase(TestCase):

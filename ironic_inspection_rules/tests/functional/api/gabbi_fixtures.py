@@ -16,11 +16,13 @@ from oslo_utils import timeutils
 
 from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.db import rule_statistics
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.functional.api import application
 from ironic_inspection_rules.tests.functional.api import conductor
+from ironic_inspection_rules.tests.unit import clock
 
 RULE = '00000000-0000-4000-8000-000000000001'
 NODE = '5e1f6b5e-4a5c-4d1e-9c53-5b2f8f1c7a10'
@@ -46,6 +48,8 @@ class API(fixture.GabbiFixture):
 
     def start_fixture(self) -> None:
         self.stack = contextlib.ExitStack()
+        # A busy machine must not use up the time that phases have.
+        self.stack.enter_context(clock.Clock(budget))
         self.stack.enter_context(application.current.use(
             application.Application(self.options)))
 

@@ -225,7 +225,8 @@ class RulesOfTheirTimeTestCase(ReplayTestCase):
         self.assertEqual([('same', None)], self.outcomes())
 
     def test_what_was_called_then_is_not_called_again(self):
-        self.put(rule(1, ('api-call', ['http://127.0.0.1:1/']),
+        port = self.useFixture(base.DeadPort())
+        self.put(rule(1, ('api-call', [f'http://127.0.0.1:{port}/']),
                       ('set-attribute', ['/extra/called', True])))
         self.assertIn('api-call', self.inspect(self.tasks[0], {}))
         (outcome, reason), = self.outcomes()

@@ -4,7 +4,6 @@
 
 import json
 import threading
-import time
 
 import fixtures
 import hypothesis
@@ -178,11 +177,10 @@ class SmallStackTestCase(base.TestCase):
             'actions': [{'op': 'log', 'args': ['a']}]}])
         target = working_copy.WorkingCopy(working_copy.Facts(
             {}, {'a': 'a' * 1000 + 'b'}))
-        before = time.monotonic()
         outcome = self.in_small_thread(runner.run, plans, target)
 
+        # Else it would still be at it.
         self.assertIn('longer than', str(outcome.error))
-        self.assertLess(time.monotonic() - before, 30)
 
 
 class HugeMachineTestCase(base.TestCase):
