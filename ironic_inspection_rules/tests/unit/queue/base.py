@@ -4,15 +4,30 @@
 
 import contextlib
 
+import fixtures
 from oslo_db.sqlalchemy import enginefacade
 import sqlalchemy as sa
 
+from ironic_inspection_rules.db import lease as leases
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
 
 LEASE = 60.0
+
+
+class StoppedClock(fixtures.Fixture):
+    """Stops the clock of the database in use; only ``pass_time`` goes on.
+
+    Else a second that a busy machine takes is one that nobody asked for.
+    """
+
+    def _setUp(self):
+        now = leases.read_clock()
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.db.clock.now',
+            lambda: sa.literal(now, sa.Double())))
 
 
 def pass_time(seconds):

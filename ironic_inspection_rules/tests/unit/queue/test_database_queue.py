@@ -20,8 +20,6 @@ from ironic_inspection_rules.db import unprocessed
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
-from ironic_inspection_rules.tests import database
-from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.queue import base as queue_base
 from ironic_inspection_rules.tests.unit.queue import contract
 
@@ -33,6 +31,7 @@ class DatabaseQueueMixin(contract.QueueContract):
 
     def setUp(self):
         super().setUp()
+        self.useFixture(queue_base.StoppedClock())
         self.queue = database_queue.DatabaseQueue(contract.LEASE)
 
     def pass_time(self, seconds):
@@ -49,7 +48,7 @@ class DatabaseQueueMixin(contract.QueueContract):
 
         :returns: what it returned, or the error of ours that it raised.
         """
-        start = threading.Barrier(self.threads)
+        start = threading.Barrier(self.threads, timeout=60)
 
         def call(number):
             start.wait()
@@ -271,8 +270,5 @@ class DatabaseQueueMixin(contract.QueueContract):
         self.assertIn('r\xe9gle', self.queue.find(request.uuid).last_error)
 
 
-class SQLiteQueueTestCase(DatabaseQueueMixin, base.TestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.useFixture(database.Database())
+class SQLiteQueueTestCase(DatabaseQueueMixin, queue_base.QueueTestCase):
+    """On the database of the unit tests."""

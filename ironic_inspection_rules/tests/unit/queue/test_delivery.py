@@ -73,6 +73,7 @@ class DelivererTestCase(base.QueueTestCase):
 
     def setUp(self):
         super().setUp()
+        self.useFixture(base.StoppedClock())
         self.processor = FakeProcessor()
         self.deliverer = delivery.Deliverer(
             self.queue, self.processor, ATTEMPTS, RETRY,

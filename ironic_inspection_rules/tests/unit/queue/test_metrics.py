@@ -18,6 +18,7 @@ class BacklogMixin:
 
     def setUp(self):
         super().setUp()
+        self.useFixture(queue_base.StoppedClock())
         self.queue = database_queue.DatabaseQueue(LEASE)
 
     def put(self, *nodes):

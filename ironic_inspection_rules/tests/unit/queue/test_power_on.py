@@ -16,6 +16,7 @@ from ironic.conductor import inspection as conductor_inspection
 from oslo_utils import timeutils
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.coordination import watchdog
 from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.patches import inspection
 from ironic_inspection_rules.queue import database_queue
@@ -26,6 +27,7 @@ from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import worker
 from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit import clock
 from ironic_inspection_rules.tests.unit.inspection import base as glue
 from ironic_inspection_rules.tests.unit.queue import base as queue_base
 from ironic_inspection_rules.tests.unit.queue import test_worker
@@ -181,28 +183,33 @@ class PowerOnTestCase(glue.GlueTestCase):
 
     def test_a_long_turn_is_no_hang(self):
         log = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
-        self.patch(power_on, 'HEARTBEAT', 0.02)
+        time = self.useFixture(clock.Clock(power_on, watchdog, worker))
+        limit = 2 * power_on.HEARTBEAT
         put = self.put()
-        throttle = power_on.Throttle(FakeLock, 1.0,
-                                     lambda seconds: starter.pause(seconds),
+
+        def pause(seconds):
+            time.advance(seconds)
+            starter._dispatcher.look_after(limit)
+            return starter.pause(0)
+        throttle = power_on.Throttle(FakeLock, 5 * limit, pause,
                                      retries=2, retry_interval=0.01)
         done = threading.Event()
         starter = worker.Worker(
             'w1', power_on.PacedQueue(self.queue, throttle.turn),
             processor.RequestProcessor(self.queue, 900),
-            dataclasses.replace(test_worker.SETTINGS, threads=1, lease=0.3,
-                                time_limit=0.3),
+            dataclasses.replace(test_worker.SETTINGS, threads=1,
+                                lease=limit, time_limit=limit),
             lambda outcome: done.set())
         thread = threading.Thread(target=starter.run)
         thread.start()
         self.addCleanup(thread.join)
         self.addCleanup(starter.stop)
 
-        self.assertTrue(done.wait(20))
+        self.assertTrue(done.wait(60))
 
         self.assertEqual([self.node.uuid], self.powered)
         self.assertEqual(state.FINISHED, self.queue.find(put.uuid).state)
-        self.assertNotIn('hangs', log.output)
+        self.assertNotIn('The dispatcher of this process hangs', log.output)
 
 
 class FakeLock:

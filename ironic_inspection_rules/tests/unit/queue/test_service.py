@@ -11,7 +11,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.queue import service
 from ironic_inspection_rules.tests.unit import base
 
-PATIENCE = 10
+PATIENCE = 60
 
 
 class StartTestCase(base.IronicTestCase):

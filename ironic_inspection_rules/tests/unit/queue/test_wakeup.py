@@ -10,7 +10,7 @@ from oslo_messaging import conffixture
 from ironic_inspection_rules.queue import wakeup
 from ironic_inspection_rules.tests.unit import base
 
-PATIENCE = 10
+PATIENCE = 60
 
 
 class WakeupTestCase(base.IronicTestCase):

@@ -4,16 +4,17 @@ import collections
 import dataclasses
 import logging
 import threading
-import time
 
 import fixtures
 from oslo_db import exception as db_exc
 import sqlalchemy as sa
 
+from ironic_inspection_rules.coordination import watchdog
 from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import worker
+from ironic_inspection_rules.tests.unit import clock
 from ironic_inspection_rules.tests.unit.queue import base
 from ironic_inspection_rules.tests.unit.queue import test_delivery
 
@@ -21,12 +22,15 @@ SETTINGS = worker.Settings(
     threads=2, get_timeout=0.05, lease=base.LEASE, max_attempts=3,
     connection_retries=2, retry_interval=0.01)
 
+PATIENCE = 60
+
 
 class WorkerTestCase(base.QueueTestCase):
-    """The loop with its threads."""
+    """The loop with its threads; nothing hangs before the clock says so."""
 
     def setUp(self):
         super().setUp()
+        self.clock = self.useFixture(clock.Clock(watchdog, worker))
         self.processor = test_delivery.FakeProcessor()
         self.seen = []
         self.done = threading.Semaphore(0)
@@ -55,13 +59,13 @@ class WorkerTestCase(base.QueueTestCase):
                  for n in range(5)]
         self.worker.wake()
         for _request in before + after:
-            self.assertTrue(self.done.acquire(timeout=10))
+            self.assertTrue(self.done.acquire(timeout=PATIENCE))
         self.assertEqual({delivery.Outcome.FINISHED}, set(self.seen))
 
     def test_it_ends_when_stopped(self):
         self.start()
         self.worker.stop()
-        self.thread.join(10)
+        self.thread.join(PATIENCE)
         self.assertFalse(self.thread.is_alive())
 
     def test_it_finishes_what_it_has_and_takes_no_more(self):
@@ -69,17 +73,17 @@ class WorkerTestCase(base.QueueTestCase):
 
         def run(node, request):
             started.set()
-            go_on.wait(10)
+            go_on.wait(PATIENCE)
         self.processor.run = run
         # No free thread: it is not asking for a request when it is stopped.
         self.use_settings(threads=1)
         mine = self.queue.put('a', queue_request.CONTINUE)
         self.start()
-        self.assertTrue(started.wait(10))
+        self.assertTrue(started.wait(PATIENCE))
         self.worker.stop()
         left = self.queue.put('b', queue_request.CONTINUE)
         go_on.set()
-        self.thread.join(10)
+        self.thread.join(PATIENCE)
         self.assertEqual(state.FINISHED, self.queue.find(mine.uuid).state)
         self.assertEqual(state.WAITING, self.queue.find(left.uuid).state)
 
@@ -88,7 +92,7 @@ class WorkerTestCase(base.QueueTestCase):
         self.queue.put('a', queue_request.CONTINUE)
         self.start()
         for _outcome in range(2):
-            self.assertTrue(self.done.acquire(timeout=10))
+            self.assertTrue(self.done.acquire(timeout=PATIENCE))
         self.assertEqual([delivery.Outcome.RETRIED, delivery.Outcome.FINISHED],
                          self.seen)
 
@@ -109,7 +113,7 @@ class WorkerTestCase(base.QueueTestCase):
                         sa.exc.TimeoutError('the pool is empty'))
         self.queue.put('a', queue_request.CONTINUE)
         self.start()
-        self.assertTrue(self.done.acquire(timeout=10))
+        self.assertTrue(self.done.acquire(timeout=PATIENCE))
         self.assertEqual(1, log.output.count('is tried again: away'),
                          log.output)
         self.assertEqual(1, log.output.count('works again'), log.output)
@@ -122,9 +126,9 @@ class WorkerTestCase(base.QueueTestCase):
             raise db_exc.DBConnectionError()
         self.queue.get = unreachable
         self.start()
-        self.assertTrue(asked.wait(10))
+        self.assertTrue(asked.wait(PATIENCE))
         self.worker.stop()
-        self.thread.join(10)
+        self.thread.join(PATIENCE)
         self.assertFalse(self.thread.is_alive())
 
     def test_two_deliveries_of_a_request_may_meet_in_it(self):
@@ -134,39 +138,40 @@ class WorkerTestCase(base.QueueTestCase):
 
         def run(node, request):
             next(runs).set()
-            ends.acquire(timeout=10)
+            ends.acquire(timeout=PATIENCE)
         self.processor.run = run
         request = self.queue.put('a', queue_request.CONTINUE)
         self.start()
-        self.assertTrue(first.wait(10))
+        self.assertTrue(first.wait(PATIENCE))
         base.pass_time(base.LEASE)
         self.worker.wake()
-        self.assertTrue(second.wait(10))
+        self.assertTrue(second.wait(PATIENCE))
         ends.release()
-        self.assertTrue(self.done.acquire(timeout=10))
+        self.assertTrue(self.done.acquire(timeout=PATIENCE))
         held = {one.request.uuid
                 for one in self.worker._in_hand.values()}
         self.assertEqual({request.uuid}, held)
         ends.release()
-        self.assertTrue(self.done.acquire(timeout=10))
+        self.assertTrue(self.done.acquire(timeout=PATIENCE))
         self.processor.run = lambda *args: None
         for name in ('b', 'c', 'd'):
             self.queue.put(name, queue_request.CONTINUE)
         self.worker.wake()
         for _request in range(3):
-            self.assertTrue(self.done.acquire(timeout=10))
+            self.assertTrue(self.done.acquire(timeout=PATIENCE))
         self.assertEqual(
             {delivery.Outcome.FINISHED: 4, delivery.Outcome.LOST: 1},
             collections.Counter(self.seen))
 
     def test_a_delivery_that_hangs_costs_others_nothing(self):
         log = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
-        go_on = threading.Event()
+        hangs, go_on = threading.Event(), threading.Event()
         self.addCleanup(go_on.set)
 
         def hang_in_a_hook(node, request):
             if node == 'hangs':
-                go_on.wait(60)
+                hangs.set()
+                go_on.wait(PATIENCE)
         self.processor.run = hang_in_a_hook
         self.use_settings(threads=1, time_limit=0.1)
         self.queue.put('hangs', queue_request.CONTINUE)
@@ -175,7 +180,11 @@ class WorkerTestCase(base.QueueTestCase):
         self.queue.heartbeat = lambda held: beats.append(held) or set()
         self.start()
 
-        self.assertTrue(self.done.acquire(timeout=20))
+        self.assertTrue(hangs.wait(PATIENCE))
+        self.clock.advance(1)
+        self.assertTrue(self.done.acquire(timeout=PATIENCE))
+        self.worker.stop()
+        self.thread.join(PATIENCE)
 
         self.assertEqual([delivery.Outcome.FINISHED], self.seen)
         self.assertIn('hang_in_a_hook', log.output)
@@ -184,49 +193,58 @@ class WorkerTestCase(base.QueueTestCase):
 
     def test_a_queue_that_hangs_is_asked_by_another_thread(self):
         log = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
-        go_on, calls, get = threading.Event(), [], self.queue.get
+        hangs, go_on = threading.Event(), threading.Event()
+        calls, get = [], self.queue.get
 
         def swallow_the_answer(name):
             calls.append(name)
             if len(calls) > 1:
                 return get(name)
-            go_on.wait(60)
+            hangs.set()
+            go_on.wait(PATIENCE)
             return get(name)
         self.queue.get = swallow_the_answer
         self.use_settings(threads=1, time_limit=0.1, lease=0.1)
         self.queue.put('a', queue_request.CONTINUE)
         self.start()
+        self.assertTrue(hangs.wait(PATIENCE))
+        self.clock.advance(1)
 
-        self.assertTrue(self.done.acquire(timeout=20))
+        self.assertTrue(self.done.acquire(timeout=PATIENCE))
 
         self.assertEqual([delivery.Outcome.FINISHED], self.seen)
         self.assertIn('swallow_the_answer', log.output)
         self.processor.run = lambda *args: None
         self.queue.put('b', queue_request.CONTINUE)
         go_on.set()
-        self.assertTrue(self.done.acquire(timeout=20))
+        self.assertTrue(self.done.acquire(timeout=PATIENCE))
 
     def test_a_heartbeat_that_hangs_is_sent_by_another_thread(self):
         log = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
-        go_on, beaten, calls = threading.Event(), threading.Event(), []
+        hangs, go_on, beaten = (threading.Event() for _event in range(3))
+        calls = []
         self.addCleanup(go_on.set)
 
         def swallow_the_answer(held):
             calls.append(held)
             if len(calls) == 1:
-                go_on.wait(60)
+                hangs.set()
+                go_on.wait(PATIENCE)
             else:
                 beaten.set()
             return set()
         self.queue.heartbeat = swallow_the_answer
-        self.processor.run = lambda *args: self.assertTrue(beaten.wait(20))
+        self.processor.run = lambda *args: self.assertTrue(
+            beaten.wait(PATIENCE))
         self.use_settings(threads=1, time_limit=0.5, lease=0.1)
-        # Each is given up at the same limit: one is always in hand.
-        for number in range(40):
+        # The first is given up at the same limit: the second is in hand.
+        for number in range(2):
             self.queue.put(f'a{number}', queue_request.CONTINUE)
         self.start()
+        self.assertTrue(hangs.wait(PATIENCE))
+        self.clock.advance(1)
 
-        self.assertTrue(beaten.wait(20))
+        self.assertTrue(beaten.wait(PATIENCE))
         go_on.set()
         self.assertIn('The heartbeat of this process hangs', log.output)
         self.assertIn('swallow_the_answer', log.output)
@@ -236,14 +254,19 @@ class WorkerTestCase(base.QueueTestCase):
 
         :returns: how many attempts are counted in the end.
         """
-        beaten = threading.Event()
+        beaten, beats = threading.Event(), []
 
         def beat(held):
-            beaten.set()
+            beats.append(held)
+            if len(beats) > 1:
+                # By now the worker knows what became of the first one.
+                beaten.set()
+            else:
+                self.clock.advance(1)
             return heartbeat()
 
         def run(node, request):
-            self.assertTrue(beaten.wait(20))
+            self.assertTrue(beaten.wait(PATIENCE))
             base.pass_time(base.LEASE)
             self.assertEqual(request.uuid, get('w2').uuid)
         get, self.queue.heartbeat, self.processor.run = (
@@ -251,9 +274,9 @@ class WorkerTestCase(base.QueueTestCase):
         self.use_settings(threads=1, lease=0.03)
         put = self.queue.put('a', queue_request.CONTINUE)
         self.start()
-        self.assertTrue(self.done.acquire(timeout=20))
+        self.assertTrue(self.done.acquire(timeout=PATIENCE))
         self.worker.stop()
-        self.thread.join(20)
+        self.thread.join(PATIENCE)
         self.assertEqual([delivery.Outcome.LOST], self.seen)
         return self.queue.find(put.uuid).attempts
 
@@ -276,7 +299,7 @@ class WorkerTestCase(base.QueueTestCase):
 
         def run(node, request):
             begun[node].set()
-            self.assertTrue(ends[node].wait(20))
+            self.assertTrue(ends[node].wait(PATIENCE))
         self.processor.run = run
         put = self.queue.put('b', queue_request.CONTINUE)
         for _death in range(2):
@@ -285,7 +308,7 @@ class WorkerTestCase(base.QueueTestCase):
         self.queue.put('a', queue_request.CONTINUE)
         self.queue.retry(self.queue.get('dead'), 0.05)
         self.start()
-        self.assertTrue(begun['a'].wait(20))
+        self.assertTrue(begun['a'].wait(PATIENCE))
         return begun, ends, put
 
     def test_the_last_attempt_is_made_alone(self):
@@ -293,47 +316,64 @@ class WorkerTestCase(base.QueueTestCase):
         self.assertFalse(begun['b'].wait(0.3))
 
         ends['a'].set()
-        self.assertTrue(begun['b'].wait(20))
+        self.assertTrue(begun['b'].wait(PATIENCE))
         self.queue.put('c', queue_request.CONTINUE)
         self.worker.wake()
         self.assertFalse(begun['c'].wait(0.3))
         ends['b'].set()
-        self.assertTrue(begun['c'].wait(20))
+        self.assertTrue(begun['c'].wait(PATIENCE))
         ends['c'].set()
 
         for _request in 'abc':
-            self.assertTrue(self.done.acquire(timeout=10))
+            self.assertTrue(self.done.acquire(timeout=PATIENCE))
         self.assertEqual({delivery.Outcome.FINISHED}, set(self.seen))
 
     def test_a_last_attempt_that_hangs_holds_up_nobody_for_long(self):
-        self.use_settings(threads=3, lease=0.2)
+        self.use_settings(threads=3, lease=2.0, time_limit=10 ** 6)
         begun, ends, _put = self.put_last_attempt()
         self.queue.put('c', queue_request.CONTINUE)
 
+        for _turn in range(20 * PATIENCE):
+            if begun['c'].wait(0.05):
+                break
+            self.clock.advance(0.1)
         for node in 'abc':
-            self.assertTrue(begun[node].wait(20))
+            self.assertTrue(begun[node].is_set())
 
         for node in 'abc':
             ends[node].set()
-            self.assertTrue(self.done.acquire(timeout=10))
+            self.assertTrue(self.done.acquire(timeout=PATIENCE))
 
     def test_a_stop_ends_the_wait_to_be_alone(self):
-        begun, ends, put = self.put_last_attempt()
-        self.assertFalse(begun['b'].wait(0.3))
+        got = threading.Event()
+        get = self.queue.get
+
+        def get_and_tell(name):
+            request = get(name)
+            if name == 'w1' and request and request.node_uuid == 'b':
+                got.set()
+            return request
         retry = self.queue.retry
+        alive = []
 
         def retry_late(*args):
-            time.sleep(0.3)
+            self.thread.join(0.3)
+            alive.append(self.thread.is_alive())
             retry(*args)
+        self.queue.get = get_and_tell
+        begun, ends, put = self.put_last_attempt()
+        self.assertTrue(got.wait(PATIENCE))
+        self.assertFalse(begun['b'].wait(0.3))
         # The worker must not end before the request is back in the queue.
         self.useFixture(fixtures.MockPatchObject(self.queue, 'retry',
                                                  retry_late))
 
         self.worker.stop()
         ends['a'].set()
-        self.thread.join(20)
+        self.thread.join(PATIENCE)
 
         self.assertFalse(self.thread.is_alive())
+        self.assertEqual([True], alive)
         self.assertFalse(begun['b'].is_set())
         left = self.queue.find(put.uuid)
         self.assertEqual((2, None), (left.attempts, left.worker))
@@ -360,7 +400,7 @@ class WorkerTestCase(base.QueueTestCase):
         put = self.queue.put('a', queue_request.CONTINUE)
         self.start()
 
-        self.assertTrue(self.done.acquire(timeout=20))
+        self.assertTrue(self.done.acquire(timeout=PATIENCE))
 
         self.assertEqual([], failures)
         self.assertEqual((state.FINISHED, 1), (
@@ -373,11 +413,11 @@ class WorkerTestCase(base.QueueTestCase):
         :param beats: the semaphore that counts them.
         """
         self.processor.run = lambda *args: self.assertTrue(
-            all(beats.acquire(timeout=10) for _turn in range(3)))
+            all(beats.acquire(timeout=PATIENCE) for _turn in range(3)))
         self.use_settings(lease=0.03)
         self.queue.put('a', queue_request.CONTINUE)
         self.start()
-        self.assertTrue(self.done.acquire(timeout=10))
+        self.assertTrue(self.done.acquire(timeout=PATIENCE))
         self.assertEqual([delivery.Outcome.FINISHED], self.seen)
 
     def test_a_long_run_keeps_its_lease(self):
