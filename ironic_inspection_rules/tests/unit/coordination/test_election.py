@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import collections
 import logging
 import pathlib
-import shutil
 import threading
 import time
 import types
@@ -13,11 +13,14 @@ import fixtures
 from ironic_inspection_rules.coordination import election
 from ironic_inspection_rules.coordination import watchdog
 from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit import clock
 from ironic_inspection_rules.tests.unit.coordination import fake_election
 
 LEASE = 0.3
 HEARTBEAT = 0.02
-PATIENCE = 20
+PATIENCE = 60
+STEP = LEASE / 4
+"""Seconds that a test lets pass at once; leases do not run out by that."""
 
 OPTIONS = {'lease': LEASE, 'heartbeat': HEARTBEAT,
            'connection_retry_interval': HEARTBEAT}
@@ -72,14 +75,22 @@ class Member:
         self._stop.set()
         self.thread.join(PATIENCE)
 
+    @property
+    def takes_part(self) -> bool:
+        return self.thread.is_alive() and not self._stop.is_set()
+
 
 class ContractMixin:
     """What users of an election rely on, the real one and the fake one."""
 
     def member(self, name: str = 'alone', **options: typing.Any) -> Member:
-        member = Member(name, self.maker(name, **options), self.diary)
+        return self.start(Member(name, self.maker(name, **options),
+                                 self.diary))
+
+    def start(self, member: Member) -> Member:
         self.addCleanup(member.stop)
-        return member.start()
+        self.members.append(member.start())
+        return member
 
     def maker(self, name: str, **options: typing.Any
               ) -> typing.Callable[..., typing.Any]:
@@ -97,6 +108,7 @@ class ContractMixin:
     def setUp(self) -> None:
         super().setUp()
         self.diary: list[tuple[str, str]] = []
+        self.members: list[Member] = []
 
     def leader(self) -> Member:
         member = self.member()
@@ -153,12 +165,66 @@ class ContractMixin:
         member._on_gained = fail
         member.election = self.maker('alone')(
             on_gained=fail, on_lost=member._on_lost)
-        self.addCleanup(member.stop)
-        member.start()
+        self.start(member)
         self.let_win(member)
         member.thread.join(PATIENCE)
         self.assertIs(failure, member.failure)
         self.assertFalse(member.election.is_leader)
+
+
+class ClockMixin:
+    """Time passes when a test says so, and all members keep up with it.
+
+    How long a member waits between two questions remains real.
+    """
+
+    members: list[Member]
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.clock = self.useFixture(clock.Clock(election))
+        self.answered: collections.Counter[
+            election.Candidacy] = collections.Counter()
+        ask = election.Candidacy._ask
+
+        def ask_and_count(part: election.Candidacy,
+                          lock: typing.Any) -> None:
+            try:
+                ask(part, lock)
+            finally:
+                self.answered[part] += 1
+        self.useFixture(fixtures.MonkeyPatch(
+            f'{election.__name__}.Candidacy._ask', ask_and_count))
+
+    def wait_for(self, holds: typing.Callable[[], typing.Any]) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not holds() and time.monotonic() < deadline:
+            time.sleep(HEARTBEAT / 4)
+        self.assertTrue(holds())
+
+    def step(self) -> None:
+        """Let a step of time pass, and all members ask when it is over."""
+        self.clock.advance(STEP)
+        for member in self.members:
+            self.wait_for(lambda member=member: not member.takes_part
+                          or member.election._candidacy)
+            part = member.election._candidacy
+            # The first one may have been asked before.
+            enough = self.answered[part] + 2
+            self.wait_for(
+                lambda member=member, part=part, enough=enough:
+                not member.takes_part or self.answered[part] >= enough)
+
+    def pass_time(self, seconds: float) -> None:
+        for _step in range(round(seconds / STEP)):
+            self.step()
+
+    def let_win(self, member: Member) -> None:
+        """Let so much time pass that a member leads that is alone."""
+        deadline = time.monotonic() + PATIENCE
+        while (member.takes_part and not member.gained.is_set()
+               and time.monotonic() < deadline):
+            self.step()
 
 
 class FakeElectionTestCase(ContractMixin, base.TestCase):
@@ -193,7 +259,7 @@ class LeadershipTestCase(base.TestCase):
         self.assertEqual(0.0, leadership.remaining(14.0))
 
 
-class ElectionTestCase(ContractMixin, base.TestCase):
+class ElectionTestCase(ClockMixin, ContractMixin, base.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
@@ -210,27 +276,21 @@ class ElectionTestCase(ContractMixin, base.TestCase):
                 **{**OPTIONS, **options}, **callbacks)
         return make
 
-    def let_win(self, member: Member) -> None:
-        """Nothing is needed: there is nobody else."""
-
     def let_lose(self, member: Member) -> None:
-        shutil.rmtree(self.directory)
+        # In one step: the member makes the directory again.
+        self.directory.rename(self.directory.with_name('gone'))
 
     def logged(self, level: str) -> int:
         return sum(line.startswith(f'{level}:')
                    for line in self.log.output.splitlines())
 
-    def wait_for(self, holds: typing.Callable[[], bool]) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not holds() and time.monotonic() < deadline:
-            time.sleep(HEARTBEAT)
-        self.assertTrue(holds())
-
     def test_one_of_two_leads_and_the_other_follows_it(self) -> None:
         first = self.leader()
         second = self.member('second')
-        self.assertFalse(second.gained.wait(3 * LEASE))
+        self.pass_time(3 * LEASE)
+        self.assertFalse(second.gained.is_set())
         first.stop()
+        self.let_win(second)
         self.assertTrue(second.gained.wait(PATIENCE))
         self.assertEqual(
             [('alone', 'gained'), ('alone', 'lost'), ('second', 'gained')],
@@ -241,16 +301,17 @@ class ElectionTestCase(ContractMixin, base.TestCase):
         other = Member('second', lambda **callbacks: election.Election(
             'other', f'file://{self.directory}', 'second', **OPTIONS,
             **callbacks))
-        self.addCleanup(other.stop)
-        other.start()
-        self.assertTrue(first.gained.wait(PATIENCE))
-        self.assertTrue(other.gained.wait(PATIENCE))
+        self.start(other)
+        for member in (first, other):
+            self.let_win(member)
+            self.assertTrue(member.gained.wait(PATIENCE))
 
     def test_a_coordinator_is_tried_again_until_it_is_back(self) -> None:
         self.directory.write_text('in the way')
         member = self.member(connection_retries=1)
         self.wait_for(lambda: self.logged('ERROR'))
         self.directory.unlink()
+        self.let_win(member)
         self.assertTrue(member.gained.wait(PATIENCE))
 
     def test_an_outage_is_logged_by_its_changes(self) -> None:
@@ -258,6 +319,7 @@ class ElectionTestCase(ContractMixin, base.TestCase):
         member = self.member(connection_retries=1)
         self.wait_for(lambda: self.logged('ERROR'))
         self.directory.unlink()
+        self.let_win(member)
         self.assertTrue(member.gained.wait(PATIENCE))
         self.assertEqual((1, 1), (self.logged('WARNING'),
                                   self.logged('ERROR')))
@@ -287,6 +349,7 @@ class FakeCoordinator:
         self.lock = FakeLock()
         self.answering = threading.Event()
         self.answering.set()
+        self.asked_in_vain = threading.Event()
 
     def start(self) -> None:
         pass
@@ -295,6 +358,8 @@ class FakeCoordinator:
         pass
 
     def heartbeat(self) -> None:
+        if not self.answering.is_set():
+            self.asked_in_vain.set()
         self.answering.wait(PATIENCE)
 
     def get_lock(self, name: bytes) -> 'FakeLock':
@@ -316,7 +381,7 @@ class FakeLock:
         return True
 
 
-class UnreliableCoordinatorTestCase(base.TestCase):
+class UnreliableCoordinatorTestCase(ClockMixin, base.TestCase):
 
     def setUp(self) -> None:
         super().setUp()
@@ -327,20 +392,31 @@ class UnreliableCoordinatorTestCase(base.TestCase):
         self.leader = Member('leader', lambda **callbacks: election.Election(
             'election', 'fake://', 'leader', **OPTIONS, **callbacks))
         self.leader.start()
+        self.members = [self.leader]
         self.addCleanup(self.leader.stop)
         self.addCleanup(self.coordinator.answering.set)
+        self.let_win(self.leader)
         self.assertTrue(self.leader.gained.wait(PATIENCE))
 
-    def test_one_that_hangs_is_lost_by_the_clock(self) -> None:
+    def hang(self) -> None:
+        """Have the coordinator not answer the next question."""
         self.coordinator.answering.clear()
+        self.assertTrue(self.coordinator.asked_in_vain.wait(PATIENCE))
+
+    def test_one_that_hangs_is_lost_by_the_clock(self) -> None:
+        self.hang()
+        self.clock.advance(LEASE)
         self.assertTrue(self.leader.lost.wait(PATIENCE))
         self.assertFalse(self.leader.election.is_leader)
 
     def test_a_late_confirmation_does_not_count(self) -> None:
-        self.coordinator.answering.clear()
+        self.hang()
+        self.clock.advance(LEASE)
         self.assertTrue(self.leader.lost.wait(PATIENCE))
         self.coordinator.answering.set()
-        self.assertFalse(self.leader.gained.wait(LEASE / 2))
+        self.pass_time(LEASE / 2)
+        self.assertFalse(self.leader.gained.is_set())
+        self.let_win(self.leader)
         self.assertTrue(self.leader.gained.wait(PATIENCE))
 
     def test_a_lock_that_is_gone_is_lost(self) -> None:
@@ -348,14 +424,20 @@ class UnreliableCoordinatorTestCase(base.TestCase):
         self.assertTrue(self.leader.lost.wait(PATIENCE))
 
     def test_stop_does_not_wait_for_an_answer(self) -> None:
-        self.coordinator.answering.clear()
+        self.hang()
         self.leader.stop()
+        self.assertFalse(self.coordinator.answering.is_set())
+        self.assertFalse(self.leader.thread.is_alive())
         self.assertTrue(self.leader.lost.is_set())
 
     def test_an_answer_to_an_earlier_run_makes_no_leader(self) -> None:
-        self.coordinator.answering.clear()
+        self.hang()
+        part = self.leader.election._candidacy
+        before = self.answered[part]
         self.leader.stop()
         self.coordinator.lock.ours = False
         self.leader.start()
         self.coordinator.answering.set()
-        self.assertFalse(self.leader.gained.wait(2 * LEASE))
+        self.wait_for(lambda: self.answered[part] > before)
+        self.pass_time(2 * LEASE)
+        self.assertFalse(self.leader.gained.is_set())
