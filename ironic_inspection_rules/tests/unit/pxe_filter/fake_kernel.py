@@ -4,6 +4,7 @@
 
 import copy
 import re
+import threading
 
 from ironic_inspection_rules.pxe_filter import firewall
 from ironic_inspection_rules.pxe_filter import nftables
@@ -29,6 +30,7 @@ class FakeKernel:
         self.tables = {}
         self.broken = None
         self.delay = 0.0
+        self._lock = threading.Lock()
 
     def __call__(self, *arguments, script=None, timeout=10.0):
         if self.broken:
@@ -37,11 +39,17 @@ class FakeKernel:
             raise firewall.FirewallError('nft did not answer')
         if 'list' in arguments:
             return self._list(arguments[-1])
-        tables = copy.deepcopy(self.tables)
-        for line in script.splitlines():
-            _execute(tables, **_COMMAND.match(line).groupdict())
-        self.tables = tables
+        with self._lock:
+            tables = copy.deepcopy(self.tables)
+            for line in script.splitlines():
+                _execute(tables, **_COMMAND.match(line).groupdict())
+            self.tables = tables
         return ''
+
+    def lose_tables(self):
+        """Remove all tables, whatever is being done to them."""
+        with self._lock:
+            self.tables = {}
 
     @property
     def passes(self):

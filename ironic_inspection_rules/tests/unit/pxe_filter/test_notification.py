@@ -104,7 +104,7 @@ class PxeFilterDriverTestCase(base.TestCase):
         self.assertIs(notification.PxeFilterDriver, found.driver)
 
 
-PATIENCE = 20
+PATIENCE = 60
 
 
 class MessagesTestCase(base.IronicTestCase):

@@ -20,7 +20,7 @@ from ironic_inspection_rules.tests.unit.pxe_filter import fake_source
 
 KNOWN = '52:54:00:00:00:01'
 INSPECTED = '52:54:00:00:00:02'
-PATIENCE = 20
+PATIENCE = 60
 INTERVAL = 0.01
 
 
@@ -43,6 +43,9 @@ class PxeFilterTestCase(base.TestCase):
         for name in (f'{election.__name__}.HEARTBEAT',
                      f'{watcher.__name__}.POLL_INTERVAL'):
             self.useFixture(fixtures.MonkeyPatch(name, INTERVAL))
+        # Nobody is silent but who is said to be.
+        self.useFixture(fixtures.MonkeyPatch(
+            f'{watcher.__name__}.DATABASE_TIMEOUT', 10 * PATIENCE))
         self.diary = []
         self.source = fake_source.FakeSource([KNOWN, INSPECTED], [INSPECTED])
         self.kernel = fake_kernel.FakeKernel()
@@ -228,7 +231,7 @@ class PxeFilterTestCase(base.TestCase):
 
     def test_a_table_that_vanished_is_put_back(self):
         self.start_leader()
-        self.kernel.tables.clear()
+        self.kernel.lose_tables()
         self.wait_for(lambda: self.table.name in self.kernel.tables)
         self.wait_for(lambda: len(self.elections) == 2)
         self.elections[1].win()

@@ -14,11 +14,12 @@ from ironic_inspection_rules.pxe_filter import notification
 from ironic_inspection_rules.pxe_filter import watcher
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit import clock
 from ironic_inspection_rules.tests.unit.pxe_filter import fake_source
 
 FIRST = '52:54:00:00:00:01'
 SECOND = '52:54:00:00:00:02'
-PATIENCE = 20
+PATIENCE = 60
 BEAT = 0.01
 
 
@@ -51,6 +52,8 @@ class WatcherTestCase(base.TestCase):
         super().setUp()
         self.useFixture(fixtures.MonkeyPatch(
             f'{watcher.__name__}.POLL_INTERVAL', BEAT))
+        self.useFixture(fixtures.MonkeyPatch(
+            f'{watcher.__name__}.DATABASE_TIMEOUT', 10 * PATIENCE))
         self.source = fake_source.FakeSource([FIRST, SECOND], [SECOND])
 
     def watch(self, sync_period=0, allowlist_period=0):
@@ -175,10 +178,11 @@ class WatcherTestCase(base.TestCase):
         self.wait_for(fails)
 
     def test_silence_is_a_failure(self):
-        self.useFixture(fixtures.MonkeyPatch(
-            f'{watcher.__name__}.DATABASE_TIMEOUT', 0.1))
+        now = self.useFixture(clock.Clock(watcher))
         watching = watcher.Watcher(self.source, 0, 0, threading.Event())
-        time.sleep(0.2)
+        now.advance(watcher.DATABASE_TIMEOUT - 1)
+        self.assertIsNone(watching.machines())
+        now.advance(2)
         self.assertRaises(exceptions.TemporaryFailure, watching.machines)
 
 
