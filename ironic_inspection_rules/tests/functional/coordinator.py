@@ -31,7 +31,7 @@ class Coordinator(fixtures.Fixture):
     program = ''
     library = ''
     scheme = ''
-    patience = 20
+    patience = 60
 
     @classmethod
     def why_missing(cls) -> str | None:
@@ -43,13 +43,28 @@ class Coordinator(fixtures.Fixture):
     def __init__(self, host: str = '127.0.0.1') -> None:
         super().__init__()
         self.host = host
-        self.port = free_port()
+        self._ports: list[socket.socket] = []
+        self.port = self.keep_port(host)
+
+    def keep_port(self, host: str = '127.0.0.1') -> int:
+        """A TCP port that stays ours, also while the server is away.
+
+        Who has bound it with SO_REUSEADDR and does not listen lets a server
+        have it that sets this option too, but nobody who takes any port.
+        """
+        kept = socket.socket()
+        kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        kept.bind((host, 0))
+        self._ports.append(kept)
+        return kept.getsockname()[1]
 
     @property
     def url(self) -> str:
         return f'{self.scheme}://{self.host}:{self.port}'
 
     def _setUp(self) -> None:
+        for kept in self._ports:
+            self.addCleanup(kept.close)
         self.directory = pathlib.Path(
             self.useFixture(fixtures.TempDir()).path)
         self.start()
@@ -115,13 +130,17 @@ class Etcd(Coordinator):
     library = 'etcd3gw'
     scheme = 'etcd3+http'
 
+    def __init__(self, host: str = '127.0.0.1') -> None:
+        super().__init__(host)
+        self._peer_port = self.keep_port()
+
     @property
     def url(self) -> str:
         return f'{super().url}?api_version=v3'
 
     def arguments(self) -> list[str]:
         clients = f'http://{self.host}:{self.port}'
-        peers = f'http://127.0.0.1:{free_port()}'
+        peers = f'http://127.0.0.1:{self._peer_port}'
         return ['--data-dir', 'data', '--listen-client-urls', clients,
                 '--advertise-client-urls', clients, '--listen-peer-urls',
                 peers, '--initial-advertise-peer-urls', peers,

@@ -23,30 +23,37 @@ RUN = ('import sys; from ironic_inspection_rules.command import pxe_filter; '
 RUN_NFT = ('from ironic_inspection_rules.pxe_filter import firewall; '
            'firewall.run_nft(timeout=1)')
 TABLE = 'inet ironic_inspection_pxe_filter_eth1'
-WAIT = 20
+WAIT = 60
 
 
 class NftTestCase(base.TestCase):
 
     def test_its_time_ends_while_the_filter_is_suspended(self):
         directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
-        fifo, nft = directory / 'fifo', directory / 'nft'
-        os.mkfifo(fifo)
-        nft.write_text(f'#!/bin/sh\nread line < {fifo}\n')
+        lives, waits = directory / 'lives', directory / 'waits'
+        nft = directory / 'nft'
+        os.mkfifo(lives)
+        os.mkfifo(waits)
+        nft.write_text(f'#!/bin/sh\nexec > {lives}\necho\n'
+                       f'read line < {waits}\n')
         nft.chmod(0o755)
+        # Open before nft is: who opens it later may find it killed.
+        reader = os.open(lives, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        change = select.poll()
+        change.register(reader, select.POLLIN)
         caller = subprocess.Popen(
             [sys.executable, '-W', 'ignore', '-c', RUN_NFT],
             stderr=subprocess.DEVNULL, env={
                 **os.environ, 'PATH': f'{directory}:{os.environ["PATH"]}'})
         self.addCleanup(caller.wait)
         self.addCleanup(caller.kill)
-        # Opens when nft does.
-        with open(fifo, 'wb', buffering=0) as writer:
-            caller.send_signal(signal.SIGSTOP)
-            end = select.poll()
-            end.register(writer, 0)
-            self.assertEqual([(writer.fileno(), select.POLLERR)],
-                             end.poll(WAIT * 1000))
+        self.assertTrue(change.poll(WAIT * 1000))
+        caller.send_signal(signal.SIGSTOP)
+        # From now on only the end of nft is waited for.
+        change.modify(reader, 0)
+        self.assertEqual([(reader, select.POLLHUP)],
+                         change.poll(WAIT * 1000))
 
 
 class PxeFilterTestCase(base.TestCase):
@@ -79,7 +86,7 @@ class PxeFilterTestCase(base.TestCase):
         done = subprocess.run(
             [sys.executable, '-W', 'ignore', '-c', RUN,
              '--config-file', self.config_file, *arguments],
-            capture_output=True, text=True, check=False, timeout=60,
+            capture_output=True, text=True, check=False, timeout=300,
             env={'PATH': path or str(self.directory)})
         return done.returncode, done.stdout, done.stderr.strip()
 

@@ -68,7 +68,7 @@ class KillMixin:
         process = multiprocessing.get_context('fork').Process(
             target=self.apply, args=(before[0], *change))
         process.start()
-        process.join(60)
+        process.join(300)
 
         self.assertEqual(-signal.SIGKILL, process.exitcode)
         self.assertEqual(before, self.state())
