@@ -43,7 +43,7 @@ class Browser:
         options.set_capability('goog:loggingPrefs', {'browser': 'ALL'})
         self.driver = webdriver.Chrome(options, service.Service(
             _program(('chromedriver',))))
-        self.driver.set_script_timeout(20)
+        self.driver.set_script_timeout(60)
 
     def close(self) -> None:
         """End it."""

@@ -13,7 +13,7 @@ from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.tests.unit.rule_file import files
 
 SERVER = 'yaml-language-server'
-SECONDS = 60
+SECONDS = 300
 
 
 def command():

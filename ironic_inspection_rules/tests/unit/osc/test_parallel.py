@@ -35,7 +35,7 @@ class RequestsTestCase(base.TestCase):
 
     def test_as_many_as_said_are_worked_on_at_a_time(self):
         barrier = threading.Barrier(3)
-        self.each(lambda item: barrier.wait(30), range(6))
+        self.each(lambda item: barrier.wait(60), range(6))
 
     def test_what_may_pass_is_tried_again(self):
         failures = [sdk_exceptions.HttpException(response=answer(503)),

@@ -13,7 +13,7 @@ from ironic_inspection_rules.runs import statistics
 from ironic_inspection_rules.tests.unit import base
 
 NEVER = 3600
-PATIENCE = 20
+PATIENCE = 60
 
 
 def outcome(*matched, audited=(), **seconds):
