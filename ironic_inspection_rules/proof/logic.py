@@ -8,6 +8,7 @@ for, such as looking ahead and going back, is refused.
 
 import dataclasses
 import functools
+import math
 import re
 import typing
 
@@ -23,6 +24,7 @@ _ALL = frozenset(map(chr, range(32, 127)))
 _CATEGORIES = {'DIGIT': '0123456789', 'SPACE': ' ', 'WORD': ''.join(
     each for each in _ALL if each.isalnum() or each == '_')}
 
+_LONGEST = 0.5  # Seconds to look for a text of a language.
 _MOST_CANDIDATES = 80
 
 Formula = typing.Any  # A formula of z3.
@@ -293,7 +295,7 @@ class Text:
                     found |= {text, text.lower(), text.upper(), text.title()}
         for holds in self.languages.values():
             solver = z3.Solver()
-            solver.set('timeout', 500)
+            solver.set('timeout', math.ceil(1000 * _LONGEST))
             if solver.check(holds) == z3.sat:
                 found.add(text_of(solver.model()[self.term]))
         return sorted(text for text in found if text.isascii()

@@ -11,6 +11,7 @@ import fixtures
 
 from ironic_inspection_rules.tests import shared_data
 from ironic_inspection_rules.tests.unit.command import test_shell
+from ironic_inspection_rules.tests.unit.proof import test_question
 
 try:
     from ironic_inspection_rules.proof import question
@@ -31,6 +32,10 @@ class ProveTestCase(test_shell.CallTestCase):
 
     def setUp(self):
         super().setUp()
+        test_question.have_time(self)
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.command.prove._SECONDS',
+            test_question.SECONDS))
         self.rules = self.write('rules.yaml', RULES)
 
     def ask(self, *words):
