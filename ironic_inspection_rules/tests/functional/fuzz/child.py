@@ -171,11 +171,13 @@ def serve(stock: bool) -> None:
 def _size() -> int:
     """Return what this process holds, in bytes.
 
-    What it has let go of goes back to the kernel first.
+    What it has let go of goes back to the kernel first. What it has of files
+    does not count: the kernel takes that away where memory is short.
     """
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
-    return psutil.Process().memory_info().rss
+    return sum(each.anonymous + each.swap
+               for each in psutil.Process().memory_maps())
 
 
 if __name__ == '__main__':

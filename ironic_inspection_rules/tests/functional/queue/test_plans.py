@@ -29,7 +29,7 @@ _FILL = (f"""
         CASE WHEN part < 49 THEN 'waiting' WHEN part = 49 THEN 'processing'
             ELSE 'finished' END, 0, 0,
         CASE WHEN part > 48 THEN 'w1' END, CASE WHEN part < 50 THEN number END,
-        CASE WHEN part > 49 THEN TIMESTAMP '2030-01-01 00:00:00' END, '{{}}'
+        CASE WHEN part > 49 THEN TIMESTAMP '9000-01-01 00:00:00' END, '{{}}'
     FROM (SELECT {_NUMBER} AS number, MOD({_NUMBER}, 100) AS part
           FROM {_NUMBERS}) AS numbers
     """, """
