@@ -31,10 +31,17 @@ class WorkerTestCase(base.QueueTestCase):
     def setUp(self):
         super().setUp()
         self.clock = self.useFixture(clock.Clock(watchdog, worker))
+        self.hung = []
+        self.addCleanup(self.join_hung)
         self.processor = test_delivery.FakeProcessor()
         self.seen = []
         self.done = threading.Semaphore(0)
         self.use_settings()
+
+    def join_hung(self):
+        """Wait for threads that were given up: the database goes next."""
+        for thread in self.hung:
+            thread.join(PATIENCE)
 
     def use_settings(self, **settings):
         self.worker = worker.Worker(
@@ -170,6 +177,7 @@ class WorkerTestCase(base.QueueTestCase):
 
         def hang_in_a_hook(node, request):
             if node == 'hangs':
+                self.hung.append(threading.current_thread())
                 hangs.set()
                 go_on.wait(PATIENCE)
         self.processor.run = hang_in_a_hook
@@ -195,11 +203,13 @@ class WorkerTestCase(base.QueueTestCase):
         log = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
         hangs, go_on = threading.Event(), threading.Event()
         calls, get = [], self.queue.get
+        self.addCleanup(go_on.set)
 
         def swallow_the_answer(name):
             calls.append(name)
             if len(calls) > 1:
                 return get(name)
+            self.hung.append(threading.current_thread())
             hangs.set()
             go_on.wait(PATIENCE)
             return get(name)
@@ -228,6 +238,7 @@ class WorkerTestCase(base.QueueTestCase):
         def swallow_the_answer(held):
             calls.append(held)
             if len(calls) == 1:
+                self.hung.append(threading.current_thread())
                 hangs.set()
                 go_on.wait(PATIENCE)
             else:
