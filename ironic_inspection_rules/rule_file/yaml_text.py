@@ -18,6 +18,7 @@ import typing
 import yaml
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.i18n import _
 
@@ -128,9 +129,10 @@ def nodes(text: str) -> list[yaml.Node]:
     text = readable(text)
     try:
         _check_bounds(text)
-    except yaml.scanner.ScannerError as exc:
-        # libyaml reads ahead, and since 0.2.6 no deeper than 1,000 levels.
-        if exc.problem == 'exceeded maximum nesting depth':
+    except (yaml.scanner.ScannerError, yaml.parser.ParserError) as exc:
+        # libyaml reads ahead, and has a depth and words of its own for it.
+        before = text[:exc.problem_mark.index + 1]
+        if budget.is_deeper(before.encode(errors='replace'), DEPTH):
             exc.problem = _TOO_DEEP
         raise
     return [node for node in yaml.compose_all(text, Loader)
