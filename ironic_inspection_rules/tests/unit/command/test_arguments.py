@@ -4,8 +4,10 @@
 
 import argparse
 import contextlib
+import errno
 import io
 import itertools
+import os
 
 from ironic_inspection_rules.command import arguments
 from ironic_inspection_rules.tests.unit import base
@@ -17,6 +19,14 @@ def _even(text):
     if int(text) % 2:
         raise argparse.ArgumentTypeError(text)
     return text
+
+
+def complaint(parse, words):
+    """Return the last line that a parser writes before it ends."""
+    with contextlib.redirect_stderr(io.StringIO()) as errors, (
+            contextlib.suppress(SystemExit)):
+        parse(words)
+    return errors.getvalue().splitlines(keepends=True)[-1]
 
 
 class ArrangedTestCase(base.TestCase):
@@ -84,13 +94,11 @@ class ArrangedTestCase(base.TestCase):
                              self.parsed(line), line)
 
     def test_what_is_missing_is_missed(self):
-        for line, reason in (('--list 1', 'required: files'),
-                             ('--even 3 a', 'argument --even: 3'),
-                             ('--list', 'argument --list: expected'),
-                             ('--lsit 1 a', 'unrecognized arguments: --lsit')):
-            with contextlib.redirect_stderr(io.StringIO()) as errors:
-                self.assertRaises(SystemExit, self.parsed, line)
-            self.assertIn(reason, errors.getvalue())
+        for line, named in (('--list 1', 'files'), ('--even 3 a', '--even'),
+                            ('--list', '--list'), ('--lsit 1 a', '--lsit')):
+            plain = complaint(self.parser.parse_args, line.split())
+            self.assertIn(named, plain)
+            self.assertEqual(plain, complaint(self.parsed, line))
 
 
 class CommandTestCase(test_shell.CallTestCase):
@@ -150,17 +158,17 @@ class CommandTestCase(test_shell.CallTestCase):
     def test_the_parser_complains_of_what_was_written(self):
         with contextlib.redirect_stderr(io.StringIO()) as errors:
             self.call('schema', 'x')
-        self.assertTrue(errors.getvalue().endswith(
-            'unrecognized arguments: x\n'))
+        plain = complaint(argparse.ArgumentParser(prog='').parse_args, ['x'])
+        self.assertIn('x', plain)
+        self.assertTrue(errors.getvalue().endswith(plain), errors.getvalue())
 
     def test_a_file_that_is_not_there_is_named_once(self):
         with contextlib.redirect_stderr(io.StringIO()) as errors:
             self.call('test', 'gone.yaml', '--inventory', self.machine)
-        self.assertEqual('gone.yaml: No such file or directory\n',
-                         errors.getvalue())
+        missing = os.strerror(errno.ENOENT)
+        self.assertEqual(f'gone.yaml: {missing}\n', errors.getvalue())
         _code, output = self.call('test', self.rules, '--inventory', 'gone')
-        self.assertEqual('gone: it cannot be read: No such file or '
-                         'directory\n', output)
+        self.assertEqual(f'gone: it cannot be read: {missing}\n', output)
 
     def test_a_machine_in_place_of_a_tolerance_is_named(self):
         with contextlib.redirect_stderr(io.StringIO()) as errors:

@@ -41,7 +41,7 @@ class OpenStackHelpTestCase(base.TestCase):
             command = getattr(importlib.import_module(module), attribute)
             parser = command(app, None).get_parser(name)
             self.assertIsInstance(parser, argparse.ArgumentParser)
-            self.assertIn('-h, --help', parser.format_help(), name)
+            self.assertIn('--help', parser.format_help(), name)
 
 
 class HelpTestCase(test_shell.CallTestCase):
@@ -53,4 +53,4 @@ class HelpTestCase(test_shell.CallTestCase):
         for name in names:
             code, output = self.call(name, '--help')
             self.assertEqual(0, code, output)
-            self.assertIn('-h, --help', output)
+            self.assertIn('--help', output)
