@@ -176,7 +176,7 @@ class RunTestsTestCase(ToolTestCase):
     def test_why_a_module_was_not_loaded(self):
         code, output = self.run_tests(NOT_LOADED)
         self.assertNotEqual(0, code)
-        self.assertIn("No module named 'no_such_module'", output)
+        self.assertIn('no_such_module', output)
 
     def test_no_tests_are_a_failure(self):
         code, output = self.run_tests('')

@@ -154,8 +154,9 @@ class PxeFilterTestCase(base.TestCase):
                       self.refused('--dry-run'))
 
         self.configure('interface = eth1', url='sqlite:////absent/ironic')
-        self.assertIn('unable to open database file',
-                      self.refused('--dry-run'))
+        self.assertIn(str(self.assertRaises(
+            sqlite3.OperationalError, sqlite3.connect, '/absent/ironic')),
+            self.refused('--dry-run'))
 
     def test_a_bad_option_is_named(self):
         for bad, message in (

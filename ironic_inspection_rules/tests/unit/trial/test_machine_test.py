@@ -2,7 +2,9 @@
 
 """Rules tried on machines from files, and what is told of them."""
 
+import errno
 import json
+import os
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.report import trial_text
@@ -89,7 +91,7 @@ class RunAllTestCase(MachinesTestCase):
                          [result for _path, result, *_others in rows])
         self.assertEqual(paths, [each['inventory'] for each in read])
         self.assertIn('b.json', read[1]['error'])
-        self.assertIn('No such file', rows[2][5])
+        self.assertIn(os.strerror(errno.ENOENT), rows[2][5])
 
     def test_a_broken_node_is_an_error_of_its_own(self):
         path = self.write('m/a.json', files.INVENTORY)
