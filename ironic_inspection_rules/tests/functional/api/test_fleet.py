@@ -186,7 +186,8 @@ class EntryTestCase(FleetTestCase):
         alone = self.send({'node': 'n2', 'rules': rules}).json
         self.assertEqual(('failed', [], found['n2']['error']),
                          (alone['result'], alone['changes'], alone['error']))
-        self.assertIn('A node with name n3 already exists', alone['error'])
+        self.assertIn(str(ironic_exception.DuplicateName(name='n3')),
+                      alone['error'])
 
     def test_the_nodes_of_a_chassis(self):
         chassis = objects.Chassis(self.admin, uuid=UNKNOWN)

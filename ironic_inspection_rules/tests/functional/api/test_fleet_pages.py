@@ -6,6 +6,7 @@ import json
 
 import fixtures
 from ironic import objects
+from ironic.common import exception as ironic_exception
 from ironic.common import policy
 from ironic.conf import CONF
 from oslo_db.sqlalchemy import enginefacade
@@ -110,12 +111,12 @@ class PageTestCase(test_fleet.FleetTestCase):
         page = self.page([f'n{number}' for number in (3, 2, 4, 1, 5)],
                          rules=named('n{inventory[cpu][count]|tier([[0, 9], '
                                      '[2, 2], [4, 1], [5, 77]])}'))
-        self.assertEqual(
-            [('n3', 'A node with name n2 already exists.'), ('n2', None),
-             ('n4', 'A node with name n1 already exists.'), ('n1', None),
-             ('n5', None)],
-            [(entry['name'], entry['error'] and entry['error'].split(': ')[-1])
-             for entry in page['nodes']])
+        entries = {entry['name']: entry['error'] for entry in page['nodes']}
+        self.assertEqual(['n3', 'n2', 'n4', 'n1', 'n5'], list(entries))
+        for name, other in (('n3', 'n2'), ('n4', 'n1')):
+            taken = ironic_exception.DuplicateName(name=other)
+            self.assertTrue(entries.pop(name).endswith(f': {taken}'))
+        self.assertEqual({None}, set(entries.values()))
         self.assertEqual([0, 0, 0, 1, 1], [
             len(entry['changes']) for entry in page['nodes']])
 
