@@ -86,8 +86,8 @@ class EditorTestCase(files.FilesTestCase):
         if path is None:
             self.skipTest(f'no {SERVER} on PATH or in '
                           'IR_YAML_LANGUAGE_SERVER')
-        self.write('rules.schema.json',
-                   schema.schema(registry.installed()))
+        self.schema = schema.schema(registry.installed())
+        self.write('rules.schema.json', self.schema)
         self.server = Server(path)
         self.addCleanup(self.server.stop)
         self.server.request(
@@ -127,6 +127,9 @@ class EditorTestCase(files.FilesTestCase):
         return {each['label']: json.dumps(each.get('documentation'))
                 for each in found['items']}
 
+    def assert_told(self, text, documentation):
+        self.assertIn(json.dumps(text)[1:-1], documentation)
+
     def test_a_good_file_has_nothing(self):
         self.assertEqual([], self.problems(
             '- actions:\n  - {op: log, args: {msg: x}}\n'))
@@ -143,7 +146,10 @@ class EditorTestCase(files.FilesTestCase):
 
     def test_ops_are_offered_with_what_they_are(self):
         offered = self.completions('- actions:\n  - op: ')
-        self.assertIn('Add a trait to the node', offered['add-trait'])
+        action = self.schema['definitions']['action']
+        told = {each.get('const'): each.get('description')
+                for each in action['properties']['op']['anyOf']}
+        self.assert_told(told['add-trait'], offered['add-trait'])
         self.assertNotIn('eq', offered)
         self.assertNotIn('inspector-fail', offered)
 
@@ -152,5 +158,5 @@ class EditorTestCase(files.FilesTestCase):
                                    '  - op: log\n'
                                    '    args:\n'
                                    '      ')
-        self.assertIn('may hold {fields}', offered['msg'])
+        self.assert_told(schema.DESCRIPTIONS['msg'], offered['msg'])
         self.assertIn('level', offered)
