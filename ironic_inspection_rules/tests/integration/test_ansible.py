@@ -171,7 +171,8 @@ class RuleSetTestCase(AnsibleMixin, base.TestCase):
         output, _none = self.rule_sets({
             'src': [str(self.scratch / name)
                     for name in ('a.yaml', 'b.yaml')]}, ends_with=2)
-        self.assertRegex(output, r'WARNING[^\n]*/a.yaml:4:')
+        self.assertIn('/a.yaml:4:', output)
+        self.assertIn('"cuont"', output)
         self.assertIn('b.yaml:6:', output)
         self.assertIn('add-trate', output)
         self.assertEqual([], self.stored())
@@ -304,8 +305,7 @@ class InstallRoleTestCase(AnsibleMixin, base.IntegrationTestCase):
             'owner': getpass.getuser(),
             'group': grp.getgrgid(os.getgid()).gr_name,
             'unit_directory': str(self.units)}
-        output = self.install(**variables)
-        self.assertIn('RUNNING HANDLER', output)
+        self.install(**variables)
         worker = 'ironic-inspection-worker'
         self.assertEqual(
             ['daemon-reload', f'enable {worker}', f'start {worker}',
@@ -314,7 +314,6 @@ class InstallRoleTestCase(AnsibleMixin, base.IntegrationTestCase):
         variables['pip_arguments'] = '--no-deps --no-index'
         output = self.install(**variables)
         self.assert_changed(0, output)
-        self.assertNotIn('RUNNING HANDLER', output)
         self.assertEqual(['daemon-reload'], self.asked_of_systemd())
         self.assert_systemd_understands_the_worker()
 

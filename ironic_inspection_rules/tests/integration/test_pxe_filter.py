@@ -128,7 +128,7 @@ class OneHostTestCase(pxe.TestCase):
         self.assertFalse(self.machine.gets_lease(INSPECTED))
 
     def test_what_cannot_work_is_named(self):
-        self.assertIn('Operation not permitted', self.refused(
+        self.assertIn(': nft: ', self.refused(
             'setpriv', '--bounding-set', '-all'))
         self.assertIn('nft program is not installed', self.refused(
             *pxe.UNPRIVILEGED, 'env', 'PATH=/nowhere'))
