@@ -6,9 +6,15 @@ NEW_ENOUGH = import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
     $$python -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$python && break; done)
 TOX = .venv/bin/tox
+YAML_LANGUAGE_SERVER = .tox/npm/node_modules/.bin/yaml-language-server
+
+# Where "make machine" has put it.
+ifneq ($(wildcard $(YAML_LANGUAGE_SERVER)),)
+export IR_YAML_LANGUAGE_SERVER ?= $(abspath $(YAML_LANGUAGE_SERVER))
+endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo picture test test-all test-matrix test-upstream test-tempest simulate fuzz lint docs clean
+.PHONY: help demo picture test gate machine test-all test-matrix test-newest test-upstream test-tempest simulate fuzz lint docs constraints clean
 
 help: ## Say what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
@@ -17,20 +23,30 @@ demo: $(TOX) ## Inspect two machines by rules on a stock Ironic (ARGS=--keep, --
 	@$(PYTHON) tools/prepare $(TOX) demo
 	@$(if $(findstring --this-machine,$(ARGS)),echo 'Fetching \
 	    ironic-python-agent'; $(TOX) -qq -e venv --skip-pkg-install -- \
-	    pip install -qq 'ironic-inspection-rules[collect]')
+	    pip install -qq -c constraints/ironic-39.0.0.txt \
+	    'ironic-inspection-rules[collect]')
 	@$(TOX) -qq -e demo --skip-pkg-install -- $(ARGS)
 
 picture: $(TOX) ## Draw the pictures anew: the demonstration, and pages
 	$(TOX) -qq -e demo -- --picture doc/source/_static/demo.svg
 	$(TOX) -qq -e venv -- python tools/draw_pages.py
 
-test: $(TOX) ## Run the tests that need no service: units, and HTTP in process
+test: $(TOX) ## Run the tests that need no service: units, and HTTP and commands in process
 	@$(PYTHON) tools/prepare $(TOX) py3
-	@$(TOX) -qq -e py3 --skip-pkg-install
-	@$(TOX) -qq -e functional --skip-pkg-install -- functional.api
+	@$(TOX) -qq -e py3,functional --skip-pkg-install
+
+gate: $(TOX) ## Run the share of databases and of real Ironics that each change must pass
+	$(TOX) -q -m gate
+
+machine: $(TOX) ## Install the servers and programs of test-all (Debian, as root)
+	tools/prepare_machine
+	$(TOX) -qq -e venv -- python tools/prepare_databases.py
 
 test-all: $(TOX) ## Run all tests on the newest Ironic, the oldest and 36.0.0
 	$(TOX) -q -m all
+
+test-newest: $(TOX) ## Run units and functional tests with the newest of everything
+	$(TOX) -q -e newest
 
 test-matrix: $(TOX) ## Run fewer tests on each Ironic that is supported
 	$(TOX) -q -m matrix
@@ -63,7 +79,10 @@ mutants: $(TOX) ## See which mistakes no unit test notices (ROOM=runs COUNT=20)
 	    $(if $(SEED),--seed $(SEED))
 
 lint: $(TOX) ## Check style, types, imports, and build all documents
-	$(TOX) -q -e pep8,mypy,imports,docs,api-ref,releasenotes
+	$(TOX) -q -m lint
+
+constraints: $(TOX) ## Write anew what tests install (ARGS=--upgrade)
+	$(TOX) -q -e constraints -- $(ARGS)
 
 docs: $(TOX) ## Build the documents: doc/, api-ref/, releasenotes/ build/html
 	$(TOX) -q -e docs,api-ref,releasenotes
@@ -76,9 +95,10 @@ clean: ## Remove all that was built or installed here
 	rm -rf .venv .tox .stestr .mypy_cache .ruff_cache .coverage* .hypothesis cover \
 	    build dist *.egg-info doc/build api-ref/build releasenotes/build
 
-.venv/bin/tox:
+.venv/bin/tox: constraints/tools.txt
 	@$(or $(PYTHON),false) -c '$(NEW_ENOUGH)' || { echo 'Python 3.11 or newer,' \
 	    'with its venv module (Debian: python3-venv), is needed; name it' \
 	    'with PYTHON=/path/to/python.' >&2; exit 1; }
 	$(PYTHON) -m venv --clear .venv
-	.venv/bin/pip install -q --disable-pip-version-check 'tox>=4.20,<5'
+	.venv/bin/pip install -q --disable-pip-version-check -c constraints/tools.txt tox
+	@touch $@
