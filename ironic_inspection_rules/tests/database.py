@@ -2,6 +2,7 @@
 
 """Throw-away databases for tests."""
 
+import atexit
 import contextlib
 import sqlite3
 import typing
@@ -55,9 +56,6 @@ class Database(fixtures.Fixture):
         server; see :func:`why_absent`.
     """
 
-    _made: typing.ClassVar[dict[tuple[bool, bool], bytes]] = {}
-    """Files of SQLite by ``ready`` and ``ironic``; copying one is quick."""
-
     def __init__(self, kind: str = 'sqlite', ready: bool = True,
                  ironic: bool = False, **query: str) -> None:
         self.kind = kind
@@ -66,10 +64,17 @@ class Database(fixtures.Fixture):
         self.query = query
 
     def _setUp(self) -> None:
-        made = (self._made.get((self.ready, self.ironic))
-                if self.kind == 'sqlite' else None)
-        url = (self._make_file(made) if self.kind == 'sqlite'
-               else self._make_on_server())
+        template = _templates.get((self.kind, self.ready, self.ironic))
+        url = _KINDS[self.kind].make(self, template)
+        self.engine = self._use(url.update_query_dict(self.query))
+        if template is None:
+            self._make_tables()
+
+    def _use(self, url: sa.URL) -> sa.Engine:
+        """Have oslo.db work on a database.
+
+        :returns: the engine of its facade.
+        """
         facade = enginefacade.transaction_context()
         # What a test leaves need not outlive a loss of power.
         facade.configure(connection=url.render_as_string(False),
@@ -79,54 +84,147 @@ class Database(fixtures.Fixture):
         # Ironic reads the option once in a process, and keeps what it says.
         self.useFixture(fixtures.MonkeyPatch(
             'ironic.common.utils.USING_SQLITE', self.kind == 'sqlite'))
-        self.engine = facade.writer.get_engine()
-        self.engine._compiled_cache = _compiled
+        engine = facade.writer.get_engine()
+        engine._compiled_cache = _compiled
         # Needed for green threads only, and slow on a busy machine.
-        sa.event.remove(self.engine, 'checkin', engines._thread_yield)
+        sa.event.remove(engine, 'checkin', engines._thread_yield)
         if self.kind == 'sqlite':
             # Without a pool, each transaction opens the file again.
-            self.engine.pool = sa.QueuePool(
-                self.engine.pool._creator, pool_size=20, timeout=_PATIENCE,
-                dialect=self.engine.dialect,
-                _dispatch=self.engine.pool.dispatch)
-        self.addCleanup(self.engine.dispose)
-        if made is None:
-            self._make_tables()
+            engine.pool = sa.QueuePool(
+                engine.pool._creator, pool_size=20, timeout=_PATIENCE,
+                dialect=engine.dialect, _dispatch=engine.pool.dispatch)
+        self.addCleanup(engine.dispose)
+        return engine
 
     def _make_tables(self) -> None:
+        """Make the tables, and keep them as the template of later tests."""
         if self.ready:
             migration.upgrade()
         if self.ironic:
             ironic_models.Base.metadata.create_all(self.engine)
-        if self.kind == 'sqlite':
-            path = self.engine.url.database
-            with contextlib.closing(sqlite3.connect(path)) as connection:
-                connection.execute('PRAGMA wal_checkpoint(TRUNCATE)')
-            with open(path, 'rb') as stream:
-                self._made[self.ready, self.ironic] = stream.read()
+        if self.ready or self.ironic:
+            _templates[self.kind, self.ready, self.ironic] = (
+                _KINDS[self.kind].keep(self.engine))
 
-    def _make_file(self, made: bytes | None) -> sa.URL:
-        directory = self.useFixture(fixtures.TempDir()).path
-        path = f'{directory}/test.sqlite'
-        if made is not None:
-            with open(path, 'wb') as stream:
-                stream.write(made)
-            return self._sqlite_url(path)
-        # As Ironic has it.
-        with contextlib.closing(sqlite3.connect(path)) as connection:
-            connection.execute('PRAGMA journal_mode=WAL')
-        return self._sqlite_url(path)
+
+class _SQLite:
+    """A file in a directory of the test; a template is the bytes of one."""
 
     @staticmethod
-    def _sqlite_url(path: str) -> sa.URL:
+    def make(test: Database, template: bytes | None) -> sa.URL:
+        directory = test.useFixture(fixtures.TempDir()).path
+        path = f'{directory}/test.sqlite'
+        if template is not None:
+            with open(path, 'wb') as stream:
+                stream.write(template)
+        else:
+            # As Ironic has it.
+            with contextlib.closing(sqlite3.connect(path)) as connection:
+                connection.execute('PRAGMA journal_mode=WAL')
         return sa.make_url(f'sqlite:///{path}?timeout={_PATIENCE:g}')
 
-    def _make_on_server(self) -> sa.URL:
-        backend = provision.Backend.backend_for_database_type(self.kind)
-        name = 'ir_' + uuidutils.generate_uuid(dashed=False)
-        backend.create_named_database(name)
-        self.addCleanup(backend.drop_named_database, name)
-        return backend.provisioned_database_url(name).set(query=self.query)
+    @staticmethod
+    def keep(engine: sa.Engine) -> bytes:
+        path = engine.url.database
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            connection.execute('PRAGMA wal_checkpoint(TRUNCATE)')
+        with open(path, 'rb') as stream:
+            return stream.read()
+
+
+class _MySQL:
+    """A database of the server; a template is what makes its tables anew."""
+
+    @staticmethod
+    def make(test: Database, template: list[str] | None) -> sa.URL:
+        url = _make_on_server(test)
+        if template is not None:
+            engine = sa.create_engine(url)
+            with engine.begin() as connection:
+                for statement in template:
+                    connection.exec_driver_sql(statement)
+            engine.dispose()
+        return url
+
+    @staticmethod
+    def keep(engine: sa.Engine) -> list[str]:
+        # Tables may name others that come later.
+        statements = ['SET FOREIGN_KEY_CHECKS = 0']
+        rows = []
+        with engine.connect() as connection:
+            for table in sa.inspect(connection).get_table_names():
+                _name, statement = connection.exec_driver_sql(
+                    f'SHOW CREATE TABLE `{table}`').one()
+                statements.append(statement.replace('%', '%%'))
+                rows += _rows_as_statements(connection, table)
+        return statements + rows
+
+
+class _PostgreSQL:
+    """A database of the server; a template is the name of another one."""
+
+    @staticmethod
+    def make(test: Database, template: str | None) -> sa.URL:
+        if template is None:
+            return _make_on_server(test)
+        backend = _backend('postgresql')
+        name = _new_name()
+        _clone(backend, template, name)
+        test.addCleanup(backend.drop_named_database, name)
+        return backend.provisioned_database_url(name)
+
+    @staticmethod
+    def keep(engine: sa.Engine) -> str:
+        backend = _backend('postgresql')
+        name = _new_name()
+        # A database that is in use cannot be cloned.
+        engine.dispose()
+        _clone(backend, engine.url.database, name)
+        atexit.register(backend.drop_named_database, name)
+        return name
+
+
+def _backend(kind: str) -> provision.Backend:
+    return provision.Backend.backend_for_database_type(kind)
+
+
+def _new_name() -> str:
+    return 'ir_' + uuidutils.generate_uuid(dashed=False)
+
+
+def _make_on_server(test: Database) -> sa.URL:
+    """Return the URL of an empty database that goes when the test ends."""
+    backend = _backend(test.kind)
+    name = _new_name()
+    backend.create_named_database(name)
+    test.addCleanup(backend.drop_named_database, name)
+    return backend.provisioned_database_url(name)
+
+
+def _clone(backend: provision.Backend, template: str, name: str) -> None:
+    with backend.engine.connect() as connection:
+        connection.execution_options(isolation_level='AUTOCOMMIT')
+        connection.exec_driver_sql(
+            f'CREATE DATABASE {name} TEMPLATE {template}')
+
+
+def _rows_as_statements(connection: sa.Connection, table: str) -> list[str]:
+    """Return an INSERT for each row that migrations have left in a table."""
+    statements = []
+    for row in connection.exec_driver_sql(f'SELECT * FROM `{table}`'):
+        values = ', '.join(repr(value) for value in row)
+        statements.append(f'INSERT INTO `{table}` VALUES ({values})'
+                          .replace('%', '%%'))
+    return statements
+
+
+_KINDS = {'sqlite': _SQLite, 'mysql': _MySQL, 'postgresql': _PostgreSQL}
+
+_templates: dict[tuple[str, bool, bool], typing.Any] = {}
+"""What databases are cloned from, by ``kind``, ``ready`` and ``ironic``.
+
+Making the tables takes seconds on a server; a clone of them, much less.
+"""
 
 
 def record_run(values: typing.Mapping[str, typing.Any], keep: int) -> None:

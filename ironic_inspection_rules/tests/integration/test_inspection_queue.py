@@ -101,6 +101,31 @@ class WorkersTestCase(durable.DurableTestCase):
             time.sleep(0.1)
 
 
+class BrokerTestCase(durable.DurableTestCase):
+    """API, conductor and worker apart, over RabbitMQ and MariaDB."""
+
+    def setUp(self):
+        super().setUp()
+        if reason := database.why_absent('mysql'):
+            self.skipTest(reason)
+        bus = self.useFixture(fixtures.MessageBus())
+        server = self.useFixture(database.Database('mysql', ready=False))
+        self.use(self.useFixture(fixtures.Split(
+            server.engine.url.render_as_string(hide_password=False),
+            options.merged(durable.OPTIONS, {
+                'DEFAULT': {'rpc_transport': 'oslo',
+                            'transport_url': bus.url},
+                'inspection_queue': {'embedded': False},
+                'inspector': {'hooks': '$default_hooks,inspection-rules'},
+            }))).ironic)
+
+    def test_an_inspection_from_its_start_to_its_end(self):
+        machine, = self.fleet.make(['plain-1'])
+        self.start_workers(1)
+        self.post([machine])
+        self.check([machine])
+
+
 class SplitTestCase(durable.DurableTestCase):
     """Topology (c): JSON-RPC and PostgreSQL; and what operators do."""
 

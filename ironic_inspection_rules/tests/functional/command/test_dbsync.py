@@ -4,8 +4,6 @@
 
 import pathlib
 import sqlite3
-import subprocess
-import sys
 
 import fixtures
 from ironic import objects
@@ -14,10 +12,10 @@ from oslo_utils import uuidutils
 from pymysql import constants
 import sqlalchemy as sa
 
+from ironic_inspection_rules.tests.functional.command import forking
 from ironic_inspection_rules.tests.unit import base
 
-RUN = ('import sys; from ironic_inspection_rules.command import dbsync; '
-       'sys.exit(dbsync.main())')
+MODULE = 'ironic_inspection_rules.command.dbsync'
 
 
 class CommandTestCase(base.TestCase):
@@ -35,11 +33,9 @@ class CommandTestCase(base.TestCase):
             f'[database]\nconnection = {url}\n')
 
     def dbsync(self, *arguments):
-        done = subprocess.run(
-            [sys.executable, '-c', RUN,
-             '--config-file', self.config_file, *arguments],
-            capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout.strip(), done.stderr.strip()
+        code, output, errors = forking.load(MODULE).run(
+            '--config-file', self.config_file, *arguments)
+        return code, output.strip(), errors.strip()
 
 
 class DBSyncTestCase(CommandTestCase):
