@@ -49,7 +49,9 @@ def find_or_create_request(
     try:
         with transaction.writer() as session:
             began = accept(session)
-            if present := _open_request(session, node_uuid):
+            # Any: SQLAlchemy 2.0 tells mypy that attributes are columns.
+            present: Any = _open_request(session, node_uuid)
+            if present is not None:
                 reason = why_over(present, began)
                 if reason is None:
                     return present, False
@@ -116,7 +118,7 @@ def renew_request(uuid: str, token: int, present_state: str,
                 'due_at': clock.now()},
                 models.Request.state == present_state):
             return None
-        row = session.execute(sa.select(models.Request).where(
+        row: Any = session.execute(sa.select(models.Request).where(
             models.Request.uuid == uuid)).scalar_one()
         row.unprocessed_id = unprocessed.put(session, row.node_uuid, data)
         session.flush()
@@ -219,7 +221,7 @@ def destroy_done_requests(before: datetime.datetime, limit: int) -> int:
     return destroyed
 
 
-def change(session: orm.Session, uuid: str, token: int,
+def change(session: orm.Session | sa.Connection, uuid: str, token: int,
            values: Mapping[str, Any],
            *conditions: sa.ColumnElement[bool]) -> bool:
     """Change an open request, within a transaction.

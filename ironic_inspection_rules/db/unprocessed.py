@@ -74,8 +74,9 @@ def get_unprocessed(node_uuid: str) -> dict[str, Any] | None:
             sa.select(archived.content)
             .where(archived.node_uuid == node_uuid)
             .order_by(archived.id.desc()).limit(1)).scalar_one_or_none()
-        return digest and content.get(session.connection(),
-                                      [digest]).get(digest)
+        if digest is None:
+            return None
+        return content.get(session.connection(), [digest]).get(digest)
 
 
 def archive(limit: int, after: int = 0) -> int:
