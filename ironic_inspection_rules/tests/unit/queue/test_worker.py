@@ -302,6 +302,8 @@ class WorkerTestCase(base.QueueTestCase):
     def put_last_attempt(self):
         """Put 'b', whose workers died twice, after 'a'; wait in 'a'.
 
+        The worker has claimed both then.
+
         :returns: what is set when a node is begun, what ends its run, and
             the request for 'b'.
         """
@@ -312,6 +314,15 @@ class WorkerTestCase(base.QueueTestCase):
             begun[node].set()
             self.assertTrue(ends[node].wait(PATIENCE))
         self.processor.run = run
+        claimed = threading.Event()
+        get = self.queue.get
+
+        def get_and_tell(name):
+            request = get(name)
+            if name == 'w1' and request and request.node_uuid == 'b':
+                claimed.set()
+            return request
+        self.queue.get = get_and_tell
         put = self.queue.put('b', queue_request.CONTINUE)
         for _death in range(2):
             self.queue.begin(self.queue.get('dead'), state.PROCESSING)
@@ -320,6 +331,7 @@ class WorkerTestCase(base.QueueTestCase):
         self.queue.retry(self.queue.get('dead'), 0.05)
         self.start()
         self.assertTrue(begun['a'].wait(PATIENCE))
+        self.assertTrue(claimed.wait(PATIENCE))
         return begun, ends, put
 
     def test_the_last_attempt_is_made_alone(self):
@@ -356,14 +368,6 @@ class WorkerTestCase(base.QueueTestCase):
             self.assertTrue(self.done.acquire(timeout=PATIENCE))
 
     def test_a_stop_ends_the_wait_to_be_alone(self):
-        got = threading.Event()
-        get = self.queue.get
-
-        def get_and_tell(name):
-            request = get(name)
-            if name == 'w1' and request and request.node_uuid == 'b':
-                got.set()
-            return request
         retry = self.queue.retry
         alive = []
 
@@ -371,9 +375,7 @@ class WorkerTestCase(base.QueueTestCase):
             self.thread.join(0.3)
             alive.append(self.thread.is_alive())
             retry(*args)
-        self.queue.get = get_and_tell
         begun, ends, put = self.put_last_attempt()
-        self.assertTrue(got.wait(PATIENCE))
         self.assertFalse(begun['b'].wait(0.3))
         # The worker must not end before the request is back in the queue.
         self.useFixture(fixtures.MockPatchObject(self.queue, 'retry',
