@@ -36,14 +36,15 @@ test: $(TOX) ## Run the tests that need no service: units, and HTTP and commands
 	@$(TOX) -qq -e py3,functional --skip-pkg-install
 
 gate: $(TOX) ## Run the share of databases and of real Ironics that each change must pass
-	$(TOX) -q -m gate
+	@$(PYTHON) tools/prepare $(TOX) py3 smoke-35.0.1
+	$(TOX) -q --skip-pkg-install -m gate
 
 machine: $(TOX) ## Install the servers and programs of test-all (Debian, as root)
 	tools/prepare_machine
 	$(TOX) -qq -e venv -- python tools/prepare_databases.py
 
 test-all: $(TOX) ## Run all tests on the newest Ironic, the oldest and 36.0.0
-	$(TOX) -q -m all
+	IR_FLEETS=50 $(TOX) -q -m all
 
 test-newest: $(TOX) ## Run units and functional tests with the newest of everything
 	$(TOX) -q -e newest
@@ -63,7 +64,7 @@ simulate: $(TOX) ## Try many schedules of queue and doors (COUNT=100000 FIRST=1)
 
 fuzz: $(TOX) ## Try 100,000 hostile requests (SEED=1 gives the same again)
 	IR_FUZZ_CASES=$(or $(CASES),100000) IR_FUZZ_SEED=$(or $(SEED),$$$$) \
-	    $(TOX) -q -e functional -- functional.fuzz
+	    $(TOX) -q -e servers -- functional.fuzz
 
 .PHONY: swaps
 swaps: $(TOX) ## Find swapped parts of many generated machines (COUNT=2000)
@@ -79,7 +80,8 @@ mutants: $(TOX) ## See which mistakes no unit test notices (ROOM=runs COUNT=20)
 	    $(if $(SEED),--seed $(SEED))
 
 lint: $(TOX) ## Check style, types, imports, and build all documents
-	$(TOX) -q -m lint
+	@$(PYTHON) tools/prepare $(TOX) pep8 mypy
+	$(TOX) run-parallel -q --parallel 2 --parallel-no-spinner --skip-pkg-install -m lint
 
 constraints: $(TOX) ## Write anew what tests install (ARGS=--upgrade)
 	$(TOX) -q -e constraints -- $(ARGS)

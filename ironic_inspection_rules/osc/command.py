@@ -6,9 +6,11 @@ import sys
 from typing import Any
 
 from cliff import columns
-from ironicclient.osc import command
 from openstack import exceptions as sdk_exceptions
 from osc_lib import exceptions as osc_exceptions
+
+# Those of python-ironicclient are the same; releases before 6.1 have none.
+from osc_lib.command import command
 
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.i18n import _

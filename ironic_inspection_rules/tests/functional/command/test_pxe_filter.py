@@ -16,10 +16,10 @@ import fixtures
 from ironic.db.sqlalchemy import models
 import sqlalchemy as sa
 
+from ironic_inspection_rules.tests.functional.command import forking
 from ironic_inspection_rules.tests.unit import base
 
-RUN = ('import sys; from ironic_inspection_rules.command import pxe_filter; '
-       'sys.exit(pxe_filter.main())')
+MODULE = 'ironic_inspection_rules.command.pxe_filter'
 RUN_NFT = ('from ironic_inspection_rules.pxe_filter import firewall; '
            'firewall.run_nft(timeout=1)')
 TABLE = 'inet ironic_inspection_pxe_filter_eth1'
@@ -83,12 +83,10 @@ class PxeFilterTestCase(base.TestCase):
 
     def run_filter(self, *arguments, path=None):
         """Run it, without nft unless there is a path to it."""
-        done = subprocess.run(
-            [sys.executable, '-W', 'ignore', '-c', RUN,
-             '--config-file', self.config_file, *arguments],
-            capture_output=True, text=True, check=False, timeout=300,
-            env={'PATH': path or str(self.directory)})
-        return done.returncode, done.stdout, done.stderr.strip()
+        code, output, errors = forking.load(MODULE).run(
+            '--config-file', self.config_file, *arguments,
+            environment={'PATH': path or str(self.directory)})
+        return code, output, errors.strip()
 
     def install_nft(self):
         """Install one that finds no table, and keeps any script."""

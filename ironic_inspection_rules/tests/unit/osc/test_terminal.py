@@ -9,7 +9,7 @@ import json
 import pathlib
 
 import fixtures
-from ironicclient.osc import command as shipped
+from osc_lib.command import command as shipped
 
 from ironic_inspection_rules.osc import command
 from ironic_inspection_rules.tests.unit import base

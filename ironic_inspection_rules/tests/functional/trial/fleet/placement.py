@@ -12,6 +12,7 @@ import webob
 
 try:
     from placement import conf as placement_conf
+    from placement import db_api
     from placement import deploy
 except ImportError:
     deploy = None
@@ -34,6 +35,8 @@ def application():
     conf.set_override('auth_strategy', 'noauth2', 'api')
     conf([], project='placement', default_config_files=[],
          default_config_dirs=[])
+    # Else it takes the database of whoever has set oslo.db's default: Ironic.
+    db_api.configure(conf)
     return deploy.loadapp(conf)
 
 
