@@ -5,12 +5,12 @@
 from ironic.db.sqlalchemy import models
 from ironic.objects import base
 from oslo_utils import timeutils
-from oslo_versionedobjects import base as object_base
 import sqlalchemy as sa
 
 from ironic_inspection_rules.db import models as own_models
 from ironic_inspection_rules.db import run
 from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.objects import remotable
 
 
 @base.IronicObjectRegistry.register
@@ -21,8 +21,7 @@ class InspectedMachine(base.IronicObject):
     # Version 1.1: Add list_hidden
     VERSION = '1.1'
 
-    @classmethod
-    @object_base.remotable
+    @remotable.class_method
     def identify(cls, context, uuids, names):
         """Find nodes by UUID or by name.
 
@@ -32,8 +31,7 @@ class InspectedMachine(base.IronicObject):
         return _pairs(sa.select(node.uuid, node.name).where(
             sa.or_(node.uuid.in_(uuids), node.name.in_(names))))
 
-    @classmethod
-    @object_base.remotable
+    @remotable.class_method
     def list_ports(cls, context, node_ids):
         """Read the ports of nodes.
 
@@ -41,14 +39,12 @@ class InspectedMachine(base.IronicObject):
         """
         return _plain(_of_nodes(models.Port, node_ids))
 
-    @classmethod
-    @object_base.remotable
+    @remotable.class_method
     def list_port_groups(cls, context, node_ids):
         """Read the port groups of nodes."""
         return _plain(_of_nodes(models.Portgroup, node_ids))
 
-    @classmethod
-    @object_base.remotable
+    @remotable.class_method
     def measure(cls, context, node_ids, node_uuids):
         """Return the size of the data that the next two methods read.
 
@@ -69,8 +65,7 @@ class InspectedMachine(base.IronicObject):
                 contents, contents.c.digest == runs.c.content))
             .where(run.are_last(node_uuids), run.HAS_DATA))]
 
-    @classmethod
-    @object_base.remotable
+    @remotable.class_method
     def list_inventories(cls, context, node_ids):
         """Read the data of inspections that passed, from the database.
 
@@ -83,8 +78,7 @@ class InspectedMachine(base.IronicObject):
                  'plugin_data': row['plugin_data']}
                 for row in _of_nodes(models.NodeInventory, node_ids)]
 
-    @classmethod
-    @object_base.remotable
+    @remotable.class_method
     def list_failed(cls, context, node_uuids):
         """Read the data of machines whose last runs failed.
 
@@ -94,8 +88,7 @@ class InspectedMachine(base.IronicObject):
         return [{**row, 'created_at': _iso(row['created_at'])}
                 for row in run.list_failed(node_uuids)]
 
-    @classmethod
-    @object_base.remotable
+    @remotable.class_method
     def list_hidden(cls, context, node_uuids):
         """Read where the last runs of nodes left values of sensitive rules.
 

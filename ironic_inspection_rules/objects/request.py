@@ -10,6 +10,7 @@ from oslo_versionedobjects import base as object_base
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import request as db_request
 from ironic_inspection_rules.db import unprocessed
+from ironic_inspection_rules.objects import remotable
 
 
 @base.IronicObjectRegistry.register
@@ -33,8 +34,7 @@ class InspectionRequest(base.IronicObject,
         'last_error': object_fields.StringField(nullable=True),
     }
 
-    @classmethod
-    @object_base.remotable
+    @remotable.class_method
     def get_by_uuid(cls, context, uuid):
         """Find a request.
 
@@ -46,8 +46,7 @@ class InspectionRequest(base.IronicObject,
             raise ironic_exception.NotFound(str(exc)) from exc
         return cls._from_db_object(context, cls(), row)
 
-    @classmethod
-    @object_base.remotable
+    @remotable.class_method
     def list(cls, context, filters=None, limit=None, marker=None):
         """Find requests, in the order in which they were put.
 
@@ -59,8 +58,7 @@ class InspectionRequest(base.IronicObject,
         return cls._from_db_object_list(
             context, db_request.list_requests(filters or {}, limit, after))
 
-    @classmethod
-    @object_base.remotable
+    @remotable.class_method
     def get_unprocessed(cls, context, node_uuid):
         """Find the data that the ramdisk of a node posted last.
 

@@ -20,6 +20,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import rule as db_rule
 from ironic_inspection_rules.db import rule_set
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.objects import remotable
 
 
 @contextlib.contextmanager
@@ -161,14 +162,12 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
             db_rule.destroy_rule(self.uuid, origin(self._context))
         self.obj_reset_changes()
 
-    @classmethod
-    @object_base.remotable
+    @remotable.class_method
     def destroy_all(cls, context):
         """Remove all stored rules."""
         db_rule.destroy_all_rules(origin(context))
 
-    @classmethod
-    @object_base.remotable
+    @remotable.class_method
     def get_by_uuid(cls, context, uuid):
         """Find a rule.
 
@@ -178,8 +177,7 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
             row = db_rule.get_rule_by_uuid(uuid)
         return cls._from_db_object(context, cls(), row)
 
-    @classmethod
-    @object_base.remotable
+    @remotable.class_method
     def list(cls, context, filters=None):
         """Find rules, in their order.
 
@@ -187,8 +185,7 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
         """
         return cls._from_db_object_list(context, db_rule.list_rules(filters))
 
-    @classmethod
-    @object_base.remotable
+    @remotable.class_method
     def list_values(cls, context, field, filters=None):
         """Read one field of many rules, in their order.
 
@@ -200,14 +197,12 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
                  if isinstance(value, datetime.datetime) else value)
                 for uuid, value in db_rule.list_values(field, filters)]
 
-    @classmethod
-    @object_base.remotable
+    @remotable.class_method
     def get_revision(cls, context):
         """Return the revision of the rule set."""
         return db_rule.get_revision()
 
-    @classmethod
-    @object_base.remotable
+    @remotable.class_method
     def change(cls, context, base, created, updated, deleted, message=None):
         """Change many rules, all or none, as one revision of the rule set.
 
@@ -223,8 +218,7 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
                 {uuid: _columns(each) for uuid, each in updated.items()},
                 deleted, origin(context, message))
 
-    @classmethod
-    @object_base.remotable
+    @remotable.class_method
     def read_rule_set(cls, context):
         """Read the rules as plain data, in a third of the time of objects.
 
@@ -235,8 +229,7 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
         revision, rows = db_rule.read_rule_set()
         return revision, [{name: row[name] for name in names} for row in rows]
 
-    @classmethod
-    @object_base.remotable
+    @remotable.class_method
     def list_revisions(cls, context, limit, before=None):
         """Read revisions of the rule set, the newest first.
 
@@ -245,8 +238,7 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
         return [db_rule.describe_revision(row)
                 for row in db_rule.list_revisions(limit, before)]
 
-    @classmethod
-    @object_base.remotable
+    @remotable.class_method
     def get_rules_of_revision(cls, context, revision):
         """Read the rule set as it was.
 

@@ -7,6 +7,7 @@ from oslo_utils import timeutils
 from oslo_versionedobjects import base as object_base
 
 from ironic_inspection_rules.db import rule_statistics as db_statistics
+from ironic_inspection_rules.objects import remotable
 
 _TIMES = ('since', 'last_matched_at')
 
@@ -23,8 +24,7 @@ class RuleStatistics(base.IronicObject,
     # Version 1.0: Initial version
     VERSION = '1.0'
 
-    @classmethod
-    @object_base.remotable
+    @remotable.class_method
     def add(cls, context, rows):
         """Add numbers to those that are stored."""
         db_statistics.add_statistics([
@@ -32,8 +32,7 @@ class RuleStatistics(base.IronicObject,
                 timeutils.parse_isotime(row[name])) for name in _TIMES}}
             for row in rows])
 
-    @classmethod
-    @object_base.remotable
+    @remotable.class_method
     def list(cls, context):
         """Find the counters of every rule."""
         return [{**row, **{

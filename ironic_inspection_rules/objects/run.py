@@ -9,6 +9,7 @@ from oslo_versionedobjects import base as object_base
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import run as db_run
+from ironic_inspection_rules.objects import remotable
 
 
 @base.IronicObjectRegistry.register
@@ -34,8 +35,7 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
         'phases': object_fields.FlexibleDictField(),
     }
 
-    @classmethod
-    @object_base.remotable
+    @remotable.class_method
     def get_by_uuid(cls, context, node_uuid, uuid):
         """Find a run of a node.
 
@@ -48,8 +48,7 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
             raise ironic_exception.NotFound(str(exc)) from exc
         return cls._from_db_object(context, cls(), row)
 
-    @classmethod
-    @object_base.remotable
+    @remotable.class_method
     def list(cls, context, node_uuid, limit=None, marker=None, whole=False):
         """Find runs of a node, newest first.
 
@@ -63,8 +62,7 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
                                      if name != 'phases']
         return cls._from_db_object_list(context, rows, fields=fields)
 
-    @classmethod
-    @object_base.remotable
+    @remotable.class_method
     def get_data(cls, context, node_uuid):
         """Find the data of the node's last run, if it failed.
 
