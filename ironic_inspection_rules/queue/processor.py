@@ -42,7 +42,8 @@ _EVENTS = {states.INSPECTWAIT: 'resume', states.INSPECTFAIL: 'inspect'}
 """Events that bring a node to "inspecting", by its state."""
 
 
-_OF_STORING = (db_exc.DBError, sa.exc.SQLAlchemyError, UnicodeError)
+_OF_STORING = (db_exc.DBError, db_exc.DBInvalidUnicodeParameter,
+               sa.exc.SQLAlchemyError, UnicodeError)
 """Errors between that of storing a text and the one that has the text."""
 
 
@@ -248,7 +249,7 @@ def _reason(exc: Exception) -> str:
     which says nothing of the first.
     """
     reason: BaseException = exc
-    if isinstance(exc, db_exc.DBError):
+    if isinstance(exc, _OF_STORING):
         for reason in surroundings.chain(exc):
             if not isinstance(reason, _OF_STORING):
                 break
