@@ -68,6 +68,10 @@ class IronicTestCase(TestCase):
         super().setUp()
         self.cfg = self.useFixture(config_fixture.Config(CONF))
         self.cfg.set_default('host', 'host.test')
+        # Drivers write files there when they are loaded; else root alone may.
+        scratch = self.useFixture(fixtures.TempDir()).path
+        self.cfg.set_default('tftp_root', scratch, 'pxe')
+        self.cfg.set_default('http_root', scratch, 'deploy')
         CONF([], project='ironic', default_config_files=[],
              default_config_dirs=[])
         conf.register_opts(CONF)

@@ -90,6 +90,9 @@ class PxeFilterTestCase(base.TestCase):
         self.wait_for(lambda: self.elections)
         self.elections[0].win()
         self.wait_for(lambda: self.kernel.passes)
+        # The kernel passes a moment before the filter knows that it does.
+        self.wait_for(lambda: any(entry.startswith('Passing machines')
+                                  for entry in list(self.diary)))
 
     def _run(self):
         try:
