@@ -94,8 +94,8 @@ def _recorded(phases: Mapping[str, record.Record], uuid: str) -> Answer | None:
                 if rule['uuid'] != uuid:
                     continue
                 answer: Answer = {
-                    'phase': phase, 'matched': kind == 'rules' or (
-                        kind == 'audit' and bool(rule.get('actions')))}
+                    'phase': phase,
+                    'matched': record.was_matched(kind, rule)}
                 if 'changes' in rule:
                     answer.update({name: rule.get(name) for name in (
                         'conditions', 'actions', 'changes', 'error')})

@@ -19,6 +19,7 @@ from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import rendering
+from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 
@@ -29,6 +30,7 @@ Asked = typing.Callable[[int, bool, budget.View], None]
 """Takes the number of a condition of an action, its result, and the data."""
 
 CLEANUP = 'cleanup'  # The argument with the value that is set to undo it.
+_NO_ITEMS = trace.Idle(trace.EMPTY_LOOP, engine_loop.NO_ITEMS)
 _WRITTEN = frozenset(('value', 'names', CLEANUP))
 """Arguments that are written, as opposed to places."""
 
@@ -104,47 +106,73 @@ class Action:
         return self._plugin.NEEDS_VIEW or hidden.shows_any(places)
 
     def apply(self, target: WorkingCopy, roots: budget.View,
-              asked: Asked = lambda number, holds, roots: None) -> bool:
+              asked: Asked = lambda number, holds, roots: None
+              ) -> trace.Idle | None:
         """Carry the action out on the target where its conditions hold.
 
         :param asked: called for each of its conditions that is checked.
-        :returns: whether it was carried out at all.
+        :returns: why it was carried out for no item, None if it was for one.
         :raises: :class:`.exceptions.OperationError` if it cannot be.
         """
         if self._items is None and not self.when:
             self._apply_once(target, roots)
-            return True
-        ran = not self.when
+            return None
+        holds_once = False
 
         def step(target: WorkingCopy, roots: budget.View) -> None:
-            nonlocal ran
+            nonlocal holds_once
             for number, condition in enumerate(self.when):
                 holds = engine_condition.check_part(condition, roots)
                 asked(number, holds, roots)
                 if not holds:
                     return
-            ran = True
+            holds_once = True
             self._apply_once(target, roots)
 
         items = self._items and self._items(roots)
         if isinstance(items, rendering.Missing):
             raise exceptions.MissingField(items.field)
+        if items is not None and not items:
+            return _NO_ITEMS
         self._for_each(items, step if self.when else self._apply_once,
                        target, roots)
-        return ran
+        if self.when and not holds_once:
+            return trace.Idle(
+                trace.WHEN, _('its conditions do not hold') if items is None
+                else _('its conditions hold for no item'))
+        return None
 
-    def revert(self, target: WorkingCopy, roots: budget.View) -> None:
-        """Undo the action on the target, unless a field is missing."""
+    def revert(self, target: WorkingCopy,
+               roots: budget.View) -> trace.Idle | None:
+        """Undo the action on the target, unless a field is missing.
+
+        :returns: why it was undone for no item, None if it was for one.
+        """
+        missing: rendering.Missing | None = None
+        undone = False
+
         def step(target: WorkingCopy, roots: budget.View) -> None:
+            nonlocal missing, undone
             rendered = self._undo.render(roots)
-            if not isinstance(rendered, rendering.Missing):
-                self._refuse_masked(target, roots)
-                self._plugin.revert(target, *self._call.op.context(roots),
-                                    **self._undo.literals, **rendered)
+            if isinstance(rendered, rendering.Missing):
+                missing = rendered
+                return
+            undone = True
+            self._refuse_masked(target, roots)
+            self._plugin.revert(target, *self._call.op.context(roots),
+                                **self._undo.literals, **rendered)
 
         items = self._items and self._items(roots)
-        if not isinstance(items, rendering.Missing):
+        if isinstance(items, rendering.Missing):
+            missing = items
+        elif items is not None and not items:
+            return _NO_ITEMS
+        else:
             self._for_each(items, step, target, roots)
+        if missing is not None and not undone:
+            error = exceptions.MissingField(missing.field)
+            return trace.Idle(trace.ERROR, str(error))
+        return None
 
     @staticmethod
     def _for_each(items: list[typing.Any] | None,

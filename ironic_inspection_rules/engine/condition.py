@@ -177,7 +177,7 @@ class Looped(Condition):
         if isinstance(found.items, Missing):
             return _('field {%s} does not exist') % found.items.field
         if not found.items:
-            return _('the loop has no items')
+            return engine_loop.NO_ITEMS
         count = len(found.items)
         numbers = range(min(count, _MOST_ITEMS))
         if found.decisive is not None:

@@ -144,7 +144,8 @@ def hide_found(
         if copied:
             actions = tuple([
                 each._replace(notes=(masking.MASK,) * len(each.notes),
-                              when=hide_asked(each.when))
+                              when=hide_asked(each.when),
+                              idle=each.idle and hide_idle(each.idle, plan))
                 for each in actions])
         hidden[number] = given._replace(
             error=given.error and masking.MASK if has_read else given.error,
@@ -160,3 +161,9 @@ def hide_asked(asked: typing.Iterable[trace.AskedTrace]
     """Mask the reasons of the conditions of an action."""
     return tuple([each._replace(reason=each.reason and masking.MASK)
                   for each in asked])
+
+
+def hide_idle(idle: trace.Idle, plan: compiler.CompiledRule) -> trace.Idle:
+    """Mask the reason why an action did not run; drop a sensitive rule's."""
+    return idle._replace(
+        reason=None if plan.rule.sensitive else masking.MASK)

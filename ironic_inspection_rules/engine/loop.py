@@ -17,6 +17,8 @@ from ironic_inspection_rules.i18n import _
 INDEX = '#item'
 """The root with the number of the item; no field can reach it."""
 
+NO_ITEMS = _('the loop has no items')
+
 _MOST_WRITTEN = 1000
 
 Items = typing.Callable[[budget.View], list[typing.Any] | rendering.Missing]

@@ -178,7 +178,7 @@ def revert(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
 
 
 def _carry_out(plan: compiler.CompiledRule, action: engine_action.Action,
-               step: collections.abc.Callable[..., bool | None],
+               step: collections.abc.Callable[..., trace.Idle | None],
                target: working_copy.WorkingCopy, done: list[trace.ActionTrace],
                asked: _Asked | None = None, reverted: bool = False) -> None:
     journal = target.journal
@@ -188,25 +188,30 @@ def _carry_out(plan: compiler.CompiledRule, action: engine_action.Action,
                   copies and action.hides_path(hidden))
     changes, notes = len(journal.changes), len(journal.notes)
     confirmed = len(journal.confirmed)
-    ran: bool | None = True
+    idle: trace.Idle | None = None
     try:
         target.roots.budget.spend()
-        ran = step(target, target.view(plan.masked))
+        idle = step(target, target.view(plan.masked))
+        if idle is not None and journal.hides:
+            idle = explanation.hide_idle(idle, plan)
     except Exception as exc:
         error = _error(plan, action.name, exc)
         # The messages of these errors hold no hidden values.
-        if journal.copies and not isinstance(exc, (
-                exceptions.BudgetExceeded, exceptions.FailRequested,
-                exceptions.MissingField)):
-            raise without_values(error) from None
-        raise error from _cause(plan, exc)
+        hides = journal.copies and not isinstance(exc, (
+            exceptions.BudgetExceeded, exceptions.FailRequested,
+            exceptions.MissingField))
+        if hides:
+            error = without_values(error)
+        # To fail the inspection is what "fail" does.
+        if not isinstance(exc, exceptions.FailRequested):
+            idle = trace.Idle(trace.ERROR, error.reason)
+        raise error from (None if hides else _cause(plan, exc))
     finally:
         done.append(trace.ActionTrace(
             action.name, tuple(journal.changes[changes:]),
             tuple(journal.notes[notes:]), reverted,
             tuple(journal.confirmed[confirmed:]),
-            asked.traces(journal.copies) if asked else (),
-            ran is not False))
+            asked.traces(journal.copies) if asked else (), idle))
 
 
 def without_values(error: exceptions.RuleError) -> exceptions.RuleError:

@@ -73,13 +73,30 @@ class AskedTrace(typing.NamedTuple):
     reason: str | None = None
 
 
+EMPTY_LOOP, WHEN, ERROR = 'empty_loop', 'when', 'error'
+"""Why an action did not run: its loop has no items, its conditions hold for
+none, or it ended in an error, for whatever item."""
+
+
+class Idle(typing.NamedTuple):
+    """Why an action did not run.
+
+    ``cause`` is one of the above. ``reason`` is one phrase, None for a
+    sensitive rule.
+    """
+
+    cause: str
+    reason: str | None
+
+
 class ActionTrace(typing.NamedTuple):
     """The trace of one action.
 
     ``notes`` are the lines it logged and the requests it sent; a sensitive
     rule has none. ``reverted``: it was undone instead. ``confirmed`` are the
     values it set that were already there. ``when`` are the traces of its
-    conditions; ``ran``: they held at least once.
+    conditions. ``idle`` says why it did not run, None if it did: for at least
+    one item, and without an error. ``fail`` runs if it fails the inspection.
     """
 
     op: str
@@ -88,16 +105,27 @@ class ActionTrace(typing.NamedTuple):
     reverted: bool = False
     confirmed: tuple[journal.Change, ...] = ()
     when: tuple[AskedTrace, ...] = ()
-    ran: bool = True
+    idle: Idle | None = None
+
+    @property
+    def ran(self) -> bool:
+        """Whether the action ran, or was undone."""
+        return self.idle is None
 
     def as_dict(self) -> dict[str, typing.Any]:
-        return {'op': self.op,
-                'changes': [each.as_dict() for each in self.changes],
-                'notes': list(self.notes),
-                'reverted': self.reverted,
-                **({'ran': self.ran,
-                    'when': [each._asdict() for each in self.when]}
-                   if self.when else {})}
+        shown: dict[str, typing.Any] = {
+            'op': self.op,
+            'changes': [each.as_dict() for each in self.changes],
+            'notes': list(self.notes),
+            'reverted': self.reverted,
+        }
+        if self.when or self.idle:
+            shown['ran'] = self.ran
+        if self.idle:
+            shown['reason'] = self.idle.reason
+        if self.when:
+            shown['when'] = [each._asdict() for each in self.when]
+        return shown
 
 
 class RuleTrace(typing.NamedTuple):

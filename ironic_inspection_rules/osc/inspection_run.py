@@ -186,8 +186,12 @@ def _why(conditions: Iterable[dict[str, Any]], rule: dict[str, Any]
             'result': _('undecided') if result is None
             else str(result).lower()}
     for action in rule.get('when', ()):
-        yield (_('%s was carried out') if action['ran']
-               else _('%s was not carried out')) % action['action']
+        if action['ran']:
+            yield _('%s was carried out') % action['action']
+        elif action.get('reason'):
+            yield _('%(action)s was not carried out: %(reason)s') % action
+        else:
+            yield _('%s was not carried out') % action['action']
         for each in action['conditions']:
             yield '  ' + _('when %(op)s: %(true)d times true, %(false)d '
                            'times false%(reason)s') % {

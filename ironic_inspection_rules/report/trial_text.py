@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.rule_file import yaml_text
@@ -198,10 +199,7 @@ class Details(Listing):
         for shown in each.outcome.traces:
             if shown.rule.mode != model.ENFORCE:
                 continue
-            why_not = list(dict.fromkeys(
-                f'{decided.op}: {decided.reason}' if decided.reason
-                else decided.op
-                for decided in shown.conditions if not decided.result))
+            why_not = _why_not(shown)
             if len(why_not) > _MOST_REASONS:
                 more = len(why_not) - _MOST_REASONS + 1
                 why_not[_MOST_REASONS - 1:] = [_('%d more') % more]
@@ -237,6 +235,20 @@ class Details(Listing):
         self._output.write('\n\n'.join(
             '\n'.join([*paths[:-1], f'{paths[-1]}: {verdict}', body]).rstrip()
             for (verdict, body), paths in self._groups.items()) + '\n')
+
+
+def _why_not(shown: trace.RuleTrace) -> list[str]:
+    """Return why a rule does not match, or which of its actions do not run.
+
+    :returns: ops of conditions or of actions, with the reason if it is known.
+    """
+    reasons = [(decided.op, decided.reason)
+               for decided in shown.conditions if not decided.result]
+    if shown.matched:
+        reasons = [(action.op, action.idle.reason)
+                   for action in shown.actions if action.idle]
+    return list(dict.fromkeys(f'{op}: {reason}' if reason else op
+                              for op, reason in reasons))
 
 
 def junit(cases: list[Case]) -> str:

@@ -13,15 +13,19 @@ The record is plain JSON data:
     set, which nobody is shown; none where they are too many. ``confirmed``
     is, like ``changes``, what was set to the value that was there already;
     only where something was.
-    ``when`` tells of actions with conditions: ``action`` (its op), ``ran``
-    and ``conditions`` (``op``, ``reason``, and how often they were ``true``
-    and ``false``); only where there are some.
+    ``actions`` are those that ran (:class:`.trace.ActionTrace`).
+    ``when`` tells of actions with conditions, and of those that did not run:
+    ``action`` (its op), ``ran``, ``conditions`` (``op``, ``reason``, and how
+    often they were ``true`` and ``false``) and, if it did not run, the
+    ``reason``; only where there are some.
 ``reverted``
     Likewise the rules that did not match and undid what they did before.
     All of that came before the first action of any rule.
 ``audit``
     Likewise the rules of mode ``audit`` that matched, with what they would
     have done, and ``error``: what they would have had inspection fail with.
+    ``matched`` is false for one that had an error before it was decided, or
+    that would have been undone; older releases did not record it.
 ``saved``
     Whether the changes were saved.
 ``seconds``
@@ -60,6 +64,7 @@ EARLY_FOUND = 'found'
 names to ``set`` and to ``unset``, and the ``revision`` of its rules."""
 
 PLACES = 'places'
+MATCHED = 'matched'
 
 LONGEST_VALUE = 4096
 """Characters of JSON that one value may have."""
@@ -121,7 +126,8 @@ def of_phase(outcome: runner.Outcome, seconds: float,
                   if each.matched],
         'reverted': [_rule(each, room) for each in outcome.traces
                      if not each.matched and each.actions],
-        'audit': [_rule(each, room) for each in outcome.audited],
+        'audit': [{**_rule(each, room), MATCHED: each.matched}
+                  for each in outcome.audited],
         'saved': saved and outcome.keeps_changes,
         'seconds': round(seconds, 6),
     }
@@ -193,14 +199,35 @@ def _rule(each: trace.RuleTrace, room: _Rooms) -> Record:
                  if room.confirmed.take(change.path)]
     if confirmed:
         record['confirmed'] = confirmed
-    asked = [{'action': action.op, 'ran': action.ran, 'conditions': [
-        {**each._asdict(), 'reason': shorten_text(each.reason)}
-        for each in action.when]} for action in each.actions if action.when]
-    if asked:
-        record['when'] = asked
+    told = [_asked(action) for action in each.actions
+            if action.when or action.idle]
+    if told:
+        record['when'] = told
     if rule.mode == model.AUDIT:
         record['error'] = shorten_text(each.error)
     return record
+
+
+def _asked(action: trace.ActionTrace) -> Record:
+    conditions = [{**each._asdict(), 'reason': shorten_text(each.reason)}
+                  for each in action.when]
+    asked: Record = {'action': action.op, 'ran': action.ran,
+                     'conditions': conditions}
+    if action.idle:
+        asked['reason'] = shorten_text(action.idle.reason)
+    return asked
+
+
+def was_matched(kind: str, rule: Record) -> bool:
+    """Return whether a rule matched.
+
+    :param kind: the list of the record that it is in.
+    """
+    if kind != 'audit':
+        return kind == 'rules'
+    known = rule.get(MATCHED)
+    # Older releases recorded the actions only.
+    return bool(rule.get('actions') if known is None else known)
 
 
 def _change(change: journal.Change, op: str, room: _Room) -> Record:

@@ -142,8 +142,9 @@ class Past:
         kept, error = self._document['phases'][phase], self.error(phase)
         text = error['text'] if error and not error['saving'] else None
         made = str(end.outcome.error) if end.outcome.error else None
-        if text == made and _essence(kept) == _essence(_withheld_as(
-                kept, record.of_phase(end.outcome, 0.0))):
+        again = _withheld_as(kept, record.of_phase(end.outcome, 0.0))
+        idle = _idle(again)
+        if text == made and _essence(kept, idle) == _essence(again, idle):
             return None
         if error and text != made and error['limit']:
             raise Incomparable(_('it took as long as it may'))
@@ -231,12 +232,25 @@ def nature(error: exceptions.RuleError | None) -> typing.Any:
     return error and (type(error), error.op, error.reason)
 
 
-def _essence(phase: record.Record) -> typing.Any:
-    """Return what the rules of a phase did, without times and texts."""
+def _idle(phase: record.Record) -> set[tuple[str, str]]:
+    """Return UUIDs of rules with their actions that did not run."""
+    return {(rule['uuid'], action['action'])
+            for kind in _KINDS for rule in phase[kind]
+            for action in rule.get('when', ()) if not action['ran']}
+
+
+def _essence(phase: record.Record, idle: set[tuple[str, str]]) -> typing.Any:
+    """Return what the rules of a phase did, without times and texts.
+
+    :param idle: the actions that do not count, with the UUIDs of their rules:
+        older releases recorded an action that did not run like one that did.
+    """
     return json.loads(json.dumps({kind: [
-        {**rule, 'when': None, 'conditions': [
+        {**rule, 'when': None, record.MATCHED: None, 'conditions': [
             (each['op'], each['result'])
-            for each in rule.get('conditions', ())]}
+            for each in rule.get('conditions', ())],
+         'actions': [op for op in rule.get('actions', ())
+                     if (rule['uuid'], op) not in idle]}
         for rule in phase[kind]] for kind in _KINDS},
         default=str))
 

@@ -52,7 +52,10 @@ class RuleCounter:
         now = timeutils.utcnow().isoformat()
         matched = {each.rule.uuid: each for each in outcome.traces
                    if each.matched}
-        audited = {each.rule.uuid: each for each in outcome.audited}
+        audited = {each.rule.uuid: each for each in outcome.audited
+                   if each.matched}
+        failed = {each.rule.uuid: each for each in outcome.audited
+                  if each.error}
         with self._lock:
             for uuid, seconds in outcome.timings.items():
                 row = self._rows.get(uuid) or self._rows.setdefault(
@@ -66,7 +69,8 @@ class RuleCounter:
                     row['audited'] += uuid in audited
                     row['last_matched_at'] = now
                     row['last_matched_node'] = node_uuid
-                if uuid in audited and audited[uuid].error:
+                if uuid in failed:
+                    row['label'] = failed[uuid].rule.label
                     row['failed'] += 1
                     row['would_fail'] += 1
             if isinstance(error, exceptions.RuleError) and (

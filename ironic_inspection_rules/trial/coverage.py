@@ -9,12 +9,20 @@ import typing
 
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import condition
+from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import trace as engine_trace
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.trial import machine_test
 from ironic_inspection_rules.trial import walk
 
 TRUE, FALSE, RAN = 'true', 'false', 'ran'
+
+CAUSES = {engine_trace.EMPTY_LOOP: engine_loop.NO_ITEMS,
+          engine_trace.WHEN: _('its conditions do not hold'),
+          engine_trace.ERROR: _('it ends in an error')}
+"""Why an action did not run, in words."""
 
 Place = tuple[str | int, ...]
 """The UUID of a rule, then the keys and indexes that lead to a part of it."""
@@ -59,8 +67,9 @@ class Coverage:
 
     Rules that are off are no part of it. ``counts`` has the number of machines
     by the place of a part and a result: a condition was ``true`` or ``false``,
-    for both where that was in a loop and went both ways; an action ``ran``,
-    and undoing it does not count. ``problems`` say why files cannot be read.
+    for both where that was in a loop and went both ways; an action ``ran``, or
+    one of :data:`CAUSES` why it did not, and undoing it does not count.
+    ``problems`` say why files cannot be read.
 
     :param rules: in the order that they are shown in.
     """
@@ -83,7 +92,8 @@ class Coverage:
                                 TRUE if decided.result else FALSE] += 1
             for index, action in enumerate(trace.actions) if (
                     trace.matched) else ():
-                self.counts[uuid, 'actions', index, RAN] += action.ran
+                result = action.idle.cause if action.idle else RAN
+                self.counts[uuid, 'actions', index, result] += 1
                 for number, asked in enumerate(action.when):
                     place = (uuid, 'actions', index, 'when', number)
                     self.counts[*place, TRUE] += asked.true > 0
@@ -109,10 +119,33 @@ class Coverage:
             for result in part.results:
                 if self.counts[*part.place, result]:
                     continue
-                yield (_('action %(number)s (%(op)s) never ran')
-                       if result == RAN else
-                       _('condition %(number)s (%(op)s)%(of)s was never '
-                         '%(result)s')) % {**part._asdict(), 'result': result}
+                if result != RAN:
+                    yield _('condition %(number)s (%(op)s)%(of)s was never '
+                            '%(result)s') % {**part._asdict(),
+                                             'result': result}
+                    continue
+                text = _('action %(number)s (%(op)s) never ran') % (
+                    part._asdict())
+                why = self.why_idle(part.place)
+                yield f'{text}: {why}' if why else text
+
+    def why_idle(self, place: Place) -> str:
+        """Return why an action did not run, where its rule matched.
+
+        :param place: of the action.
+        :returns: the causes with the number of machines, most of them first.
+        """
+        counts = self._idle(place)
+        causes = sorted(counts, key=lambda cause: -counts[cause])
+        return ', '.join(
+            _P('%(cause)s (%(count)d machine)', '%(cause)s (%(count)d '
+               'machines)', counts[cause]) % {
+                'cause': CAUSES[cause], 'count': counts[cause]}
+            for cause in causes)
+
+    def _idle(self, place: Place) -> dict[str, int]:
+        return {cause: self.counts[*place, cause] for cause in CAUSES
+                if self.counts[*place, cause]}
 
     @property
     def percent(self) -> float:
@@ -132,14 +165,20 @@ class Coverage:
                 'conditions': self._shown(rule.conditions,
                                           (rule.uuid, 'conditions')),
                 'actions': [
-                    {RAN: self.counts[*place, RAN], **(
-                        {'when': self._shown(action['when'], (*place, 'when'))}
-                        if action.get('when') else {})}
-                    for index, action in enumerate(rule.actions)
-                    for place in [(rule.uuid, 'actions', index)]],
+                    self._action(action, (rule.uuid, 'actions', index))
+                    for index, action in enumerate(rule.actions)],
             } for rule in self.rules],
             'covered': round(self.percent, 1),
         }
+
+    def _action(self, written: Written, place: Place) -> dict[str, typing.Any]:
+        shown: dict[str, typing.Any] = {RAN: self.counts[*place, RAN]}
+        idle = self._idle(place)
+        if idle:
+            shown['not_run'] = idle
+        if written.get('when'):
+            shown['when'] = self._shown(written['when'], (*place, 'when'))
+        return shown
 
     def _shown(self, written: typing.Iterable[Written], above: Place
                ) -> list[dict[str, typing.Any]]:

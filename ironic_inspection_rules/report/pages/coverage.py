@@ -15,11 +15,15 @@ _ASSETS = ('coverage.css', 'coverage.js')
 
 
 class _Line(typing.NamedTuple):
-    """A line of a rule, with counts if a part of the rule begins there."""
+    """A line of a rule, with counts if a part of the rule begins there.
+
+    ``why`` is why an action did not run on some machines.
+    """
 
     text: str
     state: str = ''
     counts: tuple[int, ...] = ()
+    why: str = ''
 
 
 def render(covered: coverage.Coverage, machines: int,
@@ -40,8 +44,9 @@ def render(covered: coverage.Coverage, machines: int,
         lines.append(_Line('actions:'))
         for index, action in enumerate(rule.actions):
             place = (rule.uuid, 'actions', index)
-            lines += _operation(rule, action,
-                                (covered.counts[*place, coverage.RAN],))
+            lines += _operation(
+                rule, action, (covered.counts[*place, coverage.RAN],),
+                why=covered.why_idle(place))
         rules.append({
             'title': machine_test.title(rule), 'uuid': rule.uuid,
             'percent': covered.percent_of(rule),
@@ -55,10 +60,11 @@ def render(covered: coverage.Coverage, machines: int,
 
 
 def _operation(rule: model.Rule, written: rule_text.Operation,
-               counts: tuple[int, ...], whole: bool = True) -> Iterator[_Line]:
+               counts: tuple[int, ...], whole: bool = True,
+               why: str = '') -> Iterator[_Line]:
     state = ('covered' if all(counts) and whole else 'half' if any(counts)
              else 'missed')
     first, *others = rule_text.operation(rule, written)
-    yield _Line(first, state, counts)
+    yield _Line(first, state, counts, why)
     for text in others:
         yield _Line(text, state)

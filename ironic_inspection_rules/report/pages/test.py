@@ -118,7 +118,10 @@ def _column(rules: typing.Sequence[model.Rule],
 
 
 def _lines(action: trace.ActionTrace) -> typing.Iterator[str]:
-    """Return how often conditions held, and why not, and what changed."""
+    """Return why it did not run, how conditions held, and what changed."""
+    if action.idle:
+        yield (f'did not run: {action.idle.reason}' if action.idle.reason
+               else 'did not run')
     for when in action.when:
         count = f'when {when.op}: {when.true}/{when.true + when.false}'
         yield f'{count}, {when.reason}' if when.reason else count

@@ -7,21 +7,22 @@ function share(value) {
   return `${Math.floor(value)} %`;
 }
 
-function counts(numbers) {
+function counts(numbers, why) {
   const one = (word, value) => value ? `${word} ${number.format(value)}` :
     make('b', {}, `never ${word}`);
   if (numbers.length === 2) {
     return make('span', {}, one('true', numbers[0]), ' · ',
       one('false', numbers[1]));
   }
-  return make('span', {}, ...numbers.map((value) => one('ran', value)));
+  return make('span', {}, one('ran', numbers[0]),
+    why ? make('small', {}, `not: ${why}`) : null);
 }
 
 function source(rule) {
   return make('div', {className: 'source'}, rule.lines.map(
-    ([text, state, numbers], at) => make('div', {className: state},
+    ([text, state, numbers, why], at) => make('div', {className: state},
       make('i', {aria: {hidden: 'true'}}, String(at + 1)),
-      make('code', {}, text), numbers.length ? counts(numbers) : null)));
+      make('code', {}, text), numbers.length ? counts(numbers, why) : null)));
 }
 
 function look(rule) {

@@ -18,7 +18,7 @@ class RuleTraceTestCase(base.TestCase):
             (trace.ActionTrace('a', (CHANGE,)),
              trace.ActionTrace('b', reverted=True),
              trace.ActionTrace('c', when=(trace.AskedTrace('eq', 0, 2),),
-                               ran=False)))
+                               idle=trace.Idle(trace.WHEN, 'why'))))
 
     def test_the_summary_names_what_ran(self):
         self.assertEqual({'uuid': 'u', 'description': 'd', 'actions': ['a']},

@@ -90,7 +90,8 @@ class CoverageTestCase(CoverageCase):
 """)])
         covered = self.cover(1024, 8192, 16384)
         self.assertEqual(
-            [[{'ran': 1, 'when': [{'true': 1, 'false': 2}]}],
+            [[{'ran': 1, 'not_run': {'when': 2},
+               'when': [{'true': 1, 'false': 2}]}],
              [{'ran': 3, 'when': [{'true': 3, 'false': 3}]}]],
             [each['actions'] for each in covered.as_dict()['rules']])
         self.assertEqual(100, covered.percent)
@@ -98,9 +99,50 @@ class CoverageTestCase(CoverageCase):
         self.assertEqual([100 / 3, 100], [covered.percent_of(rule)
                                           for rule in self.rules])
         self.assertEqual(
-            ['action 1 (log) never ran',
+            ['action 1 (log) never ran: its conditions do not hold '
+             '(1 machine)',
              'condition 1 (lt) of action 1 was never true'],
             list(covered.missed(self.rules[0])))
+
+    def test_an_action_that_did_nothing_did_not_run(self):
+        self.rules = machine_test.load_rules([self.write('idle.yaml', """
+- actions:
+  - {op: log, args: ["{item}"], loop: []}
+  - {op: log, args: ["{item}"], loop: "{inventory.gone | default(null)}"}
+  - {op: log, args: ["{item.a}"], loop: {}}
+  - op: set-plugin-data
+    args: [/a, "{item}"]
+    loop: ["{inventory.memory.physical_mb}"]
+    when: [{op: gt, args: ["{item}", 4096]}]
+- actions:
+  - {op: log, args: [ran]}
+  - {op: set-plugin-data, args: [/x, "{inventory.memory.gone}"]}
+  - {op: log, args: [never]}
+""")])
+        covered = self.cover(1024, 2048)
+        first, second = covered.as_dict()['rules']
+        self.assertEqual(
+            [{'ran': 0, 'not_run': {'empty_loop': 2}}] * 2 + [{'ran': 2}] + [
+                {'ran': 0, 'not_run': {'when': 2},
+                 'when': [{'true': 0, 'false': 2}]}], first['actions'])
+        self.assertEqual(
+            [{'ran': 2}, {'ran': 0, 'not_run': {'error': 2}}, {'ran': 0}],
+            second['actions'])
+        self.assertEqual(
+            ['action 2 (set-plugin-data) never ran: it ends in an error '
+             '(2 machines)', 'action 3 (log) never ran'],
+            list(covered.missed(self.rules[1])))
+        self.assertEqual(100 * 3 / 9, covered.percent)
+
+    def test_to_fail_is_what_an_action_may_run_for(self):
+        self.rules = machine_test.load_rules([self.write('fail.yaml', """
+- actions:
+  - op: fail
+    args: {msg: "{item}"}
+    loop: [1, 2]
+    when: [{op: gt, args: ["{item}", 1]}]
+""")])
+        self.assertEqual(100, self.cover(1).percent)
 
     def test_what_others_counted_is_added(self):
         covered = self.cover(1024)

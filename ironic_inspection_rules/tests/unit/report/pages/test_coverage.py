@@ -59,9 +59,21 @@ class CoveragePageTestCase(files.FilesTestCase):
             ['actions:', '', []],
             ['- op: set-attribute', 'covered', [1]],
             ['  args: [/name, large]', 'covered', []],
-        ], self.rules[0]['lines'])
+        ], [line[:3] for line in self.rules[0]['lines']])
         self.assertEqual([0], self.rules[1]['lines'][-2][2])
         self.assertEqual('missed', self.rules[1]['lines'][-2][1])
+
+    def test_lines_tell_why_an_action_did_not_run(self):
+        rules = machine_test.load_rules([self.write('idle.yaml', """
+- actions: [{op: log, args: ["{item}"], loop: []}]
+""")])
+        covered = coverage_.measure(
+            rules, machine_test.Nodes(),
+            [self.write('a.json', files.INVENTORY)], lambda count: None)
+        rule, = page_data.read(coverage.render(covered, 1, ['x']))['rules']
+        self.assertEqual(
+            [[[0], 'the loop has no items (1 machine)']],
+            [line[2:] for line in rule['lines'] if line[2]])
 
     def test_secrets_are_not_shown(self):
         self.assertNotIn('geheim', self.page)
