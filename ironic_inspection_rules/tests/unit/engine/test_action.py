@@ -39,6 +39,26 @@ class ApplyTestCase(base.TestCase):
             self.assertIsNone(items)
             self.assertFalse(told.ran)
 
+    def test_it_has_not_run_where_there_is_nothing_to_run_for(self):
+        for loop in ([], '{plugin_data.none}', '{plugin_data.empty}'):
+            items, told = self.written(append('{item}', loop=loop, when=[
+                {'op': 'eq', 'args': [1, 1]}]), none=None, empty=[])
+            self.assertIsNone(items)
+            self.assertEqual(('empty_loop', 'the loop has no items'),
+                             told.idle)
+
+    def test_it_has_not_run_if_one_of_its_items_has_an_error(self):
+        outcome, roots = phase.run({'actions': [append(
+            '{item | int}', loop=['1', 'x'])]})
+        told, = outcome.traces[0].actions
+        self.assertEqual([1], roots['plugin_data']['l'])
+        self.assertEqual(('error', outcome.error.reason), told.idle)
+
+    def test_to_fail_the_inspection_is_to_run(self):
+        outcome, _roots = phase.run({'actions': [
+            {'op': 'fail', 'args': ['no']}]})
+        self.assertTrue(outcome.traces[0].actions[0].ran)
+
     def test_it_ends_though_it_extends_what_it_loops_over(self):
         outcome, roots = phase.run({'actions': [
             append(1), append(2), append('{item}', loop='{plugin_data.l}')]})

@@ -126,6 +126,21 @@ class RevertTestCase(base.TestCase):
                          'loop': ['x', 'y']}]})
         self.assertEqual([], roots['node']['extra']['l'])
 
+    def test_what_was_undone_for_no_item_is_told(self):
+        action = {'op': 'set-attribute', 'args': ['/extra/a', 1],
+                  'revert': True}
+        _roots, traces = self.run_rules({'conditions': [NEVER], 'actions': [
+            action, {**action, 'loop': []},
+            {'op': 'extend-attribute', 'revert': True,
+             'args': ['/extra/l', '{node.gone}']},
+            {'op': 'extend-attribute', 'revert': True, 'loop': ['gone', 'l'],
+             'args': ['/extra/l', '{node.extra[{item}]}']}]})
+        self.assertEqual(
+            [None, 'empty_loop', 'error', 'error'],
+            [each.idle and each.idle.cause for each in traces[0].actions])
+        self.assertEqual('field {node.gone} does not exist',
+                         traces[0].actions[2].idle.reason)
+
     def test_a_rule_that_matches_undoes_nothing(self):
         roots, _traces = self.run_rules({'actions': [
             {'op': 'set-attribute', 'args': ['/extra/a', 5],

@@ -84,6 +84,8 @@ OPEN = (
                                 'loop': field}]},
     lambda field: {'actions': [{'op': 'set-plugin-data', 'loop': field,
                                 'args': ['/by/{item}', '{item}']}]},
+    lambda field: does('set-plugin-data', '/n', field.replace(
+        '}', ' | default("x") | int}')),
     lambda field: does('log', 'x', conditions=(
         {'op': 'eq', 'args': [field, 1]},)),
     lambda field: does('log', 'x', conditions=(
@@ -296,6 +298,19 @@ class SecrecyTestCase(base.TestCase):
             does('log', 'x is {node.extra.x}')])
 
         self.assertIn('x is plain', told(outcome))
+
+    def test_why_an_action_did_not_run_does_not_tell(self):
+        secret = {**does('set-plugin-data', '/list', []), 'sensitive': True}
+        copy = {'actions': [{'op': 'log', 'args': ['{item}'],
+                             'loop': '{plugin_data.list}'}]}
+        for rules, reason in (([copy], 'the loop has no items'),
+                              ([secret, copy], '******'),
+                              ([copy, secret], '******'),
+                              ([{**copy, 'sensitive': True}], None)):
+            traces = run(rules).traces
+            idle, = [action.idle for each in traces
+                     for action in each.actions if action.idle]
+            self.assertEqual(('empty_loop', reason), idle)
 
     def test_a_message_shows_what_is_not_hidden(self):
         outcome = run([

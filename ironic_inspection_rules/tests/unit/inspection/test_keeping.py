@@ -103,8 +103,20 @@ class RunTestCase(KeepingTestCase):
                  'reason': 'values=[1, 5]'}]},
             {'action': 'log', 'ran': False, 'conditions': [
                 {'op': 'eq', 'true': 0, 'false': 1,
-                 'reason': 'values=[1, 2]'}]}], rule['when'])
+                 'reason': 'values=[1, 2]'}],
+             'reason': 'its conditions do not hold'}], rule['when'])
         self.assertEqual(['set-plugin-data', 'log'], rule['actions'])
+
+    def test_a_run_says_of_an_action_that_its_loop_was_empty(self):
+        self.inspect(base.rule(
+            {'op': 'set-plugin-data', 'args': ['/a', '{item}'], 'loop': []},
+            ('log', ['x'])))
+
+        rule, = self.main()['rules']
+        self.assertEqual(['log'], rule['actions'])
+        self.assertEqual([
+            {'action': 'set-plugin-data', 'ran': False, 'conditions': [],
+             'reason': 'the loop has no items'}], rule['when'])
 
     def test_rules_that_do_not_match_are_left_out(self):
         self.inspect(base.rule(('log', ['no']), conditions=[NEVER]))
@@ -511,11 +523,11 @@ class AuditTestCase(KeepingTestCase):
         self.assertEqual(1, len(run.phases['preprocess']['audit']))
         self.assertNotIn('a', self.plugin_data)
 
-    def test_of_a_sensitive_one_the_uuid_only_is_kept(self):
+    def test_of_a_sensitive_one_uuid_and_result_are_kept(self):
         self.inspect(base.rule(('set-attribute', ['/extra/a', 'c4n4ry']),
                                mode='audit', sensitive=True, uuid=RULE))
 
-        self.assertEqual([{'uuid': RULE}], self.audited())
+        self.assertEqual([{'uuid': RULE, 'matched': True}], self.audited())
 
     def test_a_rule_that_is_off_does_nothing_at_all(self):
         self.inspect(base.rule(('fail', ['no']), mode='off', uuid=RULE))

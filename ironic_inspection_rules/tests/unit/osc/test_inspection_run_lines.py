@@ -53,6 +53,14 @@ class RunTestCase(base.TestCase):
              '  it changed nothing'],
             list(inspection_run.phase_lines(phase(rules=[rule]))))
 
+    def test_why_an_action_did_not_run_is_told(self):
+        rule = {**RULE, 'changes': [], 'when': [
+            {'action': 'log', 'ran': False, 'conditions': [],
+             'reason': 'the loop has no items'}]}
+        self.assertIn(
+            '  log was not carried out: the loop has no items',
+            list(inspection_run.phase_lines(phase(rules=[rule]))))
+
 
 class ChangeTestCase(base.TestCase):
 

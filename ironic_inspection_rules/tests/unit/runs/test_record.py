@@ -115,6 +115,17 @@ class RecordTestCase(base.TestCase):
              for change in made['rules'][0]['changes']])
         self.assertEqual(1, made['left_out'])
 
+    def test_it_tells_of_an_audit_whether_it_matched(self):
+        audited, = self.record(mode='audit')['audit']
+        self.assertIs(True, audited['matched'])
+        self.assertTrue(record.was_matched('audit', audited))
+        self.assertFalse(record.was_matched('audit', {
+            **audited, 'matched': False}))
+        # An older release recorded what it would have done, or nothing.
+        for actions, matched in ((['log'], True), ([], False)):
+            self.assertIs(matched, record.was_matched(
+                'audit', {'uuid': 'a', 'actions': actions}))
+
     def test_reasons_and_errors_are_cut(self):
         condition, = self.record(reason=LONG)['rules'][0]['conditions']
         audited, = self.record(error=LONG, mode='audit')['audit']

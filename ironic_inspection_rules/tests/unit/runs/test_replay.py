@@ -116,6 +116,20 @@ class ReplayTestCase(base.TestCase):
             _ends, told = self.again(document, *rules)
             self.assertIsNone(told)
 
+    def test_a_record_of_an_older_release_is_no_difference(self):
+        rules = (rule(A, '/extra/a', 1), rule(B, '/extra/b', 1, mode='audit'))
+        rules[0]['actions'].append(
+            {'op': 'log', 'args': ['{item}'], 'loop': []})
+        kept = self.keep(*rules)
+        main = kept['phases']['main']
+        # It listed all actions, and nothing of audit rules but what they did.
+        main['rules'][0]['actions'].append('log')
+        del main['rules'][0]['when']
+        del main['audit'][0]['matched']
+        self.assertIsNone(self.again(kept, *rules)[1])
+        main['rules'][0]['actions'].append('fail')
+        self.assertIsNotNone(self.again(kept, *rules)[1])
+
     def test_what_is_otherwise_is_told(self):
         kept = self.keep(rule(A, '/extra/a', 1), rule(B, '/extra/b', 1),
                          rule(C, '/extra/c', 1, equal=(1, 2)))

@@ -90,6 +90,16 @@ class RuleCounterTestCase(base.TestCase):
         self.assertEqual((1, 1), tuple(
             self.written[0]['a'][name] for name in ('failed', 'would_fail')))
 
+    def test_an_audit_that_did_not_match_is_not_counted_as_matched(self):
+        told = outcome(audited='a', a=1.0)
+        self.counter.count(dataclasses.replace(told, audited=(
+            told.audited[0]._replace(matched=False, error='no field'),)),
+            'one')
+        self.counter.flush()
+        self.assertEqual((1, 1, 0, 0, 'a (the rule)'), tuple(
+            self.written[0]['a'][name] for name in (
+                'failed', 'would_fail', 'matched', 'audited', 'label')))
+
     def test_what_is_written_later_begins_anew(self):
         for _each in range(2):
             self.counter.count(outcome('a', a=1.0), 'one')
