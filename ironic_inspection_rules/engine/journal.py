@@ -28,7 +28,10 @@ class Change:
     ``replace`` or ``remove`` with ``path`` and ``value`` as in RFC 6902.
     ``before`` is the previous value, None if there was none. Secrets, and the
     places and values of sensitive rules, are masked. ``place`` is the path
-    without masks, which must not be shown.
+    without masks, which must not be shown, with an index in place of ``-``.
+    ``left`` is the number of items that are left in the list, if an item was
+    removed from one. ``earlier`` is the number of changes of the phase before
+    a value was set that was already there.
     """
 
     object: str
@@ -38,6 +41,8 @@ class Change:
     before: typing.Any = None
     place: data_path.Path = dataclasses.field(default=(), compare=False,
                                               repr=False)
+    left: int | None = dataclasses.field(default=None, compare=False)
+    earlier: int = dataclasses.field(default=0, compare=False, repr=False)
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return plain JSON data, an operation of RFC 6902 and its object."""
@@ -132,7 +137,9 @@ class Journal:
         if self._sensitive or len(self.confirmed) < _MOST_CONFIRMED and (
                 not self.hidden.covers(*place)):
             op = 'add' if root == TRAITS else 'replace'
-            self.confirmed.append(self._change(op, root, path, value, value))
+            change = self._change(op, root, path, value, value)
+            change.earlier = len(self.changes)
+            self.confirmed.append(change)
 
     def find(self, root: str, path: data_path.Path) -> None:
         """Hide a place if the action would have hidden it by writing."""
@@ -205,6 +212,13 @@ class Journal:
         if self.hides:
             self.hidden.add(*hiding.of_change(data, root, (*path, *part)))
         change = self._change(op, root, path, value, before, part)
+        if data_path.APPEND in path:
+            # The path of a port is below that of the port.
+            above = len(path) - len(change.place)
+            change.place = data_path.resolve(data, path)[above:]
+        if op == 'remove':
+            items = data_path.get(data, path[:-1])
+            change.left = len(items) if isinstance(items, list) else None
         self.changes.append(change)
         if not self.hides and not part:
             # The hidden value was replaced.

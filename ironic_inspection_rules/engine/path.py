@@ -169,6 +169,22 @@ def identity(value: typing.Any) -> typing.Hashable:
     return tuple(parts)
 
 
+def resolve(data: typing.Any, path: Path) -> Path:
+    """Return a path with the index of the last item in place of ``-``.
+
+    :param data: what the path begins in, after it was written to.
+    """
+    if APPEND not in path:
+        return path
+    tokens = []
+    for token in path:
+        if token == APPEND and isinstance(data, list):
+            token = str(len(data) - 1)
+        tokens.append(token)
+        data = get(data, (token,))
+    return tuple(tokens)
+
+
 def index(token: str) -> int | None:
     """Read a token as the index of a list item, or return None."""
     return int(token) if _INDEX.fullmatch(token) else None

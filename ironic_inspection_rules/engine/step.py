@@ -211,7 +211,7 @@ def _carry_out(plan: compiler.CompiledRule, action: engine_action.Action,
             action.name, tuple(journal.changes[changes:]),
             tuple(journal.notes[notes:]), reverted,
             tuple(journal.confirmed[confirmed:]),
-            asked.traces(journal.copies) if asked else (), idle))
+            asked.traces(journal.copies) if asked else (), idle, changes))
 
 
 def without_values(error: exceptions.RuleError) -> exceptions.RuleError:

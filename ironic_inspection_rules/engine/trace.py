@@ -97,6 +97,7 @@ class ActionTrace(typing.NamedTuple):
     values it set that were already there. ``when`` are the traces of its
     conditions. ``idle`` says why it did not run, None if it did: for at least
     one item, and without an error. ``fail`` runs if it fails the inspection.
+    ``earlier`` is the number of changes of the phase before it.
     """
 
     op: str
@@ -106,6 +107,7 @@ class ActionTrace(typing.NamedTuple):
     confirmed: tuple[journal.Change, ...] = ()
     when: tuple[AskedTrace, ...] = ()
     idle: Idle | None = None
+    earlier: int = 0
 
     @property
     def ran(self) -> bool:

@@ -6,32 +6,15 @@ import collections.abc
 import dataclasses
 import typing
 
-from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import recorded_change
 
-CAPABILITIES = ('properties', 'capabilities')
+Place = recorded_change.Place
 
-_APPENDED = f'/{data_path.APPEND}'
-
-UNKNOWN: typing.Any = object()
-"""In the place of a value that is not known."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Place:
-    """Where a value is.
-
-    ``object`` is ``node``, ``port <MAC>``, ``plugin_data`` or ``traits``, as
-    in the record of a change, ``alias`` what a port may have there instead.
-    The path of a trait is its name.
-    """
-
-    object: str
-    path: data_path.Path
-    alias: str | None = None
+_PORT_ADDRESS = '/address'
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -40,6 +23,8 @@ class Finding:
 
     ``run`` is the caller's name of the run. ``rule`` and ``change`` are of
     its record (:mod:`.record`); of a sensitive rule there is no change.
+    ``place`` is where the value was after the change: an item of a list moves
+    if one before it is removed later.
     ``sensitive`` are the UUIDs of sensitive rules that ran later and may have
     set it, as their places are not recorded, or nobody is to know them.
     """
@@ -48,12 +33,20 @@ class Finding:
     phase: str
     rule: record.Record
     change: record.Record | None
+    place: Place
     sensitive: tuple[str, ...]
+
+
+Runs = collections.abc.Sequence[
+    tuple[typing.Any, collections.abc.Mapping[str, record.Record]]]
+
+_Sets = collections.abc.Callable[[record.Record, Place, typing.Any], bool]
+"""Returns whether a change set what is at a place now."""
 
 
 def find(runs: collections.abc.Iterable[
         tuple[typing.Any, collections.abc.Mapping[str, record.Record]]],
-        place: Place, present: typing.Any = UNKNOWN
+        place: Place, present: typing.Any = recorded_change.UNKNOWN
 ) -> Finding | tuple[str, ...]:
     """Find the change that last set a value, or removed it.
 
@@ -62,9 +55,25 @@ def find(runs: collections.abc.Iterable[
     :param runs: pairs of the caller's name of a run, and its records by
         phase; newest first.
     :param present: what is there now. By it an item that was appended to a
-        list is recognized.
+        list is recognized, if something else has changed the list since.
     :returns: if there is none, the UUIDs of such sensitive rules.
     """
+    runs = list(runs)
+    found = _search(runs, place, present, recorded_change.sets)
+    if isinstance(found, Finding) and (
+            found.change is None
+            or not recorded_change.is_in_list(found.change)
+            or recorded_change.still_holds(found.change, found.place, present)
+            is not False):
+        return found
+    moved = _search(runs, place, present, recorded_change.appends_value)
+    if isinstance(moved, Finding) and moved.change is not None:
+        return moved
+    return found
+
+
+def _search(runs: Runs, place: Place, present: typing.Any, sets: _Sets
+            ) -> Finding | tuple[str, ...]:
     sensitive: dict[str, None] = {}
     # The name of a trait is a value: who guesses one that a sensitive rule
     # has removed must not learn that it was there.
@@ -76,125 +85,61 @@ def find(runs: collections.abc.Iterable[
             if not phase_record or not phase_record['saved']:
                 continue
             ran = [*phase_record['reverted'], *phase_record['rules']]
+            place = _as_phase_began(place, ran)
             for rule in reversed(ran):
                 if 'changes' not in rule:
                     places = rule.get(record.PLACES)
-                    if places is None or guessed and _is_among(
+                    if places is None or guessed and recorded_change.is_among(
                             places, Place(place.object, ())):
                         sensitive[rule['uuid']] = None
-                    elif _is_among(places, place):
-                        return Finding(run, phase, rule, None, ())
+                    elif recorded_change.is_among(places, place):
+                        return Finding(run, phase, rule, None, place, ())
                     continue
-                for change in reversed(rule['changes']):
-                    if _sets(change, place, present):
-                        return Finding(run, phase, rule, change,
-                                       tuple(sensitive))
-                for change in reversed(rule.get('confirmed', ())):
-                    if _is_among([(change['object'], change['path'])], place):
-                        return Finding(run, phase, rule, change,
-                                       tuple(sensitive))
+                change, place = _last_change(rule, place, present, sets)
+                if change is not None:
+                    return Finding(run, phase, rule, change, place,
+                                   tuple(sensitive))
     return tuple(sensitive)
 
 
-def still_holds(change: record.Record, place: Place,
-                present: typing.Any) -> bool | None:
-    """Check if a value is still what the change made it.
+def _as_phase_began(place: Place, ran: list[record.Record]) -> Place:
+    """Return a place in a port by the address from the beginning of a phase.
 
-    :param present: what is there now, :data:`.path.ABSENT` if nothing is,
-        :data:`UNKNOWN` if nobody has looked.
-    :returns: None where that is not known, for instance because the record
-        hides a secret or was shortened.
+    By that the record of a phase names the port.
+
+    :param ran: the rules of the phase, in the order in which they ran.
     """
-    if place.object == working_copy.TRAITS:
-        return (change['op'] == 'add') is (present is not data_path.ABSENT)
-    made = _at(change, place, 'after')
-    if UNKNOWN in (made, present):
-        return None
-    return data_path.same(made, present)
+    if not place.object.startswith('port '):
+        return place
+    addresses = {change['object']: change['after']
+                 for rule in ran for change in rule.get('changes', ())
+                 if change['path'] == _PORT_ADDRESS}
+    for name, address in addresses.items():
+        if place.object == f'port {address}':
+            return dataclasses.replace(place, object=name)
+    if place.object in addresses:
+        # It was the address of another port.
+        return dataclasses.replace(place, object=place.alias or '')
+    return place
 
 
-def _sets(change: record.Record, place: Place, present: typing.Any) -> bool:
-    if change['object'] not in (place.object, place.alias):
-        return False
-    path = _path(change, place)
-    asked = place.path
-    if change['path'].endswith(_APPENDED) and asked[:len(path)] == path:
-        made = _at(change, place, 'after')
-        return UNKNOWN in (made, present) or data_path.same(made, present)
-    if path[:len(asked)] == asked:
-        return True
-    if asked[:len(path)] != path:
-        return False
-    before = _at(change, place, 'before')
-    after = _at(change, place, 'after')
-    if before is UNKNOWN or after is UNKNOWN:
-        return True
-    return not data_path.same(before, after)
+def _last_change(rule: record.Record, place: Place, present: typing.Any,
+                 sets: _Sets) -> tuple[record.Record | None, Place]:
+    """Find the change of a rule that last set a value.
 
-
-def _is_among(written: collections.abc.Iterable[collections.abc.Sequence[str]],
-              place: Place) -> bool:
-    """Check if a value is, contains or is part of one that was written.
-
-    :param written: objects and paths, as in the record of a change.
+    :returns: the change, and where the value was after it; without a change
+        where it was before the rule.
     """
-    for where, text in written:
-        path = data_path.parse(text) if text else ()
-        if where in (place.object, place.alias) and all(
-                one == other or one == data_path.APPEND and other.isdigit()
-                for one, other in zip(path, place.path, strict=False)):
-            return True
-    return False
-
-
-def _path(change: record.Record, place: Place) -> data_path.Path:
-    """Return where a change was.
-
-    An item that was appended to a list is where it is asked for.
-    """
-    path = data_path.parse(change['path'])
-    asked = place.path[:len(path)]
-    if (change['path'].endswith(_APPENDED) and len(asked) == len(path)
-            and asked[:-1] == path[:-1] and asked[-1].isdigit()):
-        return asked
-    return path
-
-
-def _at(change: record.Record, place: Place, side: str) -> typing.Any:
-    """Return what was at a place before or after a change of it."""
-    path = _path(change, place)
-    absent = 'add' if side == 'before' else 'remove'
-    if change['op'] == absent:
-        return data_path.ABSENT
-    if path[:len(place.path)] == place.path != path:
-        # The change is of a part of the value only.
-        return UNKNOWN
-    value = change[side]
-    if _is_hidden(value):
-        return UNKNOWN
-    return look_up(value, path, place.path)
-
-
-def look_up(value: typing.Any, path: data_path.Path,
-            asked: data_path.Path) -> typing.Any:
-    """Return what a value holds at a path below its own.
-
-    A capability counts as something below the text of all of them.
-
-    :param asked: the path to look at, which begins with that.
-    :returns: :data:`.path.ABSENT` if nothing is there.
-    """
-    rest = asked[len(path):]
-    if path == CAPABILITIES and len(rest) == 1 and isinstance(value, str):
-        pairs = (item.partition(':') for item in value.split(','))
-        return {name.strip(): text.strip() for name, _colon, text
-                in pairs}.get(rest[0], data_path.ABSENT)
-    return data_path.get(value, rest)
-
-
-def _is_hidden(value: typing.Any) -> bool:
-    if isinstance(value, str):
-        return value == masking.MASK or (
-            len(value) > record.LONGEST_VALUE
-            and value.endswith(record.ELLIPSIS))
-    return masking.MASK in str(value)
+    changes = rule['changes']
+    places = [place]
+    for change in reversed(changes):
+        if sets(change, place, present):
+            return change, place
+        place = recorded_change.place_before(change, place)
+        places.append(place)
+    if sets is recorded_change.sets:
+        for change in reversed(rule.get('confirmed', ())):
+            later = len(changes) - change.get('earlier', len(changes))
+            if recorded_change.confirms(change, places[later]):
+                return change, places[later]
+    return None, place

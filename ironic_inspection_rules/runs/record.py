@@ -8,11 +8,14 @@ The record is plain JSON data:
     The rules that matched, in the order they ran in: ``uuid``,
     ``description``, ``revision``, ``conditions`` (``op``, ``result``,
     ``reason``), ``actions`` (names of ops) and ``changes`` (``object``,
-    ``op``, ``path``, ``before``, ``after``, ``action``). Of a sensitive rule
-    only the ``uuid``, and ``places``: pairs of ``object`` and ``path`` that it
-    set, which nobody is shown; none where they are too many. ``confirmed``
-    is, like ``changes``, what was set to the value that was there already;
-    only where something was.
+    ``op``, ``path``, ``before``, ``after``, ``action``; ``at``, the path with
+    the index of the item, if it has a ``-``; ``left``, how many items are left
+    in the list, if an item was removed from one). Of a sensitive rule only the
+    ``uuid``, and ``places``: pairs of ``object`` and ``path`` that it set,
+    which nobody is shown; none where they are too many. ``confirmed`` is, like
+    ``changes``, what was set to the value that was there already; only where
+    something was. It has ``earlier``, how many of the ``changes`` were before
+    it, if one of them moved the items of a list.
     ``actions`` are those that ran (:class:`.trace.ActionTrace`).
     ``when`` tells of actions with conditions, and of those that did not run:
     ``action`` (its op), ``ran``, ``conditions`` (``op``, ``reason``, and how
@@ -178,10 +181,11 @@ def _rule(each: trace.RuleTrace, room: _Rooms) -> Record:
                    for change in (*action.changes, *action.confirmed)]
         places = [[change.object, place] for change in changes
                   if room.changes.take(
-                      place := data_path.pointer(change.place))]
+                      place := data_path.pointer(_moved(change)))]
         # All or none: what is left out would pass for another rule's.
         return {'uuid': rule.uuid, **(
             {PLACES: places} if len(places) == len(changes) else {})}
+    changes, confirmed = _changes(each, room)
     record: Record = {
         'uuid': rule.uuid,
         'description': rule.description,
@@ -190,13 +194,8 @@ def _rule(each: trace.RuleTrace, room: _Rooms) -> Record:
                         'reason': shorten_text(reason)}
                        for op, result, reason in each.conditions],
         'actions': [action.op for action in each.actions if action.ran],
-        'changes': [_change(change, action.op, room.changes)
-                    for action in each.actions for change in action.changes
-                    if room.changes.take(change.path)],
+        'changes': changes,
     }
-    confirmed = [_change(change, action.op, room.confirmed)
-                 for action in each.actions for change in action.confirmed
-                 if room.confirmed.take(change.path)]
     if confirmed:
         record['confirmed'] = confirmed
     told = [_asked(action) for action in each.actions
@@ -206,6 +205,38 @@ def _rule(each: trace.RuleTrace, room: _Rooms) -> Record:
     if rule.mode == model.AUDIT:
         record['error'] = shorten_text(each.error)
     return record
+
+
+def _moved(change: journal.Change) -> data_path.Path:
+    """Return the place of a change; any item of a list if it moved them."""
+    if change.left is None:
+        return change.place
+    return (*change.place[:-1], data_path.APPEND)
+
+
+def _changes(each: trace.RuleTrace, room: _Rooms
+             ) -> tuple[list[Record], list[Record]]:
+    """Return the changes of a rule, and what was there already."""
+    changes = []
+    # By the number of changes that were made, how many of them are recorded.
+    recorded = [0]
+    for action in each.actions:
+        for change in action.changes:
+            if room.changes.take(change.path):
+                changes.append(_change(change, action.op, room.changes))
+            recorded.append(len(changes))
+    confirmed = []
+    moves = any('left' in change for change in changes)
+    for action in each.actions:
+        for change in action.confirmed:
+            if not room.confirmed.take(change.path):
+                continue
+            known = _change(change, action.op, room.confirmed)
+            if moves:
+                earlier = change.earlier - each.actions[0].earlier
+                known['earlier'] = recorded[earlier]
+            confirmed.append(known)
+    return changes, confirmed
 
 
 def _asked(action: trace.ActionTrace) -> Record:
@@ -232,9 +263,15 @@ def was_matched(kind: str, rule: Record) -> bool:
 
 def _change(change: journal.Change, op: str, room: _Room) -> Record:
     path = data_path.parse(change.path)
-    return {'object': change.object, 'op': change.op, 'path': change.path,
+    made = {'object': change.object, 'op': change.op, 'path': change.path,
             'before': room.fit(path, change.before),
             'after': room.fit(path, change.value), 'action': op}
+    if data_path.APPEND in path:
+        made['at'] = data_path.pointer(change.place)
+    # Where the path is masked there is no index.
+    if change.left is not None and data_path.index(path[-1]) is not None:
+        made['left'] = change.left
+    return made
 
 
 def shorten(value: typing.Any, longest: int = LONGEST_VALUE,

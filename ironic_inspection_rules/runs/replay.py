@@ -250,9 +250,17 @@ def _essence(phase: record.Record, idle: set[tuple[str, str]]) -> typing.Any:
             (each['op'], each['result'])
             for each in rule.get('conditions', ())],
          'actions': [op for op in rule.get('actions', ())
-                     if (rule['uuid'], op) not in idle]}
+                     if (rule['uuid'], op) not in idle],
+         **{name: [_change(each) for each in rule.get(name, ())]
+            for name in ('changes', 'confirmed')}}
         for rule in phase[kind]] for kind in _KINDS},
         default=str))
+
+
+def _change(change: record.Record) -> record.Record:
+    """Return a change without what older releases did not record."""
+    return {name: value for name, value in change.items()
+            if name not in ('at', 'left', 'earlier')}
 
 
 def _withheld_as(kept: record.Record, made: record.Record) -> record.Record:

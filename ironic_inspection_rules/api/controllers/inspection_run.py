@@ -25,6 +25,7 @@ from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.objects import run as run_object
 from ironic_inspection_rules.runs import explain as run_explain
 from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import recorded_change
 
 RESOURCE = 'inspection_runs'
 
@@ -37,6 +38,9 @@ FIELDS = (*BRIEF_FIELDS, 'phases')
 DATA_FIELDS = ('inventory', 'plugin_data')
 """Fields with what the machine sent, only of one run and where asked for."""
 
+
+_REFERENCES = ('chassis_uuid', 'portgroup_uuid')
+"""Attributes of which Ironic's objects have another one, the ``id``."""
 
 LIST = {'limit': request.integer, 'marker': args.uuid,
         'detail': args.boolean, 'fields': request.fields((*FIELDS, 'links'))}
@@ -124,7 +128,7 @@ def _origin(node: Any, runs: list[Any], path: str | None, trait: str | None,
                 'rule': {'uuid': rule['uuid'], 'description': None,
                          'revision': None},
                 'run': found.run, 'sensitive_rules': []}
-    current = run_explain.still_holds(change, place, present)
+    current = recorded_change.still_holds(change, found.place, present)
     current_value = None
     if current is False and present is not data_path.ABSENT:
         # A sensitive rule may have set it.
@@ -172,7 +176,7 @@ def _not_found(node: Any, count: int, what: str | None, port: str | None,
 
 
 def _place(node: Any, path_text: str | None, trait: str | None,
-           port_ident: str | None) -> tuple[run_explain.Place, Any]:
+           port_ident: str | None) -> tuple[recorded_change.Place, Any]:
     """Return where a value is, and what is there now."""
     if (trait is None) is (path_text is None) or trait == '' or (
             port_ident is not None and path_text is None):
@@ -180,7 +184,7 @@ def _place(node: Any, path_text: str | None, trait: str | None,
             _('Ask for "path", for "trait", for "port" and "path", or for '
               '"rule"'))
     if trait is not None:
-        return run_explain.Place(working_copy.TRAITS, (trait,)), (
+        return recorded_change.Place(working_copy.TRAITS, (trait,)), (
             trait if trait in node.traits.get_trait_names()
             else data_path.ABSENT)
     try:
@@ -197,11 +201,15 @@ def _place(node: Any, path_text: str | None, trait: str | None,
             data = inspect_utils.get_inspection_data(node, api.request.context)
             present = data_path.get(data['plugin_data'] or {}, path[1:])
         except ironic_exception.IronicException:
-            present = run_explain.UNKNOWN
-        return run_explain.Place(working_copy.PLUGIN_DATA, path[1:]), present
-    return run_explain.Place(name, path, alias), (
-        data_path.ABSENT if owner is None else run_explain.look_up(
-            data_path.get(facts.as_dict(owner), path[:2]), path[:2], path))
+            present = recorded_change.UNKNOWN
+        return recorded_change.Place(
+            working_copy.PLUGIN_DATA, path[1:]), present
+    place = recorded_change.Place(name, path, alias)
+    if owner is None:
+        return place, data_path.ABSENT
+    if path[0] in _REFERENCES:
+        return place, recorded_change.UNKNOWN
+    return place, recorded_change.look_up(facts.as_dict(owner), (), path)
 
 
 def _port(node: Any, ident: str | None) -> Any:

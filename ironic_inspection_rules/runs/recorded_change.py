@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""A change of a kept run: which values it set, and what it made of them.
+
+A change is a mapping of the record of a run (:mod:`.record`).
+"""
+
+import collections.abc
+import dataclasses
+import typing
+
+from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.runs import record
+
+CAPABILITIES = ('properties', 'capabilities')
+
+_APPENDED = f'/{data_path.APPEND}'
+
+UNKNOWN: typing.Any = object()
+"""In the place of a value that is not known."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Place:
+    """Where a value is.
+
+    ``object`` is ``node``, ``port <MAC>``, ``plugin_data`` or ``traits``, as
+    in the record of a change, ``alias`` what a port may have there instead.
+    The path of a trait is its name.
+    """
+
+    object: str
+    path: data_path.Path
+    alias: str | None = None
+
+
+def sets(change: record.Record, place: Place, present: typing.Any) -> bool:
+    """Check if a change set the value at a place, or removed it.
+
+    :param place: where the value is after the change.
+    :param present: what is there now, by which an item that was appended is
+        recognized if the record lacks its index.
+    """
+    if not _is_of(change, place):
+        return False
+    item = _item_of_list(change, place)
+    if item is not None:
+        # The items behind the removed one moved; the last place is empty.
+        return item.asked == change['left']
+    path, asked = _path(change, place), place.path
+    if _is_below(path, asked):
+        return True
+    if asked[:len(path)] != path:
+        return False
+    if change['path'].endswith(_APPENDED) and 'at' not in change:
+        made = _at(change, place, 'after')
+        return UNKNOWN in (made, present) or data_path.same(made, present)
+    if asked == path:
+        return True
+    before = _at(change, place, 'before')
+    after = _at(change, place, 'after')
+    if before is UNKNOWN or after is UNKNOWN:
+        return True
+    return not data_path.same(before, after)
+
+
+def appends_value(change: record.Record, place: Place,
+                  present: typing.Any) -> bool:
+    """Check if a change appended what is at a place now.
+
+    :param place: where the item is now, or a value in it.
+    :param present: the value there.
+    """
+    if not _is_of(change, place) or not change['path'].endswith(_APPENDED):
+        return False
+    anywhere = {name: value for name, value in change.items() if name != 'at'}
+    path = _path(anywhere, place)
+    if place.path[:len(path)] != path:
+        return False
+    made = _at(anywhere, place, 'after')
+    if UNKNOWN in (made, present) or made is data_path.ABSENT:
+        return False
+    return data_path.same(made, present)
+
+
+def confirms(change: record.Record, place: Place) -> bool:
+    """Check if an action set a value, or a part of it, as it was already."""
+    return is_among([(change['object'], change.get('at', change['path']))],
+                    place)
+
+
+def is_among(written: collections.abc.Iterable[collections.abc.Sequence[str]],
+             place: Place) -> bool:
+    """Check if a value is, contains or is part of one that was written.
+
+    :param written: objects and paths, as in the record of a change.
+    """
+    for where, text in written:
+        path = data_path.parse(text) if text else ()
+        if where in (place.object, place.alias) and all(
+                one == other or one == data_path.APPEND and other.isdigit()
+                for one, other in zip(path, place.path, strict=False)):
+            return True
+    return False
+
+
+def place_before(change: record.Record, place: Place) -> Place:
+    """Return where a value was before a change that did not set it.
+
+    :param place: where it is after the change. It is another one if an item
+        was removed that was before it in a list.
+    """
+    item = _item_of_list(change, place)
+    if item is None or not item.removed <= item.asked < change['left']:
+        return place
+    return dataclasses.replace(place, path=(
+        *place.path[:item.depth], str(item.asked + 1),
+        *place.path[item.depth + 1:]))
+
+
+def is_in_list(change: record.Record) -> bool:
+    """Check if it is known that a change appended an item or removed one."""
+    return 'at' in change or 'left' in change
+
+
+def still_holds(change: record.Record, place: Place,
+                present: typing.Any) -> bool | None:
+    """Check if a value is still what the change made it.
+
+    :param place: where it was after the change.
+    :param present: what is there now, :data:`.path.ABSENT` if nothing is,
+        :data:`UNKNOWN` if nobody has looked.
+    :returns: None where that is not known, for instance because the record
+        hides a secret, was shortened, or is of a part of the value only.
+    """
+    if place.object == working_copy.TRAITS:
+        return (change['op'] == 'add') is (present is not data_path.ABSENT)
+    if present is UNKNOWN:
+        return None
+    if _is_below(_path(change, place), place.path):
+        return None if _part_may_hold(change, place, present) else False
+    made = _at(change, place, 'after')
+    if made is UNKNOWN:
+        return None
+    if made is None and _is_interface(place):
+        # Ironic sets the default of the driver.
+        return None
+    return data_path.same(made, present)
+
+
+def look_up(value: typing.Any, path: data_path.Path,
+            asked: data_path.Path) -> typing.Any:
+    """Return what a value holds at a path below its own.
+
+    A capability counts as something below the text of all of them.
+
+    :param path: where the value is.
+    :param asked: the path to look at, which begins with that.
+    :returns: :data:`.path.ABSENT` if nothing is there.
+    """
+    if asked[:-1] == CAPABILITIES and len(path) <= len(CAPABILITIES):
+        text = data_path.get(value, CAPABILITIES[len(path):])
+        if isinstance(text, str):
+            pairs = (item.partition(':') for item in text.split(','))
+            return {name.strip(): held.strip() for name, _colon, held
+                    in pairs}.get(asked[-1], data_path.ABSENT)
+    return data_path.get(value, asked[len(path):])
+
+
+class _Item(typing.NamedTuple):
+    """An item of a list from which one was removed.
+
+    ``depth`` is where in the path the index is, ``removed`` that of the item
+    that was removed, ``asked`` that of the place.
+    """
+
+    depth: int
+    removed: int
+    asked: int
+
+
+def _item_of_list(change: record.Record, place: Place) -> _Item | None:
+    """Return the item that a place is in, if one of its list was removed."""
+    if 'left' not in change or not _is_of(change, place):
+        return None
+    *above, token = data_path.parse(change['path'])
+    depth = len(above)
+    if len(place.path) <= depth or list(place.path[:depth]) != above:
+        return None
+    asked = data_path.index(place.path[depth])
+    return None if asked is None else _Item(depth, int(token), asked)
+
+
+def _is_of(change: record.Record, place: Place) -> bool:
+    return change['object'] in (place.object, place.alias)
+
+
+def _is_below(path: data_path.Path, other: data_path.Path) -> bool:
+    return len(path) > len(other) and path[:len(other)] == other
+
+
+def _is_interface(place: Place) -> bool:
+    return place.object == working_copy.NODE and len(place.path) == 1 and (
+        place.path[0].endswith('_interface'))
+
+
+def _part_may_hold(change: record.Record, place: Place,
+                   present: typing.Any) -> bool:
+    """Check if the part of a value that was changed may still be the same."""
+    path = _path(change, place)
+    above = path[:-1]
+    if data_path.APPEND in above:
+        return True
+    if above != CAPABILITIES and not isinstance(
+            look_up(present, place.path, above), dict | list):
+        return False
+    if 'left' in change or path[-1] == data_path.APPEND:
+        # Another item may be there now.
+        return True
+    made = data_path.ABSENT if change['op'] == 'remove' else change['after']
+    return _is_hidden(made) or data_path.same(
+        made, look_up(present, place.path, path))
+
+
+def _path(change: record.Record, place: Place) -> data_path.Path:
+    """Return where a change was.
+
+    An item that was appended to a list is where it is asked for, if the
+    record lacks its index.
+    """
+    if 'at' in change:
+        return data_path.parse(change['at'])
+    path = data_path.parse(change['path'])
+    asked = place.path[:len(path)]
+    if (change['path'].endswith(_APPENDED) and len(asked) == len(path)
+            and asked[:-1] == path[:-1] and asked[-1].isdigit()):
+        return asked
+    return path
+
+
+def _at(change: record.Record, place: Place, side: str) -> typing.Any:
+    """Return what was at a place before or after a change of it."""
+    path = _path(change, place)
+    if _is_below(path, place.path):
+        # The change is of a part of the value only.
+        return UNKNOWN
+    absent = 'add' if side == 'before' else 'remove'
+    if change['op'] == absent:
+        return data_path.ABSENT
+    value = change[side]
+    if _is_hidden(value):
+        return UNKNOWN
+    return look_up(value, path, place.path)
+
+
+def _is_hidden(value: typing.Any) -> bool:
+    if isinstance(value, str):
+        return value == masking.MASK or (
+            len(value) > record.LONGEST_VALUE
+            and value.endswith(record.ELLIPSIS))
+    return masking.MASK in str(value)
