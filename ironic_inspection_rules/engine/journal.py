@@ -31,7 +31,7 @@ class Change:
     without masks, which must not be shown, with an index in place of ``-``.
     ``left`` is the number of items that are left in the list, if an item was
     removed from one. ``earlier`` is the number of changes of the phase before
-    a value was set that was already there.
+    a value was set that was already there. ``port`` is the UUID of the port.
     """
 
     object: str
@@ -43,6 +43,8 @@ class Change:
                                               repr=False)
     left: int | None = dataclasses.field(default=None, compare=False)
     earlier: int = dataclasses.field(default=0, compare=False, repr=False)
+    port: str | None = dataclasses.field(default=None, compare=False,
+                                         repr=False)
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return plain JSON data, an operation of RFC 6902 and its object."""
@@ -246,7 +248,7 @@ class Journal:
                 part: data_path.Path = ()) -> Change:
         """Build a change in which all that is hidden is masked."""
         covered = self.hidden.covers(*_place(root, path))
-        name, shown = root, path
+        name, shown, port = root, path, None
         if root == TRAITS:
             # The name of a trait is its path and its value.
             shown = (masking.MASK,) if self.hides or covered else path
@@ -257,12 +259,14 @@ class Journal:
             before = None if op == 'add' else (
                 masking.MASK if covered else self._shown(path, before))
             if root == hiding.PORTS:
-                name, shown = self._port_name(int(path[0])), path[1:]
+                number = int(path[0])
+                port = self._given[number].get('uuid')
+                name, shown = self._port_name(number), path[1:]
             path = shown
             if self._hides_path:
                 shown = (masking.MASK,)
         return Change(name, op, data_path.pointer(shown), value, before,
-                      (*path, *part))
+                      (*path, *part), port=port)
 
     def _shown(self, path: data_path.Path, value: typing.Any) -> typing.Any:
         if self.hides:

@@ -238,9 +238,13 @@ def answer_lines(answer: dict[str, Any]) -> Iterator[str]:
         yield _('because the rule has no conditions')
     yield from _why(answer['conditions'], answer)
     if answer['current'] is False:
-        yield _('Now it is %s: something else has changed it since, no rule '
-                'of the runs that are kept.') % command.cut(
-                    json.dumps(answer['current_value'], ensure_ascii=False))
+        now = command.cut(
+            json.dumps(answer['current_value'], ensure_ascii=False))
+        if answer['sensitive_rules']:
+            yield _('Now it is %s.') % now
+        else:
+            yield _('Now it is %s: something else has changed it since, no '
+                    'rule of the runs that are kept.') % now
     if answer['sensitive_rules']:
         yield _('Sensitive rules ran later; what they change is not '
                 'told: %s') % ', '.join(answer['sensitive_rules'])

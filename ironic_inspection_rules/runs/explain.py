@@ -14,8 +14,6 @@ from ironic_inspection_rules.runs import recorded_change
 
 Place = recorded_change.Place
 
-_PORT_ADDRESS = '/address'
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Finding:
@@ -37,13 +35,6 @@ class Finding:
     sensitive: tuple[str, ...]
 
 
-Runs = collections.abc.Sequence[
-    tuple[typing.Any, collections.abc.Mapping[str, record.Record]]]
-
-_Sets = collections.abc.Callable[[record.Record, Place, typing.Any], bool]
-"""Returns whether a change set what is at a place now."""
-
-
 def find(runs: collections.abc.Iterable[
         tuple[typing.Any, collections.abc.Mapping[str, record.Record]]],
         place: Place, present: typing.Any = recorded_change.UNKNOWN
@@ -55,25 +46,9 @@ def find(runs: collections.abc.Iterable[
     :param runs: pairs of the caller's name of a run, and its records by
         phase; newest first.
     :param present: what is there now. By it an item that was appended to a
-        list is recognized, if something else has changed the list since.
+        list is recognized, if an older release recorded that.
     :returns: if there is none, the UUIDs of such sensitive rules.
     """
-    runs = list(runs)
-    found = _search(runs, place, present, recorded_change.sets)
-    if isinstance(found, Finding) and (
-            found.change is None
-            or not recorded_change.is_in_list(found.change)
-            or recorded_change.still_holds(found.change, found.place, present)
-            is not False):
-        return found
-    moved = _search(runs, place, present, recorded_change.appends_value)
-    if isinstance(moved, Finding) and moved.change is not None:
-        return moved
-    return found
-
-
-def _search(runs: Runs, place: Place, present: typing.Any, sets: _Sets
-            ) -> Finding | tuple[str, ...]:
     sensitive: dict[str, None] = {}
     # The name of a trait is a value: who guesses one that a sensitive rule
     # has removed must not learn that it was there.
@@ -85,7 +60,6 @@ def _search(runs: Runs, place: Place, present: typing.Any, sets: _Sets
             if not phase_record or not phase_record['saved']:
                 continue
             ran = [*phase_record['reverted'], *phase_record['rules']]
-            place = _as_phase_began(place, ran)
             for rule in reversed(ran):
                 if 'changes' not in rule:
                     places = rule.get(record.PLACES)
@@ -95,36 +69,15 @@ def _search(runs: Runs, place: Place, present: typing.Any, sets: _Sets
                     elif recorded_change.is_among(places, place):
                         return Finding(run, phase, rule, None, place, ())
                     continue
-                change, place = _last_change(rule, place, present, sets)
+                change, place = _last_change(rule, place, present)
                 if change is not None:
                     return Finding(run, phase, rule, change, place,
                                    tuple(sensitive))
     return tuple(sensitive)
 
 
-def _as_phase_began(place: Place, ran: list[record.Record]) -> Place:
-    """Return a place in a port by the address from the beginning of a phase.
-
-    By that the record of a phase names the port.
-
-    :param ran: the rules of the phase, in the order in which they ran.
-    """
-    if not place.object.startswith('port '):
-        return place
-    addresses = {change['object']: change['after']
-                 for rule in ran for change in rule.get('changes', ())
-                 if change['path'] == _PORT_ADDRESS}
-    for name, address in addresses.items():
-        if place.object == f'port {address}':
-            return dataclasses.replace(place, object=name)
-    if place.object in addresses:
-        # It was the address of another port.
-        return dataclasses.replace(place, object=place.alias or '')
-    return place
-
-
-def _last_change(rule: record.Record, place: Place, present: typing.Any,
-                 sets: _Sets) -> tuple[record.Record | None, Place]:
+def _last_change(rule: record.Record, place: Place, present: typing.Any
+                 ) -> tuple[record.Record | None, Place]:
     """Find the change of a rule that last set a value.
 
     :returns: the change, and where the value was after it; without a change
@@ -133,13 +86,12 @@ def _last_change(rule: record.Record, place: Place, present: typing.Any,
     changes = rule['changes']
     places = [place]
     for change in reversed(changes):
-        if sets(change, place, present):
+        if recorded_change.sets(change, place, present):
             return change, place
         place = recorded_change.place_before(change, place)
         places.append(place)
-    if sets is recorded_change.sets:
-        for change in reversed(rule.get('confirmed', ())):
-            later = len(changes) - change.get('earlier', len(changes))
-            if recorded_change.confirms(change, places[later]):
-                return change, places[later]
+    for change in reversed(rule.get('confirmed', ())):
+        later = len(changes) - change.get('earlier', len(changes))
+        if recorded_change.confirms(change, places[later]):
+            return change, places[later]
     return None, place

@@ -10,7 +10,8 @@ The record is plain JSON data:
     ``reason``), ``actions`` (names of ops) and ``changes`` (``object``,
     ``op``, ``path``, ``before``, ``after``, ``action``; ``at``, the path with
     the index of the item, if it has a ``-``; ``left``, how many items are left
-    in the list, if an item was removed from one). Of a sensitive rule only the
+    in the list, if an item was removed from one; ``port``, the UUID of the
+    port, whose address may change). Of a sensitive rule only the
     ``uuid``, and ``places``: pairs of ``object`` and ``path`` that it set,
     which nobody is shown; none where they are too many. ``confirmed`` is, like
     ``changes``, what was set to the value that was there already; only where
@@ -42,8 +43,7 @@ found a value written, and what these read is not known any more.
 How much of it is kept is bounded: machines that nobody knows fill it.
 """
 
-from collections.abc import Iterable, Iterator
-import json
+from collections.abc import Iterator
 import typing
 
 from ironic_inspection_rules.engine import hiding
@@ -53,6 +53,7 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.runs import shortening
 
 Record = dict[str, typing.Any]
 
@@ -69,23 +70,12 @@ names to ``set`` and to ``unset``, and the ``revision`` of its rules."""
 PLACES = 'places'
 MATCHED = 'matched'
 
-LONGEST_VALUE = 4096
-"""Characters of JSON that one value may have."""
-
-LONGEST_TEXT = 1024
-"""Characters that one message may have."""
-
 LONGEST_RECORD = 1 << 20
 """Characters of JSON that all paths and values of one phase may have
 together."""
 
 MOST_CHANGES = 10_000
 """How many changes of one phase are kept."""
-
-ELLIPSIS = '…'
-
-_SHORT_NUMBER = 64
-"""Bits of a number whose digits need not be counted."""
 
 
 def shown(phases: dict[str, Record]) -> dict[str, Record]:
@@ -160,7 +150,7 @@ class _Room:
         """Shorten a value, mask its secrets and take room for it."""
         if value is None:
             return None
-        shortened, length = shorten(value, path=path)
+        shortened, length = shortening.shorten(value, path=path)
         self._characters -= length
         return shortened
 
@@ -177,21 +167,21 @@ def _rule(each: trace.RuleTrace, room: _Rooms) -> Record:
     if rule.sensitive and rule.mode == model.AUDIT:
         return {'uuid': rule.uuid}
     if rule.sensitive:
-        changes = [change for action in each.actions
+        written = [change for action in each.actions
                    for change in (*action.changes, *action.confirmed)]
-        places = [[change.object, place] for change in changes
+        places = [[_object(change), place] for change in written
                   if room.changes.take(
                       place := data_path.pointer(_moved(change)))]
         # All or none: what is left out would pass for another rule's.
         return {'uuid': rule.uuid, **(
-            {PLACES: places} if len(places) == len(changes) else {})}
+            {PLACES: places} if len(places) == len(written) else {})}
     changes, confirmed = _changes(each, room)
     record: Record = {
         'uuid': rule.uuid,
         'description': rule.description,
         'revision': rule.revision,
         'conditions': [{'op': op, 'result': result,
-                        'reason': shorten_text(reason)}
+                        'reason': shortening.shorten_text(reason)}
                        for op, result, reason in each.conditions],
         'actions': [action.op for action in each.actions if action.ran],
         'changes': changes,
@@ -203,8 +193,12 @@ def _rule(each: trace.RuleTrace, room: _Rooms) -> Record:
     if told:
         record['when'] = told
     if rule.mode == model.AUDIT:
-        record['error'] = shorten_text(each.error)
+        record['error'] = shortening.shorten_text(each.error)
     return record
+
+
+def _object(change: journal.Change) -> str:
+    return f'port {change.port}' if change.port else change.object
 
 
 def _moved(change: journal.Change) -> data_path.Path:
@@ -240,12 +234,13 @@ def _changes(each: trace.RuleTrace, room: _Rooms
 
 
 def _asked(action: trace.ActionTrace) -> Record:
-    conditions = [{**each._asdict(), 'reason': shorten_text(each.reason)}
-                  for each in action.when]
+    conditions = [
+        {**each._asdict(), 'reason': shortening.shorten_text(each.reason)}
+        for each in action.when]
     asked: Record = {'action': action.op, 'ran': action.ran,
                      'conditions': conditions}
     if action.idle:
-        asked['reason'] = shorten_text(action.idle.reason)
+        asked['reason'] = shortening.shorten_text(action.idle.reason)
     return asked
 
 
@@ -271,72 +266,6 @@ def _change(change: journal.Change, op: str, room: _Room) -> Record:
     # Where the path is masked there is no index.
     if change.left is not None and data_path.index(path[-1]) is not None:
         made['left'] = change.left
+    if change.port:
+        made['port'] = change.port
     return made
-
-
-def shorten(value: typing.Any, longest: int = LONGEST_VALUE,
-            path: data_path.Path = ()) -> tuple[typing.Any, int]:
-    """Mask the secrets of a value, and shorten it if it is too long to keep.
-
-    :param value: plain JSON data.
-    :param longest: characters of JSON that it may have.
-    :param path: where it is; secrets are known by their names.
-    :returns: the value, or the beginning of its text; and its characters.
-    """
-    if value is None or isinstance(value, float) or (
-            isinstance(value, int) and value.bit_length() < _SHORT_NUMBER):
-        return masking.mask_along(path, value)[1], 8
-    clip = _Clip(longest)
-    beginning = masking.mask_along(path, clip.take(value))[1]
-    text = beginning if isinstance(beginning, str) else json.dumps(
-        beginning, ensure_ascii=False)
-    if clip.is_whole and len(text) <= longest:
-        return beginning, len(text)
-    return text[:longest] + ELLIPSIS, longest
-
-
-class _Clip:
-    """Takes the beginning of a value without looking at the rest.
-
-    :param room: characters of JSON to take at least, if there are so many.
-    """
-
-    def __init__(self, room: int) -> None:
-        self._room = room
-        self.is_whole = True
-
-    def take(self, value: typing.Any) -> typing.Any:
-        """Return the beginning of a value, as long as there is room."""
-        if isinstance(value, str):
-            return self._cut(value)
-        if isinstance(value, dict):
-            return {self._cut(key): self.take(item)
-                    for key, item in self._begin(value.items())}
-        if isinstance(value, list):
-            return [self.take(item) for item in self._begin(value)]
-        self._room -= 1
-        if isinstance(value, int) and value.bit_length() > 4 * LONGEST_VALUE:
-            self.is_whole = False
-            return ELLIPSIS
-        return value
-
-    def _cut(self, text: str) -> str:
-        cut = text[:max(self._room, 0) + 1]
-        self.is_whole = self.is_whole and cut == text
-        self._room -= len(cut)
-        return cut
-
-    def _begin(self, items: Iterable[typing.Any]) -> Iterator[typing.Any]:
-        for item in items:
-            if self._room < 0:
-                self.is_whole = False
-                return
-            self._room -= 2
-            yield item
-
-
-def shorten_text(text: str | None) -> str | None:
-    """Shorten a message that is too long to be kept."""
-    if text is None or len(text) <= LONGEST_TEXT:
-        return text
-    return text[:LONGEST_TEXT] + ELLIPSIS

@@ -13,6 +13,7 @@ from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import shortening
 
 CAPABILITIES = ('properties', 'capabilities')
 
@@ -48,7 +49,7 @@ def sets(change: record.Record, place: Place, present: typing.Any) -> bool:
     item = _item_of_list(change, place)
     if item is not None:
         # The items behind the removed one moved; the last place is empty.
-        return item.asked == change['left']
+        return bool(item.asked == change['left'])
     path, asked = _path(change, place), place.path
     if _is_below(path, asked):
         return True
@@ -66,29 +67,10 @@ def sets(change: record.Record, place: Place, present: typing.Any) -> bool:
     return not data_path.same(before, after)
 
 
-def appends_value(change: record.Record, place: Place,
-                  present: typing.Any) -> bool:
-    """Check if a change appended what is at a place now.
-
-    :param place: where the item is now, or a value in it.
-    :param present: the value there.
-    """
-    if not _is_of(change, place) or not change['path'].endswith(_APPENDED):
-        return False
-    anywhere = {name: value for name, value in change.items() if name != 'at'}
-    path = _path(anywhere, place)
-    if place.path[:len(path)] != path:
-        return False
-    made = _at(anywhere, place, 'after')
-    if UNKNOWN in (made, present) or made is data_path.ABSENT:
-        return False
-    return data_path.same(made, present)
-
-
 def confirms(change: record.Record, place: Place) -> bool:
     """Check if an action set a value, or a part of it, as it was already."""
-    return is_among([(change['object'], change.get('at', change['path']))],
-                    place)
+    path = data_path.parse(change.get('at') or change['path'])
+    return _is_of(change, place) and _are_related(path, place.path)
 
 
 def is_among(written: collections.abc.Iterable[collections.abc.Sequence[str]],
@@ -99,11 +81,15 @@ def is_among(written: collections.abc.Iterable[collections.abc.Sequence[str]],
     """
     for where, text in written:
         path = data_path.parse(text) if text else ()
-        if where in (place.object, place.alias) and all(
-                one == other or one == data_path.APPEND and other.isdigit()
-                for one, other in zip(path, place.path, strict=False)):
+        if where in (place.object, place.alias) and (
+                _are_related(path, place.path)):
             return True
     return False
+
+
+def _are_related(written: data_path.Path, asked: data_path.Path) -> bool:
+    return all(one == other or one == data_path.APPEND and other.isdigit()
+               for one, other in zip(written, asked, strict=False))
 
 
 def place_before(change: record.Record, place: Place) -> Place:
@@ -118,11 +104,6 @@ def place_before(change: record.Record, place: Place) -> Place:
     return dataclasses.replace(place, path=(
         *place.path[:item.depth], str(item.asked + 1),
         *place.path[item.depth + 1:]))
-
-
-def is_in_list(change: record.Record) -> bool:
-    """Check if it is known that a change appended an item or removed one."""
-    return 'at' in change or 'left' in change
 
 
 def still_holds(change: record.Record, place: Place,
@@ -194,6 +175,9 @@ def _item_of_list(change: record.Record, place: Place) -> _Item | None:
 
 
 def _is_of(change: record.Record, place: Place) -> bool:
+    if place.alias is not None and 'port' in change:
+        # Another port may have had its address before.
+        return bool(place.alias == f'port {change["port"]}')
     return change['object'] in (place.object, place.alias)
 
 
@@ -250,14 +234,18 @@ def _at(change: record.Record, place: Place, side: str) -> typing.Any:
     if change['op'] == absent:
         return data_path.ABSENT
     value = change[side]
-    if _is_hidden(value):
+    if isinstance(value, str) and _is_hidden(value):
         return UNKNOWN
-    return look_up(value, path, place.path)
+    for end in range(len(path), len(place.path)):
+        if look_up(value, path, place.path[:end]) == masking.MASK:
+            return UNKNOWN
+    part = look_up(value, path, place.path)
+    return UNKNOWN if _is_hidden(part) else part
 
 
 def _is_hidden(value: typing.Any) -> bool:
     if isinstance(value, str):
         return value == masking.MASK or (
-            len(value) > record.LONGEST_VALUE
-            and value.endswith(record.ELLIPSIS))
+            len(value) > shortening.LONGEST_VALUE
+            and value.endswith(shortening.ELLIPSIS))
     return masking.MASK in str(value)

@@ -260,7 +260,7 @@ def _essence(phase: record.Record, idle: set[tuple[str, str]]) -> typing.Any:
 def _change(change: record.Record) -> record.Record:
     """Return a change without what older releases did not record."""
     return {name: value for name, value in change.items()
-            if name not in ('at', 'left', 'earlier')}
+            if name not in ('at', 'left', 'earlier', 'port')}
 
 
 def _withheld_as(kept: record.Record, made: record.Record) -> record.Record:

@@ -178,3 +178,29 @@ class ExplanationTestCase(base.TestCase):
         objects.NodeInventory(admin, node_id=node.id).destroy(node.id)
         self.assertIsNone(
             self.explain('path=/plugin_data/seen')['current'])
+
+    def test_what_is_left_of_a_value_is_not_another_one(self):
+        change = {'object': 'node', 'op': 'remove', 'path': '/extra/m/k',
+                  'before': 1, 'after': None, 'action': 'del-attribute'}
+        self.run_was({'uuid': RULE, 'description': None, 'revision': 1,
+                      'conditions': [], 'actions': [], 'changes': [change]})
+        admin = context.get_admin_context()
+        node = objects.Node.get_by_uuid(admin, gabbi_fixtures.NODE)
+        for left, current, value in (
+                ({'other': 1}, None, None), ({}, None, None),
+                ({'k': 2}, False, {'k': 2}), ('x', False, 'x')):
+            node.extra = {'m': left}
+            node.save()
+            told = self.explain('path=/extra/m')
+            self.assertEqual((RULE, current, value), (
+                told['rule']['uuid'], told['current'],
+                told['current_value']), left)
+            told = self.explain('path=/extra/m/k')
+            self.assertIs(left != {'k': 2}, told['current'])
+
+    def test_what_ironic_knows_by_another_name_is_not_known(self):
+        change = {'object': 'node', 'op': 'add', 'path': '/chassis_uuid',
+                  'before': None, 'after': RULE, 'action': 'set-attribute'}
+        self.run_was({'uuid': RULE, 'description': None, 'revision': 1,
+                      'conditions': [], 'actions': [], 'changes': [change]})
+        self.assertIsNone(self.explain('path=/chassis_uuid')['current'])

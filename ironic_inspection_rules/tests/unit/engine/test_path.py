@@ -113,3 +113,12 @@ class WalkTestCase(base.TestCase):
                          data_path.replace_texts(value, str.upper))
         self.assertEqual({'A': ['B', 1, None, {'C': 'D'}]},
                          data_path.replace_texts(value, str.upper, keys=True))
+
+    def test_what_was_appended_has_an_index(self):
+        data = {'l': [{'m': {'-': 1}}, {'l': [1, 2, 3]}]}
+        for path, found in (
+                (('l', '-'), ('l', '1')), (('l', '-', 'l', '-'),
+                                           ('l', '1', 'l', '2')),
+                (('l', '0', 'm', '-'), ('l', '0', 'm', '-')),
+                (('l', '0'), ('l', '0')), ((), ())):
+            self.assertEqual(found, data_path.resolve(data, path))

@@ -163,6 +163,9 @@ class AnswerTestCase(base.TestCase):
     def test_sensitive_rules_that_ran_later_are_named(self):
         self.assertIn('not told: x, y',
                       self.lines(sensitive_rules=['x', 'y'])[-1])
+        # They may be what has changed it.
+        self.assertEqual('Now it is "b7".', self.lines(
+            current=False, current_value='b7', sensitive_rules=['x'])[-2])
 
 
 class RuleTestCase(base.TestCase):

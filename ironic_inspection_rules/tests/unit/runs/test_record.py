@@ -2,8 +2,6 @@
 
 """What is kept of a phase, and what is not."""
 
-import json
-
 from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import registry
@@ -11,10 +9,11 @@ from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.runs import record
+from ironic_inspection_rules.runs import shortening
 from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.engine import phase
 
 LONG = 'x' * 5000
-CUT = 'x' * 10 + record.ELLIPSIS
 
 
 class RecordTestCase(base.TestCase):
@@ -86,6 +85,56 @@ class RecordTestCase(base.TestCase):
             self.assertEqual(places, made['rules'][0].get(record.PLACES))
             self.assertEqual(4 - most, made.get('left_out', 0))
 
+    def written(self, *actions, **fields):
+        """Make the record of actions on a small machine."""
+        outcome, _roots = phase.run(
+            {'actions': [{'op': op, 'args': args} for op, args in actions],
+             **fields}, plugin_data={'l': ['a', 'b', 'c'], 'm': {'-': 1}})
+        return record.of_phase(outcome, 0)['rules'][0]
+
+    def test_items_of_lists_are_told_by_their_index(self):
+        made = self.written(
+            ('extend-plugin-data', ['/l', 'd']),
+            ('set-plugin-data', ['/new/-/size', 1]),
+            ('unset-plugin-data', ['/l/1']),
+            ('unset-plugin-data', ['/new']))
+        self.assertEqual(
+            [('/l/-', '/l/3', None), ('/new/-/size', '/new/0/size', None),
+             ('/l/1', None, 3), ('/new', None, None)],
+            [(each['path'], each.get('at'), each.get('left'))
+             for each in made['changes']])
+
+    def test_what_was_there_already_is_told_with_what_was_before_it(self):
+        same = ('set-plugin-data', ['/l/0', 'a'])
+        gone = ('unset-plugin-data', ['/l/2'])
+        made = self.written(same, gone, same)
+        self.assertEqual([0, 1],
+                         [each['earlier'] for each in made['confirmed']])
+        made = self.written(same, ('set-plugin-data', ['/x', 1]))
+        self.assertNotIn('earlier', made['confirmed'][0])
+        self.patch(record, 'MOST_CHANGES', 1)
+        made = self.written(gone, gone, ('unset-plugin-data', ['/l/1']), same)
+        self.assertEqual([1], [each['earlier']
+                               for each in made['confirmed']])
+
+    def test_ports_are_told_by_their_uuid_too(self):
+        made = self.written(('set-port-attribute', ['p', '/extra/a', 1]))
+        self.assertEqual([(f'port {phase.MAC}', 'p')],
+                         [(each['object'], each['port'])
+                          for each in made['changes']])
+
+    def test_of_a_sensitive_rule_places_are_exact(self):
+        made = self.written(
+            ('extend-plugin-data', ['/l', 'd']),
+            ('unset-plugin-data', ['/l/1']),
+            ('unset-plugin-data', ['/m']),
+            ('set-port-attribute', ['p', '/extra/a', 1]), sensitive=True)
+        # All items behind the one that is removed move.
+        self.assertEqual(
+            [['plugin_data', '/l/3'], ['plugin_data', '/l/-'],
+             ['plugin_data', '/m'], ['port p', '/extra/a']],
+            made[record.PLACES])
+
     def test_it_tells_whether_changes_were_saved(self):
         self.assertIs(True, self.record()['saved'])
         for saved in (True, False):
@@ -130,71 +179,5 @@ class RecordTestCase(base.TestCase):
         condition, = self.record(reason=LONG)['rules'][0]['conditions']
         audited, = self.record(error=LONG, mode='audit')['audit']
         for text in (condition['reason'], audited['error']):
-            self.assertEqual(record.shorten_text(LONG), text)
+            self.assertEqual(shortening.shorten_text(LONG), text)
             self.assertLess(len(text), len(LONG))
-
-
-class ShortenTestCase(base.TestCase):
-
-    def test_what_fits_is_kept_as_it_is(self):
-        for value in ('x' * 10, [1, 2, 3], {'a': 'b'}):
-            self.assertEqual(value, record.shorten(value, 10)[0])
-
-    def test_it_tells_how_much_it_is(self):
-        self.assertEqual(('x' * 9, 9), record.shorten('x' * 9, 10))
-        self.assertEqual(([1, 2], 6), record.shorten([1, 2], 10))
-
-    def test_text_that_is_too_long_is_cut(self):
-        self.assertEqual((CUT, 10), record.shorten('x' * 11, 10))
-
-    def test_data_that_are_too_long_become_text(self):
-        shortened, length = record.shorten({'a': 'b' * 100}, 10)
-        self.assertEqual(('{"a": "bbb' + record.ELLIPSIS, 10),
-                         (shortened, length))
-
-    def test_numbers_are_kept_however_short_the_limit_is(self):
-        for value in (None, True, 10 ** 18, 0.1):
-            self.assertEqual(value, record.shorten(value, 1)[0])
-
-    def test_digits_of_long_numbers_are_counted(self):
-        self.assertEqual((10 ** 20, 21), record.shorten(10 ** 20))
-        self.assertEqual(('1000000000' + record.ELLIPSIS, 10),
-                         record.shorten(10 ** 4000, 10))
-
-    def test_characters_are_counted_and_not_their_escapes(self):
-        self.assertEqual(['\N{SNOWMAN}' * 6],
-                         record.shorten(['\N{SNOWMAN}' * 6], 10)[0])
-
-    def test_a_value_is_whole_or_ends_where_it_is_cut(self):
-        for value in ('x' * 10, {'a': 'b'}, {'a' * 9: 1}, ['a', 'b', 'c'],
-                      [[[[]]]], {'a': {'b': {}}}, [None] * 9, [10 ** 30],
-                      ['x' * 5, {'y' * 5: ['z' * 5]}]):
-            text = json.dumps(value) if isinstance(value, list | dict
-                                                   ) else value
-            for longest in range(1, 60):
-                kept, length = record.shorten(value, longest)
-                whole = len(text) <= longest
-                self.assertEqual(len(text) if whole else longest, length)
-                self.assertEqual(
-                    value if whole else text[:longest] + record.ELLIPSIS,
-                    kept)
-
-    def test_no_more_is_looked_at_than_is_kept(self):
-        class Items(list):
-            asked = 0
-
-            def __iter__(self):
-                for item in super().__iter__():
-                    self.asked += 1
-                    yield item
-
-        items = Items(range(1000))
-        record.shorten(items, 30)
-        self.assertLess(items.asked, 30)
-
-    def test_messages_are_cut(self):
-        longest = 'x' * record.LONGEST_TEXT
-        self.assertIsNone(record.shorten_text(None))
-        self.assertEqual(longest, record.shorten_text(longest))
-        self.assertEqual(longest + record.ELLIPSIS,
-                         record.shorten_text(longest + 'x'))

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Values and messages, shortened where they are too long to be kept."""
+
+from collections.abc import Iterable, Iterator
+import json
+import typing
+
+from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine import path as data_path
+
+LONGEST_VALUE = 4096
+"""Characters of JSON that one value may have."""
+
+LONGEST_TEXT = 1024
+"""Characters that one message may have."""
+
+ELLIPSIS = '…'
+
+_SHORT_NUMBER = 64
+"""Bits of a number whose digits need not be counted."""
+
+
+def shorten(value: typing.Any, longest: int = LONGEST_VALUE,
+            path: data_path.Path = ()) -> tuple[typing.Any, int]:
+    """Mask the secrets of a value, and shorten it if it is too long to keep.
+
+    :param value: plain JSON data.
+    :param longest: characters of JSON that it may have.
+    :param path: where it is; secrets are known by their names.
+    :returns: the value, or the beginning of its text; and its characters.
+    """
+    if value is None or isinstance(value, float) or (
+            isinstance(value, int) and value.bit_length() < _SHORT_NUMBER):
+        return masking.mask_along(path, value)[1], 8
+    clip = _Clip(longest)
+    beginning = masking.mask_along(path, clip.take(value))[1]
+    text = beginning if isinstance(beginning, str) else json.dumps(
+        beginning, ensure_ascii=False)
+    if clip.is_whole and len(text) <= longest:
+        return beginning, len(text)
+    return text[:longest] + ELLIPSIS, longest
+
+
+class _Clip:
+    """Takes the beginning of a value without looking at the rest.
+
+    :param room: characters of JSON to take at least, if there are so many.
+    """
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self.is_whole = True
+
+    def take(self, value: typing.Any) -> typing.Any:
+        """Return the beginning of a value, as long as there is room."""
+        if isinstance(value, str):
+            return self._cut(value)
+        if isinstance(value, dict):
+            return {self._cut(key): self.take(item)
+                    for key, item in self._begin(value.items())}
+        if isinstance(value, list):
+            return [self.take(item) for item in self._begin(value)]
+        self._room -= 1
+        if isinstance(value, int) and value.bit_length() > 4 * LONGEST_VALUE:
+            self.is_whole = False
+            return ELLIPSIS
+        return value
+
+    def _cut(self, text: str) -> str:
+        cut = text[:max(self._room, 0) + 1]
+        self.is_whole = self.is_whole and cut == text
+        self._room -= len(cut)
+        return cut
+
+    def _begin(self, items: Iterable[typing.Any]) -> Iterator[typing.Any]:
+        for item in items:
+            if self._room < 0:
+                self.is_whole = False
+                return
+            self._room -= 2
+            yield item
+
+
+def shorten_text(text: str | None) -> str | None:
+    """Shorten a message that is too long to be kept."""
+    if text is None or len(text) <= LONGEST_TEXT:
+        return text
+    return text[:LONGEST_TEXT] + ELLIPSIS

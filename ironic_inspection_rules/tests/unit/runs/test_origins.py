@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Who set a value, asked of generated histories of a machine."""
+
+import collections
+import json
+import os
+import random
+
+from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.runs import explain
+from ironic_inspection_rules.runs import recorded_change
+from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.runs import machine_history
+from ironic_inspection_rules.tests.unit.runs import written_machine
+
+COUNT = int(os.environ.get('IR_ORIGINS', '250'))
+"""Histories that are tried; 10,000 take three minutes."""
+
+_MOST_PLACES = 40
+
+
+def touches(event, place):
+    """Return whether an event wrote, or changed, what is at a place."""
+    if event.rule[3]:
+        # Of a sensitive rule there is only the place, and all of a list.
+        where = event.place
+        if event.removed:
+            above = where[:-1]
+            return written_machine.related(above, place) and (
+                len(place) < len(where)
+                or place[len(above)].isdigit())
+        return written_machine.related(where, place)
+    if event.confirmed:
+        return written_machine.related(event.place, place)
+    return not written_machine.same(
+        written_machine.get(event.before, place),
+        written_machine.get(event.after, place))
+
+
+def before_removal(event, place):
+    """Return where a value was before an item was removed from its list.
+
+    :returns: None if it was the last item, so that nothing is there since.
+    """
+    *above, token = event.removed
+    depth = len(above)
+    if list(place[:depth]) != above or len(place) <= depth or (
+            not place[depth].isdigit()):
+        return place
+    left = len(written_machine.get(event.after, tuple(above)))
+    asked = int(place[depth])
+    if asked == left:
+        return None
+    if int(token) <= asked < left:
+        return (*place[:depth], str(asked + 1), *place[depth + 1:])
+    return place
+
+
+def origins(events, place):
+    """Return the rules that may have set what is at a place.
+
+    :returns: several where the record cannot tell; None for no rule.
+    """
+    found = []
+    # What a sensitive rule has set is not confirmed by others.
+    hides = any(event.rule and event.rule[3] for event in events)
+    for event in reversed(events):
+        if event.rule is None:
+            continue
+        if event.removed and not event.rule[3] and (
+                len(place) >= len(event.removed)):
+            earlier = before_removal(event, place)
+            if earlier is None:
+                found.append(event.rule)
+                if len(place) == len(event.removed):
+                    return found
+                # Whether the item had such a part is not recorded.
+            place = earlier or place
+        elif touches(event, place):
+            found.append(event.rule)
+            if not hides or not event.confirmed or event.rule[3]:
+                return found
+    return [*found, None]
+
+
+def place_after(events, place, run):
+    """Return where a value was at the end of a run."""
+    for event in reversed(events):
+        if event.rule is not None and event.rule[0] == run:
+            break
+        if event.rule is not None and event.removed:
+            place = before_removal(event, place) or place
+    return place
+
+
+def is_moved_by_others(events, place):
+    """Return whether somebody else changed a list that a place is in."""
+    for event in events:
+        for depth in range(1, len(place)):
+            lists = [written_machine.get(side, place[:depth])
+                     for side in (event.before, event.after)]
+            if event.rule is None and not written_machine.same(*lists) and (
+                    any(isinstance(each, list) for each in lists)):
+                return True
+    return False
+
+
+class OriginTestCase(base.TestCase):
+
+    def ask(self, history, place):
+        """Ask for a place as the API does."""
+        root, *path = place
+        data = history.model.data
+        asked = recorded_change.Place(root, tuple(path))
+        present = data_path.ABSENT if path[0] not in data['traits'] else (
+            path[0])
+        if root in machine_history.PORTS:
+            asked = recorded_change.Place(
+                f'port {data[root]["address"]}', tuple(path), f'port {root}')
+        if root != 'traits':
+            present = recorded_change.look_up(data[root], (), tuple(path))
+        return explain.find(history.runs, asked, present), present
+
+    def test_who_set_a_value_and_whether_it_still_is_so(self):
+        told = collections.Counter()
+        for seed in range(COUNT):
+            history = machine_history.History(seed)
+            places = [place for place in history.model.places()
+                      if len(place) > 1 and (
+                          place[0] != 'traits' or len(place) == 2)]
+            chance = random.Random(seed)
+            for place in chance.sample(
+                    places, min(len(places), _MOST_PLACES)):
+                told[self.check(seed, history, place)] += 1
+        # All of that must have been asked for.
+        for answer in (True, False, None, 'none', 'sensitive'):
+            self.assertGreater(told[answer], COUNT // 10, told)
+
+    def check(self, seed, history, place):
+        events = history.model.events
+        found, present = self.ask(history, place)
+        context = (seed, place, found)
+        if is_moved_by_others(events, place):
+            # Where its items were then is not recorded.
+            return 'moved'
+        if place[0] == 'traits' and present is data_path.ABSENT and any(
+                event.rule[3] and event.place == place
+                for event in events if event.rule):
+            # Who guesses a name must not learn that it was there.
+            return 'guessed'
+        rules = origins(events, place)
+        if not isinstance(found, explain.Finding):
+            self.assertIn(None, rules, context)
+            return 'none'
+        rule = (found.run, found.phase, found.rule['uuid'],
+                'changes' not in found.rule)
+        change = found.change
+        is_masked = change is not None and masking.MASK in json.dumps(
+            [change['before'], change['after']])
+        if not is_masked:
+            self.assertIn(rule, rules, context)
+        if change is None:
+            return 'sensitive'
+        return self.check_current(history, place, found, present, context)
+
+    def check_current(self, history, place, found, present, context):
+        current = recorded_change.still_holds(
+            found.change, found.place, present)
+        left = written_machine.get(
+            history.ends[found.run],
+            place_after(history.model.events, place, found.run))
+        now = written_machine.get(history.model.data, place)
+        if current is not None:
+            self.assertIs(written_machine.same(left, now), current,
+                          (*context, left, now))
+        elif len(data_path.parse(found.change['path'])) <= (
+                len(found.place.path)):
+            self.assertIn(masking.MASK, json.dumps(found.change), context)
+        return current
