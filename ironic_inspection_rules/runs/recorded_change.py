@@ -225,11 +225,11 @@ def _path(change: record.Record, place: Place) -> data_path.Path:
 
 
 def _at(change: record.Record, place: Place, side: str) -> typing.Any:
-    """Return what was at a place before or after a change of it."""
+    """Return what was at a place before or after a change.
+
+    :param place: that of the change, or one below it.
+    """
     path = _path(change, place)
-    if _is_below(path, place.path):
-        # The change is of a part of the value only.
-        return UNKNOWN
     absent = 'add' if side == 'before' else 'remove'
     if change['op'] == absent:
         return data_path.ABSENT

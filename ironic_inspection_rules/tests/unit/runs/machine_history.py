@@ -27,7 +27,7 @@ START = {
     'node': {'extra': {'m': {'k': 1, 'l': [1, {'k': 2}]}}, 'properties': {},
              'driver_info': {}, 'resource_class': None, 'description': None},
     'traits': {'CUSTOM_A': True},
-    'plugin_data': {'l': [1, 2, 3], 'm': {'k': {'n': 1}}},
+    'plugin_data': {'l': [1, 2, 3, 4], 'm': {'k': {'n': 1}, 'l': [5, 6, 7]}},
     **{uuid: {'uuid': uuid, 'address': _ADDRESS % number, 'extra': {},
               'pxe_enabled': True}
        for number, uuid in enumerate(PORTS)}}
@@ -101,6 +101,8 @@ class History:
                 index = self._random.randrange(len(value) + 1)
                 token = '-' if index == len(value) else str(index)
                 value = None if index == len(value) else value[index]
+                if self._random.random() < 0.4:
+                    return [*path, token]
             else:
                 token, value = self._random.choice('klm0n'), None
             path.append(token)
@@ -237,6 +239,8 @@ class History:
                                   'extend'])
         if isinstance(known, list) and self._random.random() < 0.5:
             op = 'extend'
+        if path[-1].isdigit() and self._random.random() < 0.4:
+            op = 'del'
         if kind != 'plugin-data' and len(path) == 1 and op == 'extend':
             op = 'set'
         if op == 'del' and undone:

@@ -86,11 +86,12 @@ class RecordTestCase(base.TestCase):
             self.assertEqual(4 - most, made.get('left_out', 0))
 
     def written(self, *actions, **fields):
-        """Make the record of actions on a small machine."""
+        """Make the record of a rule that runs after another one."""
         outcome, _roots = phase.run(
-            {'actions': [{'op': op, 'args': args} for op, args in actions],
-             **fields}, plugin_data={'l': ['a', 'b', 'c'], 'm': {'-': 1}})
-        return record.of_phase(outcome, 0)['rules'][0]
+            {}, {'actions': [{'op': op, 'args': args} for op, args in actions],
+                 **fields},
+            plugin_data={'l': ['a', 'b', 'c'], 'm': {'-': 1}})
+        return record.of_phase(outcome, 0)['rules'][1]
 
     def test_items_of_lists_are_told_by_their_index(self):
         made = self.written(
@@ -112,7 +113,8 @@ class RecordTestCase(base.TestCase):
                          [each['earlier'] for each in made['confirmed']])
         made = self.written(same, ('set-plugin-data', ['/x', 1]))
         self.assertNotIn('earlier', made['confirmed'][0])
-        self.patch(record, 'MOST_CHANGES', 1)
+        # The first one is of the rule before it.
+        self.patch(record, 'MOST_CHANGES', 2)
         made = self.written(gone, gone, ('unset-plugin-data', ['/l/1']), same)
         self.assertEqual([1], [each['earlier']
                                for each in made['confirmed']])
