@@ -66,6 +66,11 @@ fuzz: $(TOX) ## Try 100,000 hostile requests (SEED=1 gives the same again)
 	IR_FUZZ_CASES=$(or $(CASES),100000) IR_FUZZ_SEED=$(or $(SEED),$$$$) \
 	    $(TOX) -q -e servers -- functional.fuzz
 
+.PHONY: histories
+histories: $(TOX) ## Ask many histories who set a value, and rules what ran (COUNT=10000)
+	IR_ORIGINS=$(or $(COUNT),10000) IR_COUNTED=$(or $(COUNT),10000) \
+	    $(TOX) -q -e py3 -- 'test_(origins|what_ran)'
+
 .PHONY: swaps
 swaps: $(TOX) ## Find swapped parts of many generated machines (COUNT=2000)
 	IR_SWAPS=$(or $(COUNT),2000) $(TOX) -q -e py3 -- test_part_difference

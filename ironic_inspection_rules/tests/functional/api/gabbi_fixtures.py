@@ -220,7 +220,10 @@ class InspectionRuns(fixture.GabbiFixture):
         rule = {'uuid': RULE, 'description': 'big', 'revision': 3,
                 'conditions': [{'op': 'eq', 'result': True,
                                 'reason': 'values=(1, 1)'}],
-                'actions': ['set-attribute'], 'changes': [change]}
+                'actions': ['set-attribute'], 'changes': [change],
+                'when': [{'action': 'add-trait', 'ran': False,
+                          'conditions': [],
+                          'reason': 'the loop has no items'}]}
         main = {'rules': [rule, {'uuid': BUILT_IN_RULES[1]['uuid']}],
                 'reverted': [], 'audit': [], 'saved': True, 'seconds': 0.01}
         for number, result in enumerate(('ok', 'ok', 'failed')):
