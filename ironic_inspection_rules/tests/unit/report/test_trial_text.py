@@ -8,8 +8,13 @@ import json
 
 import yaml
 
+from ironic_inspection_rules.engine import evaluation
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.report import trial_text
 from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.trial import machine_test
 
 
 class ListingTestCase(base.TestCase):
@@ -61,3 +66,20 @@ class ListingTestCase(base.TestCase):
             'a.json\nc.json: fine\nx\n\nb.json: bad\n',
             self.print_all(trial_text.Details, ('a.json', 'fine', 'x'),
                            ('b.json', 'bad', ''), ('c.json', 'fine', 'x')))
+
+    def test_it_is_told_which_actions_of_a_rule_did_not_run(self):
+        rule = model.Rule(uuid='u', description='d', actions=())
+        idle = [trace.ActionTrace('log', idle=trace.Idle('error', reason))
+                for reason in ('why', 'why', None)]
+        for actions, cells in (
+                (idle, [['d', 'main', 'yes', 'log: why'], ['log']]),
+                ([trace.ActionTrace('log')], [['d', 'main', 'yes']])):
+            outcome = evaluation.Evaluation(
+                (trace.RuleTrace(rule, True, (), tuple(actions)),), (),
+                working_copy.Facts({}, {}))
+            _path, _verdict, text = trial_text.Details.extract(
+                machine_test.MachineTest('a.json', outcome))
+            rows = [line.strip('| ').split('|')
+                    for line in text.splitlines() if line.startswith('|')]
+            self.assertEqual(cells, [[cell.strip() for cell in row
+                                      if cell.strip()] for row in rows[1:]])

@@ -118,10 +118,18 @@ class ReplayTestCase(base.TestCase):
 
     def test_a_record_of_an_older_release_is_no_difference(self):
         rules = (rule(A, '/extra/a', 1), rule(B, '/extra/b', 1, mode='audit'))
-        rules[0]['actions'].append(
-            {'op': 'log', 'args': ['{item}'], 'loop': []})
+        rules[0]['actions'] += [
+            {'op': 'log', 'args': ['{item}'], 'loop': []},
+            {'op': 'extend-plugin-data', 'args': ['/disks', 2]},
+            {'op': 'unset-plugin-data', 'args': ['/disks/0']},
+            {'op': 'set-plugin-data', 'args': ['/disks/0', 2]},
+            {'op': 'set-port-attribute', 'args': ['p', '/extra/a', 1]}]
         kept = self.keep(*rules)
         main = kept['phases']['main']
+        for changes in ('changes', 'confirmed'):
+            for change in main['rules'][0][changes]:
+                for name in ('at', 'left', 'port', 'earlier'):
+                    change.pop(name, None)
         # It listed all actions, and nothing of audit rules but what they did.
         main['rules'][0]['actions'].append('log')
         del main['rules'][0]['when']

@@ -48,8 +48,10 @@ class SummaryTestCase(base.TestCase):
                   failed_by={'rule': 'two', 'op': 'fail', 'kind': 'fail'}),
             entry(2, result='failed', error='oh', failed_by={
                 'rule': 'two', 'op': 'eq', 'kind': 'error'}),
-            entry(3, audit=[{'uuid': 'three'}]))
-        self.assertEqual((3, 0, 0), tuple(
+            entry(3, audit=[{'uuid': 'three'}]),
+            # Its conditions had an error.
+            entry(4, audit=[{'uuid': 'three', 'matched': False}]))
+        self.assertEqual((4, 0, 0), tuple(
             self.rule(shown, 'one')[name]
             for name in ('matched', 'failed', 'errors')))
         self.assertEqual(('Refuse', 1, 1, 1), tuple(
