@@ -64,7 +64,8 @@ class Summary:
         for uuid in entry.get('matched') or ():
             self._of(uuid)['matched'] += 1
         for audited in entry.get('audit') or ():
-            self._of(audited['uuid'])['audited'] += audited.get('matched', True)
+            if audited.get('matched', True):
+                self._of(audited['uuid'])['audited'] += 1
         failed = entry.get('failed_by')
         if failed:
             self._of(failed['rule'])[

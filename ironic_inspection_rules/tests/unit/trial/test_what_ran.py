@@ -20,7 +20,7 @@ from ironic_inspection_rules.trial import coverage
 from ironic_inspection_rules.trial import machine_test
 
 COUNT = int(os.environ.get('IR_COUNTED', '300'))
-"""Rule sets that are tried; 10,000 take two minutes."""
+"""Rule sets that are tried; 10,000 take three minutes."""
 
 MACHINES = 3
 UUID = '00000000-0000-4000-8000-%012d'
