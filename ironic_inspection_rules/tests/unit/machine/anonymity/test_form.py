@@ -8,6 +8,7 @@ import uuid
 import hypothesis
 from hypothesis import strategies
 
+from ironic_inspection_rules.machine.anonymity import address as addresses
 from ironic_inspection_rules.machine.anonymity import form
 from ironic_inspection_rules.tests.unit import base
 
@@ -42,6 +43,39 @@ class FormsTestCase(base.TestCase):
         self.assertEqual(head + guid, self.forms.octets(
             head + '7c:fe:90:03:00:29:26:52'))
 
+    def test_the_bit_that_ipv6_inverts_is_no_difference(self):
+        mac = self.forms.octets('7c:fe:90:29:26:52')
+        self.assertEqual(f'7e{mac[2:9]}ff:fe:{mac[9:]}', self.forms.octets(
+            '7e:fe:90:ff:fe:29:26:52'))
+
+    def test_a_wwn_is_the_same_with_colons_and_without(self):
+        for wwn in ('5000c500a1b2c3d4', '20017cfe90292652',
+                    '7cfe900300292652', '0025385b71b0a1b2'):
+            pairs = ':'.join(re.findall('..', wwn))
+            self.assertEqual(self.forms.wwn(f'0x{wwn}'), '0x' + (
+                self.forms.octets(pairs).replace(':', '')))
+
+    def test_an_address_of_ipv4_in_one_of_ipv6_is_the_same(self):
+        made = self.forms.address('10.31.7.42')
+        for head in ('::ffff:', '64:ff9b::', '::FFFF:', '::'):
+            self.assertEqual(head + made,
+                             self.forms.address(head + '10.31.7.42'))
+        packed = ipaddress.ip_address(made).packed.hex()
+        self.assertEqual(
+            ipaddress.ip_address(f'::ffff:{packed[:4]}:{packed[4:]}'),
+            ipaddress.ip_address(self.forms.address('::ffff:a1f:72a')))
+        self.assertNotIn('.', self.forms.address('::ffff:a1f:72a'))
+
+    def test_zeros_in_front_of_numbers_stay(self):
+        self.assertRegex(self.forms.address('010.031.007.042'),
+                         r'^010(\.\d{3}){3}$')
+        self.assertRegex(self.forms.text('0042'), '^0[0-9]{3}$')
+        self.assertRegex(self.forms.text('42'), '^[1-9][0-9]$')
+
+    def test_letters_of_other_scripts_are_told_apart(self):
+        self.assertNotEqual(self.forms.text('server-ü-x'),
+                            self.forms.text('server-s-x'))
+
     def test_no_address_and_the_address_of_all_stay(self):
         for text in ('00:00:00:00:00:00', 'ff:ff:ff:ff:ff:ff'):
             self.assertEqual(text, self.forms.octets(text))
@@ -54,7 +88,7 @@ class FormsTestCase(base.TestCase):
         made = ipaddress.ip_address(self.forms.address(str(address)))
         if address.is_global and not address.is_multicast:
             self.assertFalse(made.is_global)
-        if not form._is_common(address):
+        if not addresses.is_common(address):
             self.assertNotEqual(address, made)
         self.assertEqual(address.version, made.version)
 

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Numbers of digits, each replaced by another number of as many digits."""
+
+from collections.abc import Sequence
+import functools
+import hmac
+
+_CACHED = 65536
+_LOOKED_BACK = 128
+
+
+class Digits:
+    """Replaces numbers, the same one always by the same one.
+
+    Nothing is kept: whoever has the key gets the same replacement again, and
+    what differs stays different.
+
+    :param key: secret; another key gives other replacements.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self.shift = functools.lru_cache(_CACHED)(self._shift)
+
+    def _shift(self, digits: Sequence[int], bases: Sequence[int],
+               domain: str, prefix: bool = False) -> list[int]:
+        """Shift each digit by a number made of the key and the other digits.
+
+        Two numbers never become one, as each shift can be undone, and the
+        last digit is always another one.
+
+        :param bases: how many values each digit may have.
+        :param domain: numbers of different names are shifted differently.
+        :param prefix: whether numbers that begin alike still do.
+        """
+        key = hmac.digest(self._key, repr((domain, bases)).encode(), 'sha256')
+        made = [_shifted(key, place, digits, bases)
+                for place in range(len(digits))]
+        if not prefix:
+            # Once more from behind: the first digits depend on the last ones.
+            made.reverse()
+            bases = bases[::-1]
+            key = hmac.digest(key, b'back', 'sha256')
+            for place in range(1, len(made)):
+                made[place] = _shifted(key, place, made, bases)
+            made.reverse()
+        return made
+
+    def opaque(self, octets: bytes, domain: str = 'octets') -> bytes:
+        """Replace octets of unknown meaning."""
+        return bytes(self.shift(octets, (256,) * len(octets), domain))
+
+    def hexadecimal(self, digits: str, domain: str) -> str:
+        """Replace hexadecimal digits by small ones."""
+        return ''.join(f'{digit:x}' for digit in self.shift(
+            tuple(int(digit, 16) for digit in digits), (16,) * len(digits),
+            domain))
+
+
+def cased(text: str, made: str) -> str:
+    """Write digits as a text does: in capitals or not."""
+    if any(character in 'ABCDEF' for character in text):
+        return made.upper()
+    return made
+
+
+def _shifted(key: bytes, place: int, digits: Sequence[int],
+             bases: Sequence[int]) -> int:
+    base = bases[place]
+    if base < 2:
+        return digits[place]
+    before = bytes(digits[max(0, place - _LOOKED_BACK):place])
+    turn = int.from_bytes(
+        hmac.digest(key, place.to_bytes(4) + before, 'sha256')[:8])
+    if place == len(digits) - 1:
+        # The last digit becomes another one in any case.
+        return (digits[place] + 1 + turn % (base - 1)) % base
+    return (digits[place] + turn) % base
