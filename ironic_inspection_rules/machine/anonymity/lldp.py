@@ -6,6 +6,7 @@ Types and subtypes are those of IEEE 802.1AB and of TIA-1057 (LLDP-MED).
 """
 
 from collections.abc import Callable
+import contextlib
 import ipaddress
 from typing import Any
 
@@ -38,11 +39,13 @@ class Frames:
     """Replaces what identifies a switch in LLDP.
 
     :param forms: for what has a form of its own.
+    :param name: replaces a name.
     :param mend: replaces identifiers inside of a text.
     """
 
-    def __init__(self, forms: form.Forms, mend: Text) -> None:
+    def __init__(self, forms: form.Forms, name: Text, mend: Text) -> None:
         self._forms = forms
+        self._name = name
         self._mend = mend
 
     def element(self, kind: int, content: str) -> str:
@@ -53,12 +56,12 @@ class Frames:
         try:
             octets = bytes.fromhex(content)
         except ValueError:
-            return self._forms.text(content)
+            return self._name(content)
         made = self._forms.opaque(octets)
         if kind in _AS_THEY_ARE or not octets:
             made = octets
         elif kind in _TEXTS:
-            made = _as_text(octets, self._forms.text)
+            made = _as_text(octets, self._name)
         elif kind == _DESCRIPTION:
             made = _as_text(octets, self._mend)
         elif kind in _MAC:
@@ -68,7 +71,7 @@ class Frames:
             elif octets[0] == _NETWORK[kind] and rest[:1]:
                 rest = rest[:1] + self._address(rest[0], rest[1:])
             else:
-                rest = _as_text(rest, self._forms.text)
+                rest = _as_text(rest, self._name)
             made = octets[:1] + rest
         elif kind == _MANAGEMENT_ADDRESS:
             # An interface and an OID come after it.
@@ -85,18 +88,17 @@ class Frames:
             if len(octets) == 6:
                 return bytes.fromhex(self._forms.octets(octets.hex()))
             return self._forms.opaque(octets)
-        made = self._forms.address(str(ipaddress.ip_address(octets)))
-        return ipaddress.ip_address(made or 0).packed
+        return self._forms.packed_address(octets)
 
     def _organization(self, who: bytes, subtype: bytes, rest: bytes) -> bytes:
         number = subtype[0] if subtype else 0
         if (who, number) == (_IEEE_802_1, _VLAN_NAME):
-            return rest[:3] + _as_text(rest[3:], self._forms.text)
+            return rest[:3] + _as_text(rest[3:], self._name)
         if who in (_IEEE_802_1, _IEEE_802_3) or (
                 who == _MED and number in _MED_HARDWARE):
             return rest
         if who == _MED and number in _MED_TEXTS:
-            return _as_text(rest, self._forms.text)
+            return _as_text(rest, self._name)
         return self._forms.opaque(rest)
 
 
@@ -106,9 +108,9 @@ def is_element(value: Any) -> bool:
             and type(value[0]) is int and isinstance(value[1], str))
 
 
-def name(kind: int, content: str) -> str | None:
-    """Return the name of the switch where an element has it."""
-    if kind != _SYSTEM_NAME:
+def text(kind: int, content: str) -> str | None:
+    """Return the text of an element that has one."""
+    if kind not in (*_TEXTS, _DESCRIPTION):
         return None
     try:
         return bytes.fromhex(content).decode()
@@ -116,6 +118,36 @@ def name(kind: int, content: str) -> str | None:
         return None
 
 
+def is_name(kind: int) -> bool:
+    """Return whether an element has the name of the switch."""
+    return kind == _SYSTEM_NAME
+
+
+def mac(kind: int, content: str) -> str | None:
+    """Return the MAC address that an element has, as it is written there."""
+    if kind in _MAC and len(content) == 14 and (
+            content.startswith(f'{_MAC[kind]:02x}')):
+        return content[2:]
+    return None
+
+
+def address(kind: int, content: str) -> str | None:
+    """Return the management address of an element, if it is one of IP."""
+    try:
+        octets = bytes.fromhex(content)
+    except ValueError:
+        return None
+    if kind != _MANAGEMENT_ADDRESS or len(octets) < 2:
+        return None
+    packed = octets[2:1 + octets[0]]
+    if len(packed) != _FAMILIES.get(octets[1]):
+        return None
+    return str(ipaddress.ip_address(packed))
+
+
 def _as_text(octets: bytes, replace: Text) -> bytes:
-    # One character for each octet, whatever they are: lengths stay.
-    return replace(octets.decode('latin-1')).encode('latin-1')
+    # What is no UTF-8 has a character for each octet.
+    for encoding in ('utf-8', 'latin-1'):
+        with contextlib.suppress(UnicodeDecodeError):
+            return replace(octets.decode(encoding)).encode(encoding)
+    return octets

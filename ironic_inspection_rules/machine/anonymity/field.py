@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What fields of a machine hold, by their names."""
+
+import enum
+import functools
+import re
+
+
+class Kind(enum.Enum):
+    """Kinds of fields, by what in their values is replaced."""
+
+    NAME = 'identifies a machine, all of it'
+    SWITCH = 'a name of a switch or of its port, or an address of it'
+    WWN = 'a worldwide unique number'
+    ADDRESS = 'an address or a name in place of one'
+    VERSION = 'may look like an address, but is none'
+    MAYBE_VERSION = 'beside a version: a single word may be one'
+    TEXT = 'only what has the form of an identifier'
+    OTHER = 'as the field around it, else a text'
+    DROPPED = 'too much to check, so left out'
+
+
+_KINDS = (
+    (Kind.DROPPED, r'^logs$|^inspectionrules$'),
+    (Kind.TEXT, r'cmdline|commandline|bootargs|(kernel|boot)(param|arg|opt)'),
+    (Kind.WWN, r'wwn|wwid|guid|eui$|eui64'),
+    (Kind.SWITCH, r'chassisid|portid|portdesc|switchid|switchinfo'),
+    (Kind.NAME, r'serial|asset(tag|number)|service(tag|code)|^sku$|hostname'
+                r'|fqdn|uuid|inventorynumber|licen[sc]e'
+                r'|(node|domain|user|chassis|system|instance|dns)name'
+                r'|iqn|nqn|initiator|^location|syslocation|contact|owner'
+                r'|tenant|customer|^(server)?rack|^room'
+                r'|^(server)?cluster|^building|^data(center|hall)|^sitename'
+                r'|^site$|^aisle|^row$|^cabinet|^floor|^campus|^department'
+                r'|^costcent|^domain$|^searchdomains?$|dnssearch'),
+    (Kind.ADDRESS, r'^ip$|^mac$|^macs$|ipaddr|macaddr|ipv[46]addr|bmcaddr'
+                   r'|bmcv6addr|ipmiaddr|mgmtaddr|managementaddr'
+                   r'|ipmiv6addr|gateway|nameserver'
+                   r'|(dns|ntp|tftp|dhcp|syslog|next|boot)servers?$'),
+    (Kind.VERSION, r'version|firmware|release|revision|build|frequency'
+                   r'|kernel'),
+)
+_MODEL = re.compile(r'(manufacturer|vendor|model|product|part)'
+                    r'(name|number|id)?$')
+_NAME_OF_VLAN = re.compile('vlans?/name$')
+_WORD = re.compile(r'[\w.()+~-]+')
+
+_SAYING_NOTHING = re.compile(
+    r'(not (specified|available|applicable|present|provided|set)|none|null'
+    r'|n/?a|unknown|unspecified|empty|default( string)?|invalid|undefined'
+    r'|no (asset tag|asset information|dimm|module installed)|oem'
+    r'|to be filled by o\.?e\.?m\.?|filled by o\.?e\.?m\.?|chassis'
+    r'|(system|chassis|base board|board) (serial number|serial|asset tag'
+    r'|version|product name)|asset[- ]?tag|serial[- ]?number|localhost'
+    r'(\.localdomain)?|[0.x*\s-]*)', re.IGNORECASE)
+
+
+@functools.lru_cache(4096)
+def kind_of(name: str, parent: str = '') -> Kind:
+    """Return the kind of the field of a name.
+
+    :param name: as machines write it: ``serial_number``, ``Serial Number``
+        or ``SerialNumber``.
+    :param parent: the name of what it is part of.
+    """
+    plain, above = (re.sub('[^a-z0-9]', '', part.lower())
+                    for part in (name, parent))
+    if is_model(plain):
+        return Kind.VERSION
+    if _NAME_OF_VLAN.search(f'{above}/{plain}'):
+        return Kind.NAME
+    for found, pattern in _KINDS:
+        if re.search(pattern, plain):
+            return found
+    return Kind.OTHER
+
+
+def inner_kind(name: str, parent: str, around: Kind) -> Kind:
+    """Return the kind of a field in another one.
+
+    :param parent: the name of the field around it.
+    :param around: the kind of that field.
+    """
+    kind = kind_of(name, parent)
+    if kind is not Kind.OTHER:
+        return kind
+    return Kind.MAYBE_VERSION if around is Kind.VERSION else around
+
+
+def is_model(name: str) -> bool:
+    """Return whether a field says what kind of thing it is about."""
+    plain = re.sub('[^a-z0-9]', '', name.lower())
+    return _MODEL.search(plain) is not None and 'serial' not in plain
+
+
+def is_version(text: str, kind: Kind) -> bool:
+    """Return whether four numbers in a text are rather a version."""
+    return kind is Kind.VERSION or (
+        kind is Kind.MAYBE_VERSION and _WORD.fullmatch(text) is not None)
+
+
+def says_nothing(text: str) -> bool:
+    """Return whether a text stands for a value that was not filled in."""
+    return _SAYING_NOTHING.fullmatch(text.strip()) is not None
