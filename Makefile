@@ -75,6 +75,11 @@ histories: $(TOX) ## Ask many histories who set a value, and rules what ran (COU
 swaps: $(TOX) ## Find swapped parts of many generated machines (COUNT=2000)
 	IR_SWAPS=$(or $(COUNT),2000) $(TOX) -q -e py3 -- test_part_difference
 
+.PHONY: plantings
+plantings: $(TOX) ## Search anonymous machines for planted identifiers (COUNT=20000 SEED=1)
+	IR_PLANTINGS=$(or $(COUNT),20000) IR_PLANTINGS_SEED=$(or $(SEED),1) \
+	    $(TOX) -q -e py3 -- test_plantings
+
 .PHONY: outages
 outages: $(TOX) ## Let what durable inspection stands on be away for two minutes
 	IR_OUTAGE_SECONDS=120 $(TOX) -q -e integration -- "test_outages|LostDatabase|TwoHosts|Announcement"
