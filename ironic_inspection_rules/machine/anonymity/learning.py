@@ -3,6 +3,7 @@
 """What the data of a machine say about its identifiers."""
 
 from collections.abc import Iterator
+import ipaddress
 import re
 from typing import Any
 
@@ -16,6 +17,10 @@ Kind = field.Kind
 BARE_OCTETS = re.compile('[0-9A-Fa-f]{12}|[0-9A-Fa-f]{16}|[0-9A-Fa-f]{40}')
 BARE_WWN = re.compile('[0-9A-Fa-f]{8,}')
 _ITEM = 4  # Parts of an item of hardware-detect: class, device, name, value.
+_LENGTHS = (4, 16)  # Octets of IP addresses.
+_LARGEST = 255
+_SHORTEST_SERIAL = 8
+_FEWEST_DIGITS = 3
 _NAMES = frozenset((Kind.NAME, Kind.SWITCH))
 _PARTS = frozenset(('interfaces', 'disks', 'all_interfaces',
                     'valid_interfaces', 'lldp_raw', 'parsed_lldp'))
@@ -40,10 +45,14 @@ def learn(learned: known.Known, value: Any, kind: Kind = Kind.OTHER,
         pair = kind_of_pair(value)
         for key, item in value.items():
             _learn_text(learned, key, Kind.OTHER)
+            if kind in _NAMES and _looks_like_serial(key):
+                learned.add_name(key)
             learn(learned, item, inner_kind(key, pair, name, kind), key)
     elif isinstance(value, list):
         if lldp.is_element(value):
             _learn_element(learned, *value)
+        elif numbers_of_address(value, kind):
+            learned.add_address(str(ipaddress.ip_address(bytes(value))))
         elif is_item(value):
             learn(learned, value[3], kind_of_item(value))
         else:
@@ -80,6 +89,12 @@ def _learn_text(learned: known.Known, text: str, kind: Kind) -> None:
             learned.add_name(match['value'].rstrip('.'))
     for match in _HOST_OF_CMDLINE.finditer(text):
         learned.add_name(match['value'])
+
+
+def _looks_like_serial(key: str) -> bool:
+    """Return whether a key is rather an identifier than a name of a field."""
+    return (len(key) >= _SHORTEST_SERIAL
+            and sum(map(str.isdigit, key)) >= _FEWEST_DIGITS)
 
 
 def _learn_element(learned: known.Known, kind: int, content: str) -> None:
@@ -148,6 +163,13 @@ def inner_kind(key: str, pair: Kind | None, name: str, around: Kind) -> Kind:
     if pair and known.lowered(key) in _VALUE_OF_PAIR:
         return pair
     return field.inner_kind(key, name, around)
+
+
+def numbers_of_address(value: list[Any], kind: Kind) -> bool:
+    """Return whether a list is an IP address, number by number."""
+    return (kind is Kind.ADDRESS and len(value) in _LENGTHS
+            and all(type(part) is int and 0 <= part <= _LARGEST
+                    for part in value))
 
 
 def is_item(value: list[Any]) -> bool:

@@ -95,6 +95,8 @@ class _Document:
             if learning.is_item(value):
                 return [*map(self._texts.mended, value[:3]), self._value(
                     value[3], learning.kind_of_item(value), value[2])]
+            if learning.numbers_of_address(value, kind):
+                return list(self._forms.packed_address(bytes(value)))
             return [self._value(item, kind, name) for item in value]
         if type(value) is int:
             return self._number(value, kind)

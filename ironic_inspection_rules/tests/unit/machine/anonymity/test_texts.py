@@ -160,6 +160,23 @@ class TextsTestCase(base.TestCase):
         self.assertEqual('Serial Number', made['a']['name'])
         self.assertNotIn('CZ3409XK7Q', str(made))
 
+    def test_serial_numbers_may_be_names_of_fields(self):
+        made = self.anonymizer.machine({
+            'serials': {'CZ3409XK7Q': {'slot1': 'x'}}, 'b': 'CZ3409XK7Q'})
+        self.assertEqual([made['b']], list(made['serials']))
+        self.assertNotEqual('CZ3409XK7Q', made['b'])
+        self.assertEqual(['slot1'], list(made['serials'][made['b']]))
+
+    def test_an_address_may_be_a_list_of_numbers(self):
+        made = self.anonymizer.machine(
+            {'ip': [10, 31, 7, 42], 'v': '10.31.7.42', 'x': [10, 31, 7, 42],
+             'macs': [1, 2], 'ipv6_address': [0xfe, 0x80, *[0] * 13, 1]})
+        self.assertEqual(made['v'], '.'.join(map(str, made['ip'])))
+        self.assertNotEqual([10, 31, 7, 42], made['ip'])
+        self.assertEqual(([10, 31, 7, 42], [1, 2]), (made['x'], made['macs']))
+        self.assertEqual(self.made('fe80::1'), str(ipaddress.IPv6Address(
+            bytes(made['ipv6_address']))))
+
     def test_a_label_says_what_stands_behind_it(self):
         made = self.made('Serial Number: CZ3409XK7Q\n\tHost Name: rack1\n'
                          'Serial: enabled, rack1')
