@@ -1,126 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The parts of a machine: where inventories have them, and what they are.
+"""The parts of a machine, as its sources report them.
 
 A part is known by its serial number, WWN or MAC address, never by a name that
-a kernel gives. Profiles, histories and differences ask this description.
+a kernel gives. Histories and differences ask this description.
 """
 
 import collections
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 import dataclasses
-import re
+import functools
 import typing
 
-from ironic_inspection_rules.engine import path as data_path
-
-PROCESSOR = 'processor'
-DIMM = 'dimm'
-DISK = 'disk'
-INTERFACE = 'interface'
-ACCELERATOR = 'accelerator'
-PCI_DEVICE = 'pci-device'
-POWER_SUPPLY = 'power-supply'
-SYSTEM = 'system'
-FIRMWARE = 'firmware'
-
-ACCELERATOR_CLASS = re.compile('(0x)?(0302|0b40|12).*')
-"""PCI classes: 3D controllers, co-processors, processing accelerators."""
+from ironic_inspection_rules.machine import part_identity
+from ironic_inspection_rules.machine import part_source
 
 MOST = 2000
 """Parts that are looked at; no real machine has more."""
 
-_LONGEST = 255
-_MAC = re.compile('([0-9a-f]{2}[:-]){5,}[0-9a-f]{2}')
-_PREFIX = re.compile(r'^(0x|naa\.|eui\.|uuid\.|nguid\.)')
-_PLACEHOLDERS = frozenset((
-    '', 'none', 'null', 'n/a', 'na', 'unknown', 'default string',
-    'not specified', 'not available', 'not applicable', 'no asset tag',
-    'serial number', 'system serial number', 'chassis serial number',
-    'to be filled by o.e.m.', 'o.e.m.', 'empty', '[empty]', 'no dimm',
-    '0123456789', '123456789', '1234567890'))
-"""What firmware reports in place of a serial number."""
-
-_PLAIN = frozenset((str, int, float, bool))
-
-
-@dataclasses.dataclass(frozen=True)
-class Source:
-    """A place where inventories have parts of one kind.
-
-    :param path: of a list or a mapping of parts, or of a single one; ``*``
-        stands for all items of a list or mapping.
-    :param ids: names of fields that identify a part; the first is shown.
-    :param slots: names of fields that say where in the machine it is.
-    :param attributes: names of fields that describe it.
-    :param whole: the place is one part, not a list of them.
-    :param given_id: the identity of a part that reports none and of which
-        each machine has one.
-    """
-
-    kind: str
-    path: str
-    ids: tuple[str, ...]
-    slots: tuple[str, ...]
-    attributes: tuple[str, ...]
-    whole: bool = False
-    given_id: str | None = None
-
-
-_SERIALS = ('serial', 'serial_number')
-_SLOTS = ('slot', 'location', 'device_locator')
-_NAMES = ('vendor', 'manufacturer', 'model', 'product', 'part_number')
-
-DISKS = Source(DISK, 'inventory.disks', ('wwn_with_extension', 'wwn',
-                                         'serial'),
-               ('by_path',), ('rotational', 'size', 'vendor', 'model'))
-INTERFACES = Source(INTERFACE, 'inventory.interfaces', ('mac_address',),
-                    ('pci_address',), ('vendor', 'product'))
-PCI = ('vendor_id', 'product_id')
-PCI_PATHS = ('plugin_data.pci_devices', 'inventory.pci_devices')
-"""The ramdisk has them beside the inventory, Redfish in it."""
-
-SOURCES = (
-    Source(SYSTEM, 'inventory.system_vendor', ('serial_number',), (),
-           ('manufacturer', 'product_name'), whole=True),
-    Source(FIRMWARE, 'inventory.system_vendor.firmware', (), (),
-           ('vendor', 'version', 'build_date'), whole=True,
-           given_id='system firmware'),
-    Source(PROCESSOR, 'inventory.cpu', (), (),
-           ('model_name', 'architecture', 'socket_count', 'count'),
-           whole=True, given_id='processors'),
-    *(Source(PROCESSOR, path, _SERIALS, ('socket', *_SLOTS),
-             (*_NAMES, 'model_name', 'cores', 'threads'))
-      for path in ('inventory.processors', 'plugin_data.processors')),
-    *(Source(DIMM, path, _SERIALS, _SLOTS, (*_NAMES, 'size', 'size_mb'))
-      for path in ('inventory.dimms', 'plugin_data.dimms',
-                   'plugin_data.extra.memory')),
-    DISKS,
-    Source(DISK, 'inventory.storage_controllers.*.drives',
-           ('serial_number',), (), ('size', 'manufacturer', 'model')),
-    INTERFACES,
-    *(Source(ACCELERATOR, path, (*_SERIALS, 'uuid'),
-             ('pci_address', 'bus', *_SLOTS), (*_NAMES, *PCI))
-      for path in ('inventory.accelerators', 'plugin_data.accelerators')),
-    *(Source(PCI_DEVICE, path, _SERIALS, ('bus',), PCI)
-      for path in PCI_PATHS),
-    *(Source(POWER_SUPPLY, path, _SERIALS, _SLOTS, (*_NAMES, 'watts'))
-      for path in ('inventory.power_supplies',
-                   'plugin_data.power_supplies')),
-)
-
-GIVEN_IDS = frozenset(each.given_id for each in SOURCES if each.given_id)
-"""The identities of parts that every machine has."""
+Identity = tuple[str, str]
+"""A kind of parts, and what one of them is known by."""
 
 
 class Part(typing.NamedTuple):
-    """One part of a machine.
+    """A part of a machine, as one source reports it.
 
-    :param ids: what identifies it, as :func:`normalised`; may be empty.
-    :param label: the first of them as it was reported, or what people would
-        call it.
+    :param ids: what identifies it, as :func:`.part_identity.normalised`; may
+        be empty.
+    :param label: the first of them as it was reported; empty without any.
     :param slot: where in the machine it is, None if that is not known.
     :param source: who reported it, and where.
+    :param withheld: the last report of the source has it without identity.
     """
 
     kind: str
@@ -129,24 +39,60 @@ class Part(typing.NamedTuple):
     slot: str | None
     what: Mapping[str, typing.Any]
     source: str
+    withheld: bool = False
+
+    @property
+    def identities(self) -> list[Identity]:
+        """What identifies it among all parts of a machine."""
+        return [(self.kind, name) for name in self.ids]
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the last report of its source says which one it is."""
+        return bool(self.ids) and not self.withheld
+
+    def without(self, shared: Iterable[Identity]) -> 'Part':
+        """Return it without identities that belong to several parts."""
+        ids = tuple(name for kind, name in self.identities
+                    if (kind, name) not in shared)
+        return self if ids == self.ids else self._replace(
+            ids=ids, label=self.label_of(ids), withheld=self.withheld
+            and bool(ids))
+
+    def label_of(self, ids: tuple[str, ...]) -> str:
+        """Return the label of the part if it had these identities."""
+        if part_identity.normalised(self.label) in ids:
+            return self.label
+        return ids[0] if ids else ''
 
     def place(self) -> tuple[str, ...]:
         """Return what to sort parts by."""
-        return self.kind, self.label, self.slot or '', self.source
+        return (self.kind, self.label, self.slot or '', self.source,
+                str(sorted(self.what.items())))
 
 
 @dataclasses.dataclass(frozen=True)
 class Parts:
     """The parts of a machine, and the sources that have reported any.
 
-    :param sources: those that reported a list of parts, perhaps an empty
-        one.
+    A part that two sources report is there twice; identities connect them.
+
+    :param sources: when those that reported a list of parts, perhaps an empty
+        one, were last heard, as text; None stands for the last inspection.
+    :param told: how many parts without a known identity have ``gone`` and
+        are ``new`` by other sources since a source was last heard, by source.
+    :param shared: identities that the report gives to several parts; only of
+        parts that were just read.
     :param texts: identities as they were reported, by their normalised form;
         only of parts that were just read.
     """
 
     parts: tuple[Part, ...]
-    sources: frozenset[str]
+    sources: Mapping[str, str | None]
+    told: Mapping[str, tuple[int, int]] = dataclasses.field(
+        default_factory=dict)
+    shared: frozenset[Identity] = dataclasses.field(
+        default=frozenset(), compare=False)
     texts: Mapping[str, str] = dataclasses.field(default_factory=dict,
                                                  compare=False)
 
@@ -154,17 +100,46 @@ class Parts:
         """Return plain JSON data, which :meth:`from_dict` reads."""
         return {'parts': [[kind, list(ids), *others]
                           for kind, ids, *others in self.parts],
-                'sources': sorted(self.sources)}
+                'sources': dict(sorted(self.sources.items())),
+                'told': {source: list(counts) for source, counts in sorted(
+                    self.told.items())}}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, typing.Any]) -> 'Parts':
-        """Make parts of what :meth:`as_dict` returned."""
-        return cls(tuple(Part(kind, tuple(ids), *others)
-                         for kind, ids, *others in plain['parts']),
-                   frozenset(plain['sources']))
+        """Make parts of what :meth:`as_dict` returned, also in the past."""
+        parts = []
+        for kind, written, label, *others in plain['parts']:
+            # Earlier releases kept zeros in front of a serial number, and
+            # made up a label.
+            ids = dict.fromkeys((*map(part_identity.normalised, written),
+                                 *written))
+            parts.append(Part(kind, tuple(ids), label if ids else '', *others))
+        sources = plain['sources']
+        if isinstance(sources, list):
+            # They kept a part with the last source only. What the others had
+            # reported is not known any more.
+            kinds = {each.kind for each in parts}
+            sources = dict.fromkeys(
+                source for source in sources
+                if kind_of(source) not in kinds
+                or any(each.source == source for each in parts))
+        return cls(tuple(sorted(parts, key=Part.place)), sources,
+                   {source: (gone, new) for source, (gone, new)
+                    in plain.get('told', {}).items()})
+
+    @functools.cached_property
+    def identities(self) -> dict[Identity, list[Part]]:
+        """The parts by what identifies them, without what each machine has.
+        """
+        found: dict[Identity, list[Part]] = {}
+        for part in self.parts:
+            for identity in part.identities:
+                if identity[1] not in part_source.GIVEN_IDS:
+                    found.setdefault(identity, []).append(part)
+        return found
 
 
-NOTHING = Parts((), frozenset())
+NOTHING = Parts((), {})
 
 
 def read(inventory: Mapping[str, typing.Any],
@@ -174,139 +149,85 @@ def read(inventory: Mapping[str, typing.Any],
     :param reporter: the inspect interface; each of them sees other parts.
     """
     data = {'inventory': inventory, 'plugin_data': plugin_data}
-    sources = set()
-    found: dict[str, list[list[Part]]] = {}
+    sources: dict[str, str | None] = {}
+    found: list[Part] = []
     texts: dict[str, str] = {}
-    left = MOST
-    for source in SOURCES:
-        items = list(_items(data, source))
+    for source in part_source.SOURCES:
+        items = list(source.items(data))
         parts = []
-        for name, item in items[:left]:
+        for name, item in items[:MOST - len(found)]:
             identities = _identities(source, item)
             part = _part(source, name, item, reporter, identities)
             if part is not None:
                 parts.append(part)
                 texts.update(identities)
-        left -= len(parts)
-        if items or isinstance(
-                at(data, source.path.partition('.*.')[0]), list):
-            sources.add(_named(source, reporter))
-            found.setdefault(source.kind, []).append(parts)
-            if source.kind == PCI_DEVICE:
-                sources.add(_named(source, reporter, ACCELERATOR))
-    return Parts(tuple(sorted((part for lists in found.values()
-                               for part in _merged(lists)), key=Part.place)),
-                 frozenset(sources), texts)
+        found += parts
+        if parts or source.is_reported(data):
+            sources[_named(source, reporter, source.kind)] = None
+            if source.kind == part_source.PCI_DEVICE:
+                sources[_named(source, reporter,
+                               part_source.ACCELERATOR)] = None
+    shared = _shared(found)
+    distinct = [part.without(shared) for part in _without_summed_up(found)]
+    return Parts(tuple(sorted(distinct, key=Part.place)), sources,
+                 shared=shared, texts=texts)
 
 
-def normalised(text: str) -> str:
-    """Return an identity in the one form that is compared."""
-    text = _PREFIX.sub('', text.strip().lower())
-    if _MAC.fullmatch(text):
-        text = text.replace('-', ':')
-    return text[:_LONGEST]
-
-
-def _items(data: Mapping[str, typing.Any], source: Source
-           ) -> Iterator[tuple[str, Mapping[str, typing.Any]]]:
-    """Return the parts at a place, each with the name that it has there."""
-    before, star, after = source.path.partition('.*.')
-    for where in (_listed(at(data, before)) if star else [('', data)]):
-        there = at(where[1], after if star else source.path)
-        if source.whole:
-            there = [there]
-        for name, item in _listed(there):
-            if isinstance(item, Mapping):
-                yield name, item
-
-
-def _listed(value: typing.Any) -> list[tuple[str, typing.Any]]:
-    if isinstance(value, Mapping):
-        return [(str(name), item) for name, item in value.items()]
-    return [('', item) for item in value] if isinstance(value, list) else []
-
-
-def at(data: typing.Any, path: str) -> typing.Any:
-    """Return what is at a path with dots, None where nothing is."""
-    found = data_path.get(data, tuple(path.split('.')))
-    return None if found is data_path.ABSENT else found
-
-
-def _identities(source: Source, item: Mapping[str, typing.Any]
+def _identities(source: part_source.Source, item: part_source.Item
                 ) -> dict[str, str]:
     """Return what a part is known by.
 
     :returns: texts as they were reported, by their normalised form; the first
         is shown.
     """
-    named = []
-    for each in source.ids:
-        text = item.get(each)
-        if not isinstance(text, str):
-            continue
-        plain = normalised(text)
-        # Firmware without a serial number has a word in its place.
-        if plain not in _PLACEHOLDERS and len(set(plain) - set(':-. ')) > 1:
-            named.append(text.strip())
+    if source.given_id:
+        return {source.given_id: source.given_id}
+    named = [text for field in source.ids
+             if (text := part_identity.written(item.get(field))) is not None]
     if 'wwn_with_extension' in item and len(named) > 1 and item.get('wwn'):
         # Units of one array share the rest of it.
         named = [text for text in named
                  if text != item['wwn'] or text == named[0]]
     identities: dict[str, str] = {}
     for text in named:
-        identities.setdefault(normalised(text), text[:_LONGEST])
+        identities.setdefault(part_identity.normalised(text), text)
     return identities
 
 
-def _part(source: Source, name: str, item: Mapping[str, typing.Any],
+def _part(source: part_source.Source, name: str, item: part_source.Item,
           reporter: str, identities: Mapping[str, str]) -> Part | None:
-    kind = source.kind
-    if kind == PCI_DEVICE and ACCELERATOR_CLASS.fullmatch(
-            str(item.get('class'))):
-        kind = ACCELERATOR
-    # A machine may have hundreds of PCI devices.
-    what = {each: value for each in source.attributes
-            if type(value := item.get(each)) in _PLAIN and value != ''}
-    if source.given_id and what:
-        identities = {source.given_id: source.given_id}
-    if not what and not identities:
+    what = source.describe(item)
+    if not what and (source.given_id or not identities):
         return None
-    slot = name or None
-    for each in source.slots:
-        value = item.get(each)
-        if type(value) in _PLAIN and value != '':
-            slot = str(value)
-            break
-    if identities:
-        label = next(iter(identities.values()))
-    else:
-        label = ':'.join(map(str, what.values()))[:_LONGEST]
-    return Part(kind, tuple(identities), label, slot and slot[:_LONGEST], what,
+    kind = source.kind_of(item)
+    slot = source.slot_of(name, item)
+    return Part(kind, tuple(identities), next(iter(identities.values()), ''),
+                slot and slot[:part_identity.LONGEST], what,
                 _named(source, reporter, kind))
 
 
-def _named(source: Source, reporter: str, kind: str | None = None) -> str:
-    return f'{reporter} {kind or source.kind} {source.path}'
+def kind_of(source: str) -> str:
+    """Return the kind of parts that a source reports."""
+    return source.split()[-2]
 
 
-def _merged(lists: list[list[Part]]) -> list[Part]:
-    """Merge the lists of parts that several places have of a kind.
+def _named(source: part_source.Source, reporter: str, kind: str) -> str:
+    return f'{reporter} {kind} {source.path}'
 
-    Where one of them has identities, parts without any in the others are the
-    same parts. An identity that several parts of a source share is dropped.
-    """
-    known = [part for parts in lists for part in parts if part.ids]
+
+def _shared(found: Iterable[Part]) -> frozenset[Identity]:
+    """Return the identities that a source gives to several parts."""
     count = collections.Counter(
-        (part.source, each) for part in known for each in part.ids)
-    merged: list[Part] = []
-    seen: set[str] = set()
-    for part in known:
-        ids = tuple(each for each in part.ids if count[part.source, each] == 1)
-        if not seen.isdisjoint(ids):
-            continue
-        seen.update(ids)
-        merged.append(part._replace(ids=ids))
-    for parts in lists:
-        if len(lists) == 1 or not known or any(part.ids for part in parts):
-            merged += [part for part in parts if not part.ids]
-    return merged
+        (part.source, identity) for part in found
+        if not part_source.GIVEN_IDS.intersection(part.ids)
+        for identity in part.identities)
+    return frozenset(identity for (_source, identity), times in count.items()
+                     if times > 1)
+
+
+def _without_summed_up(found: list[Part]) -> list[Part]:
+    """Leave out parts without identity that one entry sums up."""
+    summed_up = {part.kind for part in found
+                 if part_source.GIVEN_IDS.intersection(part.ids)}
+    return [part for part in found
+            if part.ids or part.kind not in summed_up]

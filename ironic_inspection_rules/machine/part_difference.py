@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Differences between the parts of a machine at two times."""
+"""Differences between the parts of a machine at two times.
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+What each source reported last is remembered. A source is compared with
+itself; identities say which parts of two sources are one, so that what one of
+them has told, or still sees, is not told by another.
+"""
+
+from collections.abc import Collection, Iterator
 import dataclasses
 import typing
 
 from ironic_inspection_rules.machine import part
+from ironic_inspection_rules.machine import part_group
+from ironic_inspection_rules.machine import part_pair
+from ironic_inspection_rules.machine import part_source
 
 GONE = 'gone'
 NEW = 'new'
@@ -20,8 +28,9 @@ class Change:
     """The change of one part.
 
     :param what: :data:`GONE`, :data:`NEW`, :data:`MOVED` to another slot,
-        :data:`CHANGED`, or :data:`UNREPORTED` where the source of one side
-        does not report such parts, so that nothing is known of it.
+        :data:`CHANGED`, or :data:`UNREPORTED` where the sources of one side
+        do not report such parts, or not their identities, so that nothing is
+        known of it.
     """
 
     what: str
@@ -46,7 +55,7 @@ def _as_dict(found: part.Part | None) -> dict[str, typing.Any] | None:
     if found is None:
         return None
     identity = None
-    if found.ids:
+    if found.ids and not part_source.GIVEN_IDS.intersection(found.ids):
         identity = found.label
     return {'id': identity, 'slot': found.slot, **found.what}
 
@@ -57,117 +66,167 @@ def between(before: part.Parts, after: part.Parts) -> list[Change]:
     :param before: all that is known of that time: see :func:`known`.
     :param after: what was reported later.
     """
-    changes: list[Change] = []
     if before == after:
-        return changes
-    for old, new in _pairs(before.parts, after.parts):
-        if old is None or new is None:
-            one, other = (new, before) if old is None else (old, after)
-            if one is not None and one.source not in other.sources:
-                changes.append(Change(UNREPORTED, old, new))
-            else:
-                changes.append(Change(NEW if old is None else GONE, old, new))
-        elif bool(old.ids) != bool(new.ids):
-            changes.append(Change(UNREPORTED, old, new))
-        elif old.source == new.source:
-            # Two reporters call one thing by two names.
-            if old.slot != new.slot and old.slot and new.slot:
-                changes.append(Change(MOVED, old, new))
-            if any(value != new.what.get(name, value)
-                   for name, value in old.what.items()):
-                changes.append(Change(CHANGED, old, new))
-    return changes
+        return []
+    return Comparison(before, after).changes
 
 
-def known(before: part.Parts, after: part.Parts,
-          changes: Sequence[Change] | None = None) -> part.Parts:
+def known(before: part.Parts, after: part.Parts, heard: str = ''
+          ) -> part.Parts:
     """Add the known parts to a report that it says nothing about.
 
     :param before: all that was known before.
     :param after: what is reported now.
-    :param changes: how they differ, where that is known.
+    :param heard: when the last inspection before was made.
     """
-    unreported = [change for change in (
-        between(before, after) if changes is None else changes)
-        if change.what == UNREPORTED and change.before
-        and not (change.after and change.after.ids)]
-    replaced = {id(change.after) for change in unreported if change.after}
-    kept = [change.before for change in unreported if change.before]
-    return part.Parts(
-        tuple(sorted((*(each for each in after.parts
-                        if id(each) not in replaced), *kept),
-                     key=part.Part.place)), before.sources | after.sources)
+    return Comparison(before, after).known(heard)
 
 
-def _pairs(before: Sequence[part.Part], after: Sequence[part.Part]
-           ) -> Iterator[tuple[part.Part | None, part.Part | None]]:
-    """Pair each part with the one that it became, or with None."""
-    old, new = list(before), list(after)
-    for key in _KEYS:
-        if not old or not new:
-            break
-        pairs, old, new = _matched(old, new, key)
-        yield from pairs
-    for each in old:
-        yield each, None
-    for each in new:
-        yield None, each
+class Comparison:
+    """A comparison of what was known of a machine with a report.
+
+    :ivar changes: what has happened to its parts.
+    """
+
+    def __init__(self, before: part.Parts, after: part.Parts) -> None:
+        self._before = before
+        self._after = after
+        # What two parts share now identifies neither, nor did it before.
+        self._old = [each.without(after.shared) for each in before.parts]
+        self._groups = part_group.Groups([*self._old, *after.parts])
+        self._known_groups = self._groups.of(self._old)
+        self._reported_groups = self._groups.of(after.parts)
+        self._pairings = self._pair()
+        self._gone = self._groups.distinct(self._lost())
+        self._new = self._groups.distinct(self._found(is_first=False))
+        self._moved = self._groups.distinct_pairs(
+            pair for pair in self._pairs() if _has_moved(*pair))
+        self._changed = self._groups.distinct_pairs(
+            pair for pair in self._pairs() if _has_changed(*pair))
+        self.changes = [
+            *(Change(GONE, old, None) for old in self._gone),
+            *(Change(NEW, None, new) for new in self._new),
+            *(Change(MOVED, old, new) for old, new in self._moved),
+            *(Change(CHANGED, old, new) for old, new in self._changed),
+            *self._unreported()]
+
+    def _pair(self) -> dict[str, part_pair.Pairing]:
+        """Pair the parts of each source of the report with its last ones."""
+        before = part_group.by_source(self._old)
+        after = part_group.by_source(self._after.parts)
+        return {source: part_pair.find(before.get(source, []),
+                                       after.get(source, []))
+                for source in self._after.sources}
+
+    def _pairs(self) -> Iterator[part_pair.Pair]:
+        for pairing in self._pairings.values():
+            yield from pairing.same
+
+    def _lost(self) -> Iterator[part.Part]:
+        """Return what sources of the report do not report any more."""
+        for source, pairing in self._pairings.items():
+            told, _new = self._before.told.get(source, (0, 0))
+            yield from (old for old in pairing.before if old.ids
+                        and self._groups.at(old) not in self._reported_groups)
+            yield from [old for old in pairing.before if not old.ids][told:]
+
+    def _found(self, is_first: bool) -> Iterator[part.Part]:
+        """Return parts of the report that nobody has reported before.
+
+        :param is_first: those of sources that report for the first time, or
+            those of the others.
+        """
+        for source, pairing in self._pairings.items():
+            if is_first is (source in self._before.sources):
+                continue
+            _gone, told = self._before.told.get(source, (0, 0))
+            for new in pairing.after:
+                if new.ids and self._groups.at(new) in self._known_groups:
+                    told -= 1
+                elif new.ids:
+                    yield new
+            nameless = [new for new in pairing.after if not new.ids]
+            yield from nameless[max(0, told):]
+
+    def _unreported(self) -> Iterator[Change]:
+        """Return what one side has of which the other one says nothing."""
+        for old, new in self._pairs():
+            if old.is_named and not new.ids:
+                if self._groups.at(old) not in self._reported_groups:
+                    yield Change(UNREPORTED, old, new)
+            elif new.ids and not old.ids:
+                if self._groups.at(new) not in self._known_groups:
+                    yield Change(UNREPORTED, old, new)
+        gone = self._groups.of(self._gone)
+        silent = self._groups.distinct(
+            old for old in self._old
+            if old.source not in self._after.sources
+            and self._before.sources.get(old.source) is None
+            and self._groups.at(old) not in gone | self._reported_groups)
+        for old in self._groups.uncovered(silent, self._old,
+                                          self._after.parts):
+            yield Change(UNREPORTED, old, None)
+        first = self._groups.distinct(self._found(is_first=True))
+        for new in self._groups.uncovered(first, self._after.parts,
+                                          self._old):
+            yield Change(UNREPORTED, None, new)
+
+    def known(self, heard: str) -> part.Parts:
+        """Return all that is known of the parts after the report.
+
+        :param heard: when the last inspection before was made.
+        """
+        reported = {identity for each in self._after.parts
+                    for identity in each.identities}
+        parts = [_renewed(old, new, reported) for old, new in self._pairs()]
+        for pairing in self._pairings.values():
+            parts += pairing.after
+        gone = self._groups.of(self._gone)
+        updated = self._groups.updater(self._moved, self._changed)
+        parts += [updated(old) for old in self._old
+                  if old.source not in self._after.sources
+                  and self._groups.at(old) not in gone]
+        silent = {source: since or heard
+                  for source, since in self._before.sources.items()
+                  if source not in self._after.sources}
+        told = {source: counts for source in silent
+                if any(counts := self._told(source))}
+        return part.Parts(tuple(sorted(parts, key=part.Part.place)),
+                          {**silent, **self._after.sources}, told)
+
+    def _told(self, source: str) -> tuple[int, int]:
+        """Return how much a source that is silent will not tell again."""
+        gone, new = self._before.told.get(source, (0, 0))
+        kind = part.kind_of(source)
+        own = [old for old in self._old if old.source == source]
+        groups = self._groups.of(own)
+        gone += sum(each.kind == kind and self._groups.at(each) not in groups
+                    for each in self._gone)
+        new += sum(each.kind == kind for each in self._new)
+        return (min(gone, sum(not each.ids for each in own)),
+                min(new, part.MOST))
 
 
-def _always(_old: part.Part, _new: part.Part) -> bool:
-    return True
+def _has_moved(old: part.Part, new: part.Part) -> bool:
+    if bool(old.ids) != bool(new.ids or old.withheld):
+        return False
+    return bool(old.slot and new.slot and old.slot != new.slot)
 
 
-def _may_be(old: part.Part, new: part.Part) -> bool:
-    """Return whether two parts may be one: a reporter has one word for it."""
-    return old.source != new.source or all(
-        new.what.get(name, value) == value
-        for name, value in old.what.items())
+def _has_changed(old: part.Part, new: part.Part) -> bool:
+    return any(value != new.what.get(name, value)
+               for name, value in old.what.items())
 
 
-_Key = Callable[[part.Part, bool], Sequence[Hashable]]
+def _renewed(old: part.Part, new: part.Part,
+             reported: Collection[part.Identity]) -> part.Part:
+    """Return a part as it is reported now, with what was known of it.
 
-_KEYS: tuple[tuple[_Key, Callable[[part.Part, part.Part], bool]], ...] = (
-    # The same part, whatever reports it.
-    (lambda each, _is_new: [(each.kind, name) for name in each.ids], _always),
-    # Parts without an identity: those of one make and one slot first.
-    (lambda each, _is_new: [] if each.ids else [
-        (each.source, each.slot, _make(each))], _always),
-    (lambda each, _is_new: [] if each.ids else [(each.source, _make(each))],
-     _always),
-    # An identity that only one side reports.
-    (lambda each, is_new: [(each.kind, each.source, each.slot,
-                            bool(each.ids) is is_new)], _may_be),
-    (lambda each, is_new: [(each.kind, bool(each.ids) is is_new)], _may_be),
-)
-
-_MOST = 20
-"""Parts that are looked at for another one: a machine may have thousands."""
-
-
-def _matched(old: list[part.Part], new: list[part.Part], by: typing.Any
-             ) -> tuple[list[typing.Any], list[part.Part], list[part.Part]]:
-    """Pair parts that have a key in common."""
-    key, fits = by
-    waiting: dict[Hashable, list[int]] = {}
-    for place in reversed(range(len(new))):
-        for name in key(new[place], True):
-            waiting.setdefault(name, []).append(place)
-    pairs, taken, left = [], set(), []
-    for each in old:
-        found = next((place for name in key(each, False)
-                      for place in waiting.get(name, [])[:-_MOST - 1:-1]
-                      if fits(each, new[place])), None)
-        if found is None:
-            left.append(each)
-            continue
-        taken.add(found)
-        pairs.append((each, new[found]))
-        for name in key(new[found], True):
-            waiting[name].remove(found)
-    return pairs, left, [each for place, each in enumerate(new)
-                         if place not in taken]
-
-
-def _make(each: part.Part) -> Hashable:
-    return each.kind, tuple(sorted(map(str, each.what.items())))
+    :param reported: what the report says to identify any part.
+    """
+    ids = (*new.ids, *(name for kind, name in old.identities
+                       if (kind, name) not in reported))
+    named = new if new.ids else old
+    return new._replace(
+        ids=ids, label=named.label_of(ids), slot=new.slot or old.slot,
+        what={**old.what, **new.what}, withheld=bool(ids) and not new.ids)

@@ -24,7 +24,7 @@ again. A document has
     None where the inspection failed.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 import datetime
 import json
 import time
@@ -79,32 +79,44 @@ def prepare(uuid: str, node: typing.Any, document: Document
                       node.inspect_interface or '')
     before = (part.Parts.from_dict(loaded[last.parts])
               if last and last.parts in loaded else part.NOTHING)
-    changes = part_difference.between(before, found)
+    comparison = part_difference.Comparison(before, found)
     values = {
         'uuid': uuid, 'node_uuid': node.uuid, 'created_at': now,
         'interface': node.inspect_interface,
         'changed': last is not None and any(
-            change.what != part_difference.UNREPORTED for change in changes),
+            change.what != part_difference.UNREPORTED
+            for change in comparison.changes),
         'patch': None}
     if last is not None and last.content in loaded:
         values.update(_patched(last.content, loaded[last.content], document))
     if 'content' not in values:
         values['content'] = content.store(document)
-    known = part_difference.known(before, found, changes)
+    known = comparison.known(last.created_at.isoformat() if last else '')
     values['parts'] = (last.parts if last is not None and known == before
                        and last.parts in loaded
                        else content.store(known.as_dict()))
-    old, new = ({f'{each.kind} {name}': (each, name)
-                 for each in parts for name in each.ids
-                 if name not in part.GIVEN_IDS}
-                for parts in (before.parts, known.parts))
-    return {
-        'values': values,
-        'began': [{'identity': name, 'kind': each.kind,
-                   'label': found.texts.get(name, each.label),
-                   'node_uuid': node.uuid, 'began_at': now, 'ended_at': None}
-                  for key, (each, name) in new.items() if key not in old],
-        'ended': {key: last.created_at for key in old if key not in new}}
+    began = [
+        {'identity': name, 'kind': kind, 'label': found.texts.get(name, name),
+         'node_uuid': node.uuid, 'began_at': now, 'ended_at': None}
+        for kind, name in known.identities
+        if (kind, name) not in before.identities]
+    ended = {
+        f'{kind} {name}': _last_found(before, parts, last.created_at)
+        for (kind, name), parts in before.identities.items()
+        if (kind, name) not in known.identities}
+    return {'values': values, 'began': began, 'ended': ended}
+
+
+def _last_found(before: part.Parts, parts: Sequence[part.Part],
+                last: datetime.datetime) -> datetime.datetime:
+    """Return when an inspection last reported a part.
+
+    :param parts: what its sources have of it.
+    :param last: when the last inspection was made.
+    """
+    heard = [before.sources.get(each.source) for each in parts]
+    return max(last if since is None
+               else datetime.datetime.fromisoformat(since) for since in heard)
 
 
 def read(row: typing.Any) -> Document:

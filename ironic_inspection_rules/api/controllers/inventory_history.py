@@ -23,7 +23,7 @@ from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api import view
 from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.machine import part
+from ironic_inspection_rules.machine import part_identity
 from ironic_inspection_rules.machine import part_difference
 from ironic_inspection_rules.runs import history
 
@@ -108,11 +108,12 @@ def find_part(query: Answer) -> Answer:
     if not identity or not identity.strip():
         raise exceptions.Invalid(
             _('"id" is needed: a serial number, WWN or MAC address'))
-    identity = part.normalised(identity)
-    found = db_history.list_stays(identity, _MOST_STAYS)
+    found = db_history.list_stays(
+        part_identity.normalised(identity), _MOST_STAYS,
+        part_identity.plain_form(identity))
     visible = readable({row['node_uuid'] for row in found})
     return {'parts': [{
-        'id': _reported(identity, row['label']), 'kind': row['kind'],
+        'id': _reported(row['identity'], row['label']), 'kind': row['kind'],
         'node': row['node_uuid'], 'from': view.time(row['began_at']),
         'to': view.time(row['ended_at'])}
         for row in found if row['node_uuid'] in visible]}
@@ -124,7 +125,8 @@ def _reported(identity: str, label: str) -> str:
     Earlier releases stored the first identity of a part with all others, such
     as the WWN of a disk with its serial number.
     """
-    if part.normalised(label) == identity:
+    if identity in (part_identity.normalised(label),
+                    part_identity.plain_form(label)):
         return label
     return identity
 

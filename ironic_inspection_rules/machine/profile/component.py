@@ -14,7 +14,7 @@ import typing
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import views
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.machine import part
+from ironic_inspection_rules.machine import part_source
 
 Item = Mapping[str, typing.Any]
 
@@ -27,6 +27,7 @@ COMPONENTS = ('processors', 'memory', 'disks', 'interfaces', 'accelerators',
 
 OBSERVED = 'observed'
 MEMORY = 'memory'
+FIRMWARE = 'firmware'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,8 +54,12 @@ class Value:
 VALUES = (
     Value('system', 'inventory.system_vendor.manufacturer', 'manufacturer'),
     Value('system', 'inventory.system_vendor.product_name', 'product'),
-    Value('firmware', 'inventory.system_vendor.firmware.vendor', 'vendor'),
-    Value('firmware', 'inventory.system_vendor.firmware.version', 'version'),
+    Value(FIRMWARE, 'inventory.system_vendor.firmware.vendor', 'vendor'),
+    Value(FIRMWARE, 'inventory.system_vendor.firmware.version', 'version'),
+    Value(FIRMWARE, f'{part_source.BIOS_PATH}.vendor', 'BIOS vendor'),
+    Value(FIRMWARE, f'{part_source.BIOS_PATH}.version', 'BIOS version'),
+    Value(FIRMWARE, f'{part_source.DMI_BIOS_PATH}.Vendor', 'BIOS vendor'),
+    Value(FIRMWARE, f'{part_source.DMI_BIOS_PATH}.Version', 'BIOS version'),
     Value('processors', 'inventory.cpu.architecture', 'architecture'),
     Value('processors', 'inventory.cpu.model_name', 'model'),
     Value('processors', 'inventory.cpu.socket_count', 'sockets'),
@@ -99,7 +104,7 @@ class Parts:
 
 def find(each: views.Facts, path: str) -> typing.Any:
     """Return what is at a path of a machine, None where nothing is."""
-    return part.at({'inventory': each.inventory,
+    return part_source.at({'inventory': each.inventory,
                     'plugin_data': each.plugin_data}, path)
 
 
@@ -114,7 +119,7 @@ def parts(machines: Sequence[views.Facts]) -> Iterator[Parts]:
         return all(known.of(each) is not None for each in machines)
 
     yield from (known for known in (DISKS, INTERFACES) if is_known(known))
-    for path in part.PCI_PATHS:
+    for path in part_source.PCI_PATHS:
         devices = _devices('pci-devices', path)
         if not is_known(devices):
             continue
@@ -143,7 +148,7 @@ def _interface(attributes: Mapping[str, typing.Any]) -> str:
 
 def _device(attributes: Mapping[str, typing.Any]) -> str:
     return ':'.join(str(attributes[name])
-                    for name in part.PCI
+                    for name in part_source.PCI
                     if attributes.get(name)) or 'device'
 
 
@@ -151,23 +156,24 @@ def _joined(*words: typing.Any) -> str:
     return ' '.join(str(word).strip() for word in words if word)
 
 
-DISKS = Parts('disks', part.DISKS.path, part.DISKS.attributes,
+DISKS = Parts('disks', part_source.DISKS.path, part_source.DISKS.attributes,
               ('rotational',), _disk)
-INTERFACES = Parts('interfaces', part.INTERFACES.path,
-                   (*part.INTERFACES.attributes, 'speed_mbps'), (), _interface)
+INTERFACES = Parts(
+    'interfaces', part_source.INTERFACES.path,
+    (*part_source.INTERFACES.attributes, 'speed_mbps'), (), _interface)
 
 
 def _devices(component: str, path: str,
              accelerators: bool | None = None) -> Parts:
-    known = Parts(component, path, part.PCI, (), _device)
+    known = Parts(component, path, part_source.PCI, (), _device)
     if accelerators is None:
         return known
     name = 'selectattr' if accelerators else 'rejectattr'
     return dataclasses.replace(
         known, picked=f"{name}('class', 'matches', "
-               f"'{part.ACCELERATOR_CLASS.pattern}')",
+               f"'{part_source.ACCELERATOR_CLASS.pattern}')",
         is_picked=lambda item: accelerators is bool(
-            part.ACCELERATOR_CLASS.fullmatch(str(item.get('class')))))
+            part_source.ACCELERATOR_CLASS.fullmatch(str(item.get('class')))))
 
 
 @dataclasses.dataclass(frozen=True)

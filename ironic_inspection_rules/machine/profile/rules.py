@@ -98,7 +98,10 @@ def differences(machines: Sequence[views.Facts],
             continue
         field = f'{{{value.path} | {_UNKNOWN}}}'
         expected = list(dict.fromkeys(known))
-        if not all(map(component.is_number, known)):
+        # Firmware between two versions that were seen is another one, even
+        # where Ironic has turned the versions into numbers.
+        if value.component == component.FIRMWARE or not all(
+                map(component.is_number, known)):
             condition = {'op': '!one-of', 'args': {
                 'value': field, 'values': list(map(sort.escape, expected))}}
             text = _(' or ').join(map(str, expected))

@@ -142,6 +142,23 @@ class MutationTestCase(machines.ProfileTestCase):
         self.assertEqual(['firmware: version 2.5, not 2.4.8'],
                          self.differences(self.plans_of(SERVER), other))
 
+    def test_the_bios_that_a_collector_reports_is_told(self):
+        for collector, bios in (
+                ('extra', lambda version: {'firmware': {'bios': {
+                    'vendor': 'D', 'version': version}}}),
+                ('dmi', lambda version: {'bios': {
+                    'Vendor': 'D', 'Version': version}})):
+            plans = self.plans(*(
+                working_copy.Facts({}, {collector: bios(version)})
+                for version in ('2.3.3', 3, 5)))
+            for version, differences in (
+                    ('2.3.3', []), (5, []),
+                    (4, ['firmware: BIOS version 4, not 2.3.3 or 3 or 5']),
+                    (None, ['firmware: BIOS version unknown, '
+                            'not 2.3.3 or 3 or 5'])):
+                other = working_copy.Facts({}, {collector: bios(version)})
+                self.assertEqual(differences, self.differences(plans, other))
+
     def test_order_names_and_numbers_do_not_matter(self):
         shuffle = random.Random(1).shuffle
         for each in machines.samples():

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What identifies a part: serial numbers, WWNs, MAC addresses."""
+
+import re
+import typing
+
+LONGEST = 255
+"""Characters of an identity that are looked at."""
+
+_MAC = re.compile('([0-9a-f]{2}[:-]){5,}[0-9a-f]{2}')
+_PREFIX = re.compile(r'^(0x|naa\.|eui\.|uuid\.|nguid\.)')
+_PLACEHOLDERS = frozenset((
+    '', 'none', 'null', 'n/a', 'na', 'unknown', 'default string',
+    'not specified', 'not available', 'not applicable', 'not provided',
+    'no asset tag',
+    'serial number', 'system serial number', 'chassis serial number',
+    'to be filled by o.e.m.', 'o.e.m.', 'empty', '[empty]', 'no dimm',
+    '0123456789', '123456789', '1234567890'))
+"""What firmware reports in place of a serial number."""
+
+
+def normalised(text: str) -> str:
+    """Return an identity in the one form that is compared.
+
+    Ironic's hook extra-hardware turns each text that Python reads as a whole
+    number into one: "00665532" becomes 665532, which dmidecode reports as
+    text. What is lost there is left out everywhere.
+    """
+    plain = plain_form(text)
+    try:
+        return str(int(plain))
+    except ValueError:
+        return plain
+
+
+def plain_form(text: str) -> str:
+    """Return an identity without differences of case and notation.
+
+    Earlier releases stored identities in this form.
+    """
+    text = _PREFIX.sub('', text.strip().lower())
+    if _MAC.fullmatch(text):
+        text = text.replace('-', ':')
+    return text[:LONGEST]
+
+
+def written(value: typing.Any) -> str | None:
+    """Return the text of an identity, None if the value identifies nothing.
+
+    A fraction or an exponent is none: what it was before is not known.
+
+    :param value: of any type, as a machine has sent it.
+    """
+    if type(value) is int and abs(value) < 10 ** LONGEST:
+        value = str(value)
+    if not isinstance(value, str):
+        return None
+    plain = plain_form(value)
+    # Firmware without a serial number has a word in its place.
+    if plain in _PLACEHOLDERS or len(set(plain) - set(':-. ')) <= 1:
+        return None
+    return value.strip()[:LONGEST]

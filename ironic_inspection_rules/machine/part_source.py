@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The places where inventories have parts, and what is written there.
+
+The ramdisk reports parts in the inventory and, by its collectors, in plugin
+data; Redfish reports them in the inventory.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+import dataclasses
+import re
+import typing
+
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.machine import part_identity
+
+PROCESSOR = 'processor'
+DIMM = 'dimm'
+DISK = 'disk'
+INTERFACE = 'interface'
+ACCELERATOR = 'accelerator'
+PCI_DEVICE = 'pci-device'
+POWER_SUPPLY = 'power-supply'
+SYSTEM = 'system'
+FIRMWARE = 'firmware'
+
+ACCELERATOR_CLASS = re.compile('(0x)?(0302|0b40|12).*')
+"""PCI classes: 3D controllers, co-processors, processing accelerators."""
+
+Item = Mapping[str, typing.Any]
+
+_NO_MODULE = ('no module installed', 'not installed', '0 mb', '0')
+"""What dmidecode has in place of the size of a module in an empty slot."""
+
+_PLAIN = frozenset((str, int, float, bool))
+
+
+def _is_any(_name: str, _item: Item) -> bool:
+    return True
+
+
+def _is_bank(name: str, item: Item) -> bool:
+    """Check that an entry of extra-hardware is a bank with a module in it.
+
+    Beside the banks it has their number and the size of all of them. lshw
+    gives an empty bank no size, and a word in place of a serial number.
+    """
+    if not name.startswith('bank:'):
+        return False
+    if '[empty]' in str(item.get('description')).lower():
+        return False
+    return bool(item.get('size')
+                or part_identity.written(item.get('serial')))
+
+
+def _is_module(_name: str, item: Item) -> bool:
+    """Check that an entry of dmidecode is a slot with a module in it."""
+    return str(item.get('Size')).strip().lower() not in _NO_MODULE
+
+
+def _is_populated(_name: str, item: Item) -> bool:
+    """Check that an entry of dmidecode is a socket with a processor in it."""
+    return 'unpopulated' not in str(item.get('Status')).lower()
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """A place where inventories have parts of one kind.
+
+    :param path: of a list or a mapping of parts, or of a single one; ``*``
+        stands for all items of a list or mapping.
+    :param ids: names of fields that identify a part; the first is shown.
+    :param slots: names of fields that say where in the machine it is.
+    :param attributes: names of fields that describe it.
+    :param whole: the place is one part, not a list of them.
+    :param given_id: the identity of a part that reports none and of which
+        each machine has one.
+    :param is_part: whether an item, with the name that it has there, is a
+        part.
+    """
+
+    kind: str
+    path: str
+    ids: tuple[str, ...]
+    slots: tuple[str, ...]
+    attributes: tuple[str, ...]
+    whole: bool = False
+    given_id: str | None = None
+    is_part: Callable[[str, Item], bool] = _is_any
+
+    def items(self, data: Item) -> Iterator[tuple[str, Item]]:
+        """Return the parts of a machine, each with the name that it has here.
+
+        :param data: ``inventory`` and ``plugin_data`` of the machine.
+        """
+        above, star, below = self.path.partition('.*.')
+        for _name, place in listed(at(data, above)) if star else [('', data)]:
+            found = at(place, below if star else self.path)
+            for name, item in listed([found] if self.whole else found):
+                if isinstance(item, Mapping) and self.is_part(name, item):
+                    yield name, item
+
+    def is_reported(self, data: Item) -> bool:
+        """Check that a machine without such parts reports that it has none."""
+        # None runs without memory: a list of no modules could not be read.
+        return not self.whole and self.kind != DIMM and isinstance(
+            at(data, self.path.partition('.*.')[0]), dict | list)
+
+    def kind_of(self, item: Item) -> str:
+        """Return the kind of an item: some PCI devices are accelerators."""
+        if self.kind == PCI_DEVICE and ACCELERATOR_CLASS.fullmatch(
+                str(item.get('class'))):
+            return ACCELERATOR
+        return self.kind
+
+    def describe(self, item: Item) -> dict[str, typing.Any]:
+        """Return the attributes of a part."""
+        # A machine may have hundreds of PCI devices.
+        return {name.lower().replace(' ', '_'): value
+                for name in self.attributes
+                if type(value := item.get(name)) in _PLAIN and value != ''}
+
+    def slot_of(self, name: str, item: Item) -> str | None:
+        """Return where in the machine a part is, None if that is not known.
+
+        :param name: of the part in a mapping of parts.
+        """
+        for field in self.slots:
+            value = item.get(field)
+            if type(value) in _PLAIN and value != '':
+                return str(value)
+        return name or None
+
+
+_SERIALS = ('serial', 'serial_number')
+_SLOTS = ('slot', 'location', 'device_locator')
+_NAMES = ('vendor', 'manufacturer', 'model', 'product', 'part_number')
+_MODULE = (*_NAMES, 'size', 'size_mb')
+
+DISKS = Source(DISK, 'inventory.disks', ('wwn_with_extension', 'wwn',
+                                         'serial'),
+               ('by_path',), ('rotational', 'size', 'vendor', 'model'))
+INTERFACES = Source(INTERFACE, 'inventory.interfaces', ('mac_address',),
+                    ('pci_address',), ('vendor', 'product'))
+PCI = ('vendor_id', 'product_id')
+PCI_PATHS = ('plugin_data.pci_devices', 'inventory.pci_devices')
+"""The ramdisk has them beside the inventory, Redfish in it."""
+
+BIOS_PATH = 'plugin_data.extra.firmware.bios'
+"""Where Ironic's hook extra-hardware has what the ramdisk's collector saw."""
+
+DMI_BIOS_PATH = 'plugin_data.dmi.bios'
+"""Where the collector dmi-decode of the ramdisk has it."""
+
+SYSTEM_FIRMWARE = 'system firmware'
+PROCESSORS = 'processors'
+
+GIVEN_IDS = frozenset((SYSTEM_FIRMWARE, PROCESSORS))
+"""The identities of parts that every machine has; they are shown nowhere."""
+
+SOURCES = (
+    Source(SYSTEM, 'inventory.system_vendor', ('serial_number',), (),
+           ('manufacturer', 'product_name'), whole=True),
+    Source(FIRMWARE, 'inventory.system_vendor.firmware', (), (),
+           ('vendor', 'version', 'build_date'), whole=True,
+           given_id=SYSTEM_FIRMWARE),
+    Source(FIRMWARE, BIOS_PATH, (), (), ('vendor', 'version', 'date'),
+           whole=True, given_id=SYSTEM_FIRMWARE),
+    Source(FIRMWARE, DMI_BIOS_PATH, (), (),
+           ('Vendor', 'Version', 'Release Date'), whole=True,
+           given_id=SYSTEM_FIRMWARE),
+    Source(PROCESSOR, 'inventory.cpu', (), (),
+           ('model_name', 'architecture', 'socket_count', 'count'),
+           whole=True, given_id=PROCESSORS),
+    *(Source(PROCESSOR, path, _SERIALS, ('socket', *_SLOTS),
+             (*_NAMES, 'model_name', 'cores', 'threads'))
+      for path in ('inventory.processors', 'plugin_data.processors')),
+    Source(PROCESSOR, 'plugin_data.dmi.cpu', ('Serial Number',),
+           ('Socket Designation',), ('Manufacturer', 'Version', 'Core Count'),
+           is_part=_is_populated),
+    *(Source(DIMM, path, _SERIALS, _SLOTS, _MODULE)
+      for path in ('inventory.dimms', 'plugin_data.dimms')),
+    Source(DIMM, 'plugin_data.extra.memory', ('serial',), ('slot',), _MODULE,
+           is_part=_is_bank),
+    Source(DIMM, 'plugin_data.dmi.memory.devices', ('Serial Number',),
+           ('Locator',), ('Manufacturer', 'Part Number', 'Size'),
+           is_part=_is_module),
+    DISKS,
+    Source(DISK, 'inventory.storage_controllers.*.drives',
+           ('serial_number',), (), ('size', 'manufacturer', 'model')),
+    INTERFACES,
+    *(Source(ACCELERATOR, path, (*_SERIALS, 'uuid'),
+             ('pci_address', 'bus', *_SLOTS), (*_NAMES, *PCI))
+      for path in ('inventory.accelerators', 'plugin_data.accelerators')),
+    *(Source(PCI_DEVICE, path, _SERIALS, ('bus',), PCI)
+      for path in PCI_PATHS),
+    *(Source(POWER_SUPPLY, path, _SERIALS, _SLOTS, (*_NAMES, 'watts'))
+      for path in ('inventory.power_supplies',
+                   'plugin_data.power_supplies')),
+)
+
+
+def listed(value: typing.Any) -> list[tuple[str, typing.Any]]:
+    """Return the items of a mapping with their names, or those of a list."""
+    if isinstance(value, Mapping):
+        return [(str(name), item) for name, item in value.items()]
+    return [('', item) for item in value] if isinstance(value, list) else []
+
+
+def at(data: typing.Any, path: str) -> typing.Any:
+    """Return what is at a path with dots, None where nothing is."""
+    found = data_path.get(data, tuple(path.split('.')))
+    return None if found is data_path.ABSENT else found
