@@ -72,8 +72,9 @@ histories: $(TOX) ## Ask many histories who set a value, and rules what ran (COU
 	    $(TOX) -q -e py3 -- 'test_(origins|what_ran)'
 
 .PHONY: swaps
-swaps: $(TOX) ## Find swapped parts of many generated machines (COUNT=2000)
-	IR_SWAPS=$(or $(COUNT),2000) $(TOX) -q -e py3 -- test_part_difference
+swaps: $(TOX) ## Follow parts of many generated machines (COUNT=2000 SEED=0)
+	IR_SWAPS=$(or $(COUNT),2000) IR_SWAPS_SEED=$(or $(SEED),0) \
+	    $(TOX) -q -e py3 -- "test_part_difference|test_part_history"
 
 .PHONY: plantings
 plantings: $(TOX) ## Search anonymous machines for planted identifiers (COUNT=20000 SEED=1)

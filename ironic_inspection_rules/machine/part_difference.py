@@ -150,23 +150,28 @@ class Comparison:
 
     def _unreported(self) -> Iterator[Change]:
         """Return what one side has of which the other one says nothing."""
+        told = self._groups.of([*self._gone, *self._new])
         for old, new in self._pairs():
-            if old.is_named and not new.ids:
-                if self._groups.at(old) not in self._reported_groups:
-                    yield Change(UNREPORTED, old, new)
-            elif new.ids and not old.ids:
-                if self._groups.at(new) not in self._known_groups:
-                    yield Change(UNREPORTED, old, new)
-        gone = self._groups.of(self._gone)
+            # The side that says which part it is.
+            named = new if new.ids else old
+            if old.is_named == bool(new.ids) or new.ids and old.ids:
+                continue
+            there = (self._known_groups if new.ids
+                     else self._reported_groups) | told
+            if self._groups.at(named) not in there:
+                told.add(self._groups.at(named))
+                yield Change(UNREPORTED, old, new)
         silent = self._groups.distinct(
             old for old in self._old
             if old.source not in self._after.sources
             and self._before.sources.get(old.source) is None
-            and self._groups.at(old) not in gone | self._reported_groups)
+            and self._groups.at(old) not in told | self._reported_groups)
         for old in self._groups.uncovered(silent, self._old,
                                           self._after.parts):
             yield Change(UNREPORTED, old, None)
-        first = self._groups.distinct(self._found(is_first=True))
+        first = self._groups.distinct(
+            new for new in self._found(is_first=True)
+            if self._groups.at(new) not in told)
         for new in self._groups.uncovered(first, self._after.parts,
                                           self._old):
             yield Change(UNREPORTED, None, new)
@@ -176,12 +181,18 @@ class Comparison:
 
         :param heard: when the last inspection before was made.
         """
-        reported = {identity for each in self._after.parts
-                    for identity in each.identities}
-        parts = [_renewed(old, new, reported) for old, new in self._pairs()]
-        for pairing in self._pairings.values():
-            parts += pairing.after
         gone = self._groups.of(self._gone)
+        gone = self._groups.of(self._gone)
+        lost = {identity for each in self._old
+                if self._groups.at(each) in gone
+                for identity in each.identities}
+        parts = []
+        for pairing in self._pairings.values():
+            reported = [*(new for _old, new in pairing.same), *pairing.after]
+            taken = lost.union(identity for each in reported
+                               for identity in each.identities)
+            parts += [_renewed(old, new, taken) for old, new in pairing.same]
+            parts += pairing.after
         updated = self._groups.updater(self._moved, self._changed)
         parts += [updated(old) for old in self._old
                   if old.source not in self._after.sources
@@ -219,13 +230,13 @@ def _has_changed(old: part.Part, new: part.Part) -> bool:
 
 
 def _renewed(old: part.Part, new: part.Part,
-             reported: Collection[part.Identity]) -> part.Part:
+             taken: Collection[part.Identity]) -> part.Part:
     """Return a part as it is reported now, with what was known of it.
 
-    :param reported: what the report says to identify any part.
+    :param taken: what identifies another part, or one that is gone.
     """
     ids = (*new.ids, *(name for kind, name in old.identities
-                       if (kind, name) not in reported))
+                       if (kind, name) not in taken))
     named = new if new.ids else old
     return new._replace(
         ids=ids, label=named.label_of(ids), slot=new.slot or old.slot,
