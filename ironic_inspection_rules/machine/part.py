@@ -169,7 +169,9 @@ def read(inventory: Mapping[str, typing.Any],
                                part_source.ACCELERATOR)] = None
     shared = _shared(found)
     distinct = [part.without(shared) for part in _without_summed_up(found)]
-    return Parts(tuple(sorted(distinct, key=Part.place)), sources,
+    named = [part._replace(label=texts.get(part.label, part.label))
+             for part in distinct]
+    return Parts(tuple(sorted(named, key=Part.place)), sources,
                  shared=shared, texts=texts)
 
 

@@ -213,17 +213,79 @@ class InventoryHistoryTestCase(HistoryTestCase):
                 self.assertEqual(ids, [each['id'] for each in parts])
             plain = disk
 
-    def test_serial_numbers_that_came_later_are_found(self):
-        for serial in (None, 'W1', 'W2', 'W2'):
-            self.keep_disk(serial=serial, size=100, model='M')
+    def changes(self):
+        """Return what is said of the last inspection."""
+        last = self.get(self.path)['inventories'][0]['uuid']
+        return [(each['what'], each['id'], each['before'] and
+                 each['before']['id'], each['after'] and each['after']['id'])
+                for each in self.get(f'{self.path}/diff?to={last}')['parts']]
 
-        self.assertEqual([('gone', 'W1'), ('new', 'W2')],
-                         [(each['what'], each['id']) for each in self.get(
-                             f'{self.path}/diff')['parts']])
-        for serial, is_there in (('W1', False), ('W2', True)):
-            part, = self.get(f'/v1/inspection_parts?id={serial}')['parts']
-            self.assertEqual((serial, is_there),
-                             (part['id'], part['to'] is None))
+    def is_there(self, serial):
+        return [each['to'] is None for each in self.get(
+            f'/v1/inspection_parts?id={serial}')['parts']]
+
+    def test_a_part_belongs_to_a_serial_number_that_came_later(self):
+        disk = {'name': '/dev/sda', 'model': 'M', 'size': 100000000000,
+                'rotational': False, 'vendor': 'V', 'wwn': None}
+        self.keep_disk(**disk, serial=None)
+        self.keep_disk(**disk, serial='W1')
+        self.assertEqual([('unreported', 'W1', None, 'W1')], self.changes())
+        self.assertEqual([True], self.is_there('W1'))
+        self.keep_disk(**disk, serial='W1')
+        self.assertEqual([], self.changes())
+        self.keep_disk(**disk, serial='W2')
+        self.assertEqual([('gone', 'W1', 'W1', None),
+                          ('new', 'W2', None, 'W2')], self.changes())
+        self.assertEqual([[False], [True]],
+                         [self.is_there('W1'), self.is_there('W2')])
+        self.keep(found([]))
+        self.assertEqual([('gone', 'W2', 'W2', None)], self.changes())
+        self.assertEqual([False], self.is_there('W2'))
+
+    def test_so_it_does_if_redfish_does_not_report_it(self):
+        plain = {'name': 'Disk 1', 'size': 100, 'model': 'M', 'serial': None}
+        for interface, serial, changes in (
+                ('redfish', None, []),
+                ('agent', 'W1', [('unreported', 'W1', None, 'W1')]),
+                ('redfish', None, [('unreported', 'W1', 'W1', None)]),
+                ('redfish', None, []),
+                ('agent', 'W1', []),
+                ('agent', 'W2', [('gone', 'W1', 'W1', None),
+                                 ('new', 'W2', None, 'W2')]),
+                ('redfish', None, [('unreported', 'W2', 'W2', None)])):
+            document = found([])
+            document['inventory']['disks'] = [{**plain, 'serial': serial}]
+            self.keep(document, interface=interface)
+            if changes:
+                self.assertEqual(changes, self.changes())
+        self.assertEqual([[False], [True]],
+                         [self.is_there('W1'), self.is_there('W2')])
+
+    def test_a_part_went_when_it_was_last_found(self):
+        times = []
+        for interface, serial in (('agent', 'W1'), ('redfish', None),
+                                  ('agent', 'W2')):
+            document = found([])
+            document['inventory']['disks'] = [{'size': 1, 'serial': serial}]
+            self.keep(document, interface=interface)
+            times.append(self.get(self.path)['inventories'][0]['created_at'])
+        stay, = self.get('/v1/inspection_parts?id=W1')['parts']
+        self.assertEqual(times[0], stay['to'])
+
+    def test_a_serial_number_is_the_same_as_text_and_as_a_number(self):
+        for plugin_data in (
+                {'dmi': {'memory': {'devices': [
+                    {'Size': '8 GB', 'Serial Number': '00665532'}]}}},
+                {'extra': {'memory': {
+                    'total': {'size': 8}, 'bank:0': {
+                        'size': 8, 'serial': 665532}}}}):
+            self.keep({**found([]), 'plugin_data': plugin_data})
+
+        self.assertEqual([], self.changes())
+        for asked in ('00665532', '665532'):
+            stay, = self.get(f'/v1/inspection_parts?id={asked}')['parts']
+            self.assertEqual(('00665532', 'dimm', None),
+                             (stay['id'], stay['kind'], stay['to']))
 
     def test_what_is_not_there_is_404_and_what_is_wrong_400(self):
         uuid = self.keep(found(['S1']))
