@@ -80,25 +80,23 @@ class Groups:
                        ) -> list[part_pair.Pair]:
         """Leave out pairs of which another source tells the same.
 
-        A part without an identity is taken for one that has gone the same way.
+        A part without an identity is taken for the one of another source that
+        has left the same slot, or is in the same slot now.
         """
-        named: dict[part.Identity | None, part_pair.Pair] = {}
-        nameless: dict[tuple[typing.Any, ...], list[part_pair.Pair]] = {}
-        ways: collections.Counter[tuple[typing.Any, ...]] = (
-            collections.Counter())
-        for old, new in pairs:
-            way = old.kind, old.slot, new.slot
-            if not old.ids:
-                nameless.setdefault((*way, new.source), []).append((old, new))
-            elif self.at(old) not in named:
-                named[self.at(old)] = old, new
-                ways[way] += 1
-        distinct = list(named.values())
-        for (*names, _source), found in nameless.items():
-            way = tuple(names)
-            distinct += found[ways[way]:]
-            ways[way] = max(ways[way], len(found))
-        return distinct
+        distinct: dict[typing.Any, part_pair.Pair] = {}
+        claims: dict[tuple[typing.Any, ...], set[str]] = {}
+        # Parts with an identity first.
+        for old, new in sorted(pairs, key=lambda pair: not pair[0].ids):
+            slots = [(old.kind, 'from', old.slot), (old.kind, 'to', new.slot)]
+            name: typing.Any = self.at(old)
+            if name is None:
+                others = set().union(*(claims.get(slot, ()) for slot in slots))
+                name = None if others - {new.source} else len(distinct)
+            if name is not None:
+                distinct.setdefault(name, (old, new))
+            for slot in slots:
+                claims.setdefault(slot, set()).add(new.source)
+        return list(distinct.values())
 
     def uncovered(self, parts: Iterable[part.Part], own: Sequence[part.Part],
                   others: Sequence[part.Part]) -> Iterator[part.Part]:

@@ -85,15 +85,18 @@ class Class:
         now = collections.Counter(each.slot for each in self.unnamed)
         return self.stay - min(self.stay, (slots & now).total())
 
-    def entries(self, may_stay):
+    def entries(self, may_stay, is_seen):
         """Return what the source has of its unnamed parts from now on.
 
         :param may_stay: whether an entry that was named may be among them.
+        :param is_seen: whether another source names it.
         """
-        kept = [
-            *[entry for entry in self.withheld if may_stay(entry)][:self.stay],
-            *[entry for entry in self.lost
-              if may_stay(entry)][:self.unnamed_left]]
+        slots = {sight.slot for sight in self.unnamed}
+        kept = []
+        for entries, most in ((self.withheld, self.stay),
+                              (self.lost, self.unnamed_left)):
+            kept += sorted(filter(may_stay, entries), key=lambda entry: (
+                entry.slot not in slots, is_seen(entry)))[:most]
         entries = []
         for sight in self.unnamed:
             entry = next((entry for entry in kept if entry.slot is not None

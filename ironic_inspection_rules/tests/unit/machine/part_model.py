@@ -12,7 +12,6 @@ import typing
 KINDS = DIMM, DISK, INTERFACE, PCI = (
     'dimm', 'disk', 'interface', 'pci-device')
 
-MAKES = 2
 SLOTS = 8
 
 NAMES, NEVER, LATE, FICKLE, PARTLY, MIXED = (
@@ -254,6 +253,7 @@ class Machine:
         self.draw = draw
         # Things happen to one kind of parts more often than to others.
         self.kinds = (*KINDS, *[draw.choice((DIMM, DISK))] * 4)
+        self.makes = draw.choice((1, 2))
         self.made = draw.randrange(1000)
         self.parts: list[TruePart] = []
         for kind in KINDS:
@@ -276,7 +276,7 @@ class Machine:
         self.parts.append(TruePart(
             kind, number, serial, f'0x5000c5{number:010x}',
             like.make if like and self.draw.random() < .7
-            else self.draw.randrange(MAKES),
+            else self.draw.randrange(self.makes),
             like.slot if like else self.draw.choice(sorted(free))))
 
     def of(self, kind: str) -> list[TruePart]:

@@ -250,7 +250,11 @@ class Oracle:
 
     def _learn(self, time, report, changes, before):
         """Go on from what was said."""
-        gone = {group for group, what in self.named_all(changes, GONE)}
+        gone = {self.group.get(part_model.plain(each['id']))
+                for each in changes
+                if each['what'] == GONE and each['id'] is not None}
+        seen = {self.group[min(sight.ids)] for sights in report.values()
+                for sight in sights if sight.ids}
         for channel, account in list(self.accounts.items()):
             if channel not in report:
                 own = {self.group[min(entry.ids)] for entry in account
@@ -260,7 +264,7 @@ class Oracle:
                     or self.group[min(entry.ids)] not in gone]
                 self._tell(channel, own, changes)
         for channel, sights in report.items():
-            self.accounts[channel] = self._account(channel, sights, gone)
+            self.accounts[channel] = self._account(channel, sights, gone, seen)
             self.told.pop(channel, None)
         there = {name for account in self.accounts.values()
                  for entry in account for name in entry.ids}
@@ -273,11 +277,6 @@ class Oracle:
                                    for channel in before[name])
         self.heard.update(dict.fromkeys(report, time))
         self.last = set(report)
-
-    def named_all(self, changes, what):
-        return [(self.group.get(part_model.plain(each['id'])), each)
-                for each in changes
-                if each['what'] == what and each['id'] is not None]
 
     def _tell(self, channel, own, changes):
         """Note what another source has said, so that it is not said again."""
@@ -301,7 +300,7 @@ class Oracle:
             group = self.group[min(entry.ids)] if entry.ids else None
             entry.slot = slots.get((group, entry.slot), entry.slot)
 
-    def _account(self, channel, sights, gone):
+    def _account(self, channel, sights, gone, seen):
         named = {name for sight in sights for name in sight.ids}
         account = []
         for entry, sight in self.pairs[channel]:
@@ -311,6 +310,8 @@ class Oracle:
             account += [
                 part_account.Entry(sight.ids, sight.make, sight.slot, True)
                 for sight in each.named]
-            account += each.entries(lambda entry: not (
-                self.group[min(entry.ids)] in gone or entry.ids & named))
+            account += each.entries(
+                lambda entry: not (self.group[min(entry.ids)] in gone
+                                   or entry.ids & named),
+                lambda entry: self.group[min(entry.ids)] in seen)
         return account

@@ -42,6 +42,8 @@ class History:
         self.draw = random.Random(seed)
         self.machine = part_model.Machine(self.draw)
         self.channels = [self.make(cls) for cls in CHANNELS]
+        # The sources of one kind of parts, in turn.
+        self.is_narrow = self.draw.random() < .4
         self.plans = [self.plan() for _number in range(
             self.draw.randrange(1, 4))]
         self.interface, self.used = self.plans[0]
@@ -63,6 +65,11 @@ class History:
 
     def plan(self):
         """Return the interface and the sources of one sort of inspections."""
+        if self.is_narrow:
+            channel = self.draw.choice([
+                channel for channel in self.channels
+                if channel.kind == self.machine.kinds[-1]])
+            return channel.interface, [channel]
         interface = self.draw.choice(('agent', 'agent', 'redfish'))
         share = self.draw.choice((.3, .6, .9))
         return interface, [
