@@ -150,7 +150,8 @@ class Comparison:
 
     def _unreported(self) -> Iterator[Change]:
         """Return what one side has of which the other one says nothing."""
-        told = self._groups.of([*self._gone, *self._new])
+        told = self._groups.of([*self._gone, *self._new,
+                                *(old for old, _new in self._moved)])
         for old, new in self._pairs():
             # The side that says which part it is.
             named = new if new.ids else old

@@ -271,7 +271,7 @@ class Machine:
         self.made += 1
         number = self.made
         serial = self.draw.choice((
-            f'SN{number:06d}X', f'{66000000 + number}', f'00{77000 + number}',
+            f'SN{number:06d}X', f'{66000000 + number}', f'00{810000 + number}',
             f'{number:04X}BEEF', f'0{number}E2'))
         self.parts.append(TruePart(
             kind, number, serial, f'0x5000c5{number:010x}',
