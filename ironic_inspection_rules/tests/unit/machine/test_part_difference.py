@@ -217,6 +217,19 @@ class ChangeTestCase(base.TestCase):
 
         self.assertEqual([('s1',)], [each.ids for each in known.parts])
 
+    def test_an_identity_that_a_source_withholds_stays_with_its_part(self):
+        drives = [{'drives': [{'serial_number': 'S1', 'size': 1}]}]
+        known = part.NOTHING
+        for serial in ('S1', None):
+            known = part_difference.known(known, part.read(
+                {'disks': [{'serial': serial, 'size': 1}],
+                 'storage_controllers': drives}, {}, 'redfish'))
+        after = part.read({'disks': [{'serial': 'S0', 'size': 1},
+                                     {'serial': 'S1', 'size': 1}],
+                           'storage_controllers': drives}, {}, 'redfish')
+
+        self.assertEqual([('new', None, 'S0')], told(known, after))
+
     def of_disks(self, before, after):
         changes = part_difference.between(*(
             part.read({'disks': disks}, {}, 'agent')
