@@ -81,6 +81,11 @@ plantings: $(TOX) ## Search anonymous machines for planted identifiers (COUNT=20
 	IR_PLANTINGS=$(or $(COUNT),20000) IR_PLANTINGS_SEED=$(or $(SEED),1) \
 	    $(TOX) -q -e py3 -- test_plantings
 
+.PHONY: proofs
+proofs: $(TOX) ## Refute proofs about many generated rules (COUNT=5000 FIRST=0)
+	IR_PROOFS=$(or $(COUNT),5000) IR_FIRST_PROOF=$(or $(FIRST),0) \
+	    $(TOX) -q -e simulation -- VerdictTestCase
+
 .PHONY: outages
 outages: $(TOX) ## Let what durable inspection stands on be away for two minutes
 	IR_OUTAGE_SECONDS=120 $(TOX) -q -e integration -- "test_outages|LostDatabase|TwoHosts|Announcement"

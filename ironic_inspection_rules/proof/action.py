@@ -8,12 +8,13 @@ import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.actions import schema
+from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.proof import cell as cells
 from ironic_inspection_rules.proof import condition
 from ironic_inspection_rules.proof import expression
 from ironic_inspection_rules.proof import logic
-from ironic_inspection_rules.proof import machine as machines
 from ironic_inspection_rules.proof import pair
 from ironic_inspection_rules.proof import state as states
 from ironic_inspection_rules.proof import value as values
@@ -46,34 +47,47 @@ class Actions:
         if action.get('loop') is None:
             self._once(action, self._scope, self._passed.matched)
             return
-        for guard, alternative in condition.looped_over(
-                action['loop'], self._scope.within(**self.state.roots)):
+        loop = condition.looped_over(
+            action['loop'], self._scope.within(**self.state.roots))
+        for guard, alternative in loop:
             when = logic.conj(self._passed.matched, guard)
             if isinstance(alternative, values.Const) and (
                     alternative.value is None):
                 continue
             if isinstance(alternative, values.Unknown | values.Names):
-                self._lose(when, 'a loop over what nobody knows')
+                self._lose(when, 'a loop over what nobody knows',
+                           self._scope, str(action), alternative)
                 continue
             if isinstance(alternative, values.Term | values.Failed) or (
                     isinstance(alternative, values.Const)
                     and not isinstance(alternative.value, list | dict)):
                 self._end(when)
                 continue
-            for there, item in values.listed(alternative):
+            for number, (there, item) in enumerate(values.listed(
+                    alternative)):
+                literal = action['loop']
+                if isinstance(literal, list):
+                    literal = literal[number]
                 self._once(action, self._scope.within(item=item),
-                           logic.conj(when, there))
+                           logic.conj(when, there), literal)
             if isinstance(alternative, values.Items):
                 alternative.uses.add(action['op'])
-                more = logic.simplified(logic.conj(when,
+                more = logic.settled(logic.conj(when,
                                                    alternative.is_longer))
                 if more is not logic.FALSE:
                     self._lose(
-                        more, f'an action for more than {machines.LONGEST} '
-                        f'items of {alternative.name}')
+                        more, f'an action for more than {cells.LONGEST} '
+                        f'items of {alternative.name}', self._scope,
+                        str(action), alternative)
 
     def _once(self, action: typing.Mapping[str, typing.Any],
-              scope: expression.Scope, when: Formula) -> None:
+              scope: expression.Scope, when: Formula,
+              literal: typing.Any = None) -> None:
+        """Carry out an action for one item.
+
+        :param literal: the item as the rule has it, if that is not a text
+            with fields.
+        """
         scope = scope.within(**self.state.roots)
         if action.get('when'):
             truth = condition.all_hold(action['when'], scope)
@@ -88,9 +102,11 @@ class Actions:
         elif name in LASTING:
             self._passed.lasts = logic.disj(self._passed.lasts, when)
         elif name not in _TRANSLATIONS:
-            self._lose(when, f'there is no translation of {name}')
+            self._lose(when, f'there is no translation of {name}', scope,
+                       str(action))
         else:
-            given = {key: expression.evaluate(each, scope)
+            given = {key: self._path(each, scope, literal)
+                     if key == 'path' else expression.evaluate(each, scope)
                      for key, each in self._given.items()}
             for each in given.values():
                 when = self._unless(when, values.absent(each))
@@ -98,10 +114,22 @@ class Actions:
                     values.failed(each), self._machine.lacks(each)))
             _TRANSLATIONS[name](self, when, given)
 
+    @staticmethod
+    def _path(written: typing.Any, scope: expression.Scope,
+              literal: typing.Any) -> Value:
+        """Return a path, as the engine splits it into tokens."""
+        if not isinstance(written, str):
+            return expression.evaluate(written, scope)
+        if literal is not None and not isinstance(literal, str):
+            written = interpolation.fill_item(written, literal)
+        elif literal is not None and not literal.startswith('{'):
+            written = interpolation.fill_item(written, literal)
+        return expression.path(written, scope)
+
     def _end(self, when: Formula, result: int = states.ERROR) -> None:
         passed = self._passed
         when = logic.conj(when, logic.negated(passed.ends))
-        if logic.simplified(when) is logic.FALSE:
+        if logic.settled(when) is logic.FALSE:
             return
         passed.ends = logic.disj(passed.ends, when)
         if result != states.ERROR:
@@ -113,40 +141,55 @@ class Actions:
         self._end(logic.conj(when, broken))
         return logic.conj(when, logic.negated(broken))
 
-    def _lose(self, when: Formula, reason: str, may_fail: bool = True,
-              extends: bool = False) -> None:
-        """Make unknown all that an action may change."""
-        lost = values.only(values.Unknown(reason))
+    def _lose(self, when: Formula, reason: str, *about: typing.Any,
+              may_fail: bool = True, extends: bool = False) -> None:
+        """Make unknown all that an action may change.
+
+        :param about: all that its effect depends on, besides what is there.
+        """
+        about = (self._op.name, *about)
         if may_fail:
-            self._end(logic.conj(when, self._machine.guess(reason, object())))
+            self._end(logic.conj(when, self._machine.guess(
+                reason, 'fails', *about, *self.state.roots.values())))
         for place in dict.fromkeys(states.places(self._op, self._given)):
-            self._passed.writes.append(states.Write(place, when, lost,
-                                                    extends))
             root, *steps = place[:1] if place[0] == 'ports' else place
             there = self.state.roots[root]
-            self.state = self.state.having(**{root: values.choose(
-                when, states.put(there, tuple(steps), lost)[0], there)})
+            lost = states.lost(place, reason, *about, place,
+                               values.step(there, *steps))
+            self._passed.writes.append(states.Write(place, when, lost,
+                                                    extends))
+            made, broken = states.put(self._machine, there, tuple(steps),
+                                      lost)
+            self._end(logic.conj(when, broken))
+            self.state = self.state.having(
+                **{root: values.choose(when, made, there)})
 
     def _put(self, when: Formula, path: data_path.Path, value: Value,
              creates: bool = True, extends: bool = False) -> None:
         root = self.state.roots[path[0]]
-        made, broken = states.put(root, path[1:], value, creates)
+        made, broken = states.put(self._machine, root, path[1:], value,
+                                  creates)
         when = self._unless(when, broken)
         self._passed.writes.append(states.Write(path, when, value, extends))
         self.state = self.state.having(
             **{path[0]: values.choose(when, made, root)})
 
-    def _paths(self, when: Formula, value: Value,
+    def _paths(self, when: Formula, given: Given,
                table: typing.Mapping[str, schema.Attribute] | None = None
                ) -> typing.Iterator[tuple[Formula, data_path.Path]]:
-        for guard, each in value:
+        for guard, each in given['path']:
             both = logic.conj(when, guard)
-            if not isinstance(each, values.Const) or not isinstance(
-                    each.value, str):
-                self._lose(both, 'a path out of the data of a machine')
+            if values.is_missing(each) or isinstance(each, values.Failed):
+                # The rule has ended with an error.
+                continue
+            if not isinstance(each, values.Const):
+                self._lose(both, 'a path out of the data of a machine',
+                           *given.values())
                 continue
             try:
-                path = data_path.parse(each.value)
+                path = each.value
+                if not isinstance(path, tuple):
+                    path = data_path.parse(path)
                 if table is not None:
                     schema.check_path(path, table)
             except exceptions.OperationError:
@@ -160,22 +203,25 @@ class Actions:
         What is deleted as a whole becomes its default.
         """
         table = schema.PORT if 'port_id' in given else schema.NODE
-        for guard, path in self._paths(when, given['path'], table):
+        for guard, path in self._paths(when, given, table):
             sets = 'value' in given or len(path) == 1
             made = values.each(
                 given.get('value', values.const(None)), functools.partial(
-                    states.read, path, table)) if sets else values.NOTHING
-            guard = self._unless(guard, values.failed(made))
+                    states.read, self._machine, path, table)
+            ) if sets else values.NOTHING
+            guard = self._unless(guard, logic.disj(
+                values.failed(made), self._machine.lacks(made)))
             if table is schema.PORT:
                 self._put_in_port(guard, given['port_id'], path, made)
                 continue
             self._put(guard, ('node', *path), made, sets)
-            names = machines.CAPABILITY_TEXT[1:]
+            names = cells.CAPABILITY_TEXT[1:]
             if path == names[:len(path)]:
                 gone = values.absent(values.step(made, *names[len(path):]))
                 if path == names or gone is not logic.TRUE:
-                    self._put(guard, machines.CAPABILITIES, values.choose(
-                        gone, values.NOTHING, machines.TEXT), sets)
+                    text = values.unknown('capabilities as a text', made)
+                    self._put(guard, cells.CAPABILITIES, values.choose(
+                        gone, values.NOTHING, text), sets)
 
     def _put_in_port(self, when: Formula, port_id: Value,
                      path: data_path.Path, value: Value) -> None:
@@ -184,7 +230,8 @@ class Actions:
             both = logic.conj(when, guard)
             address = states.address(each)
             if address is None:
-                self._lose(both, 'a port that no MAC address names')
+                self._lose(both, 'a port that no MAC address names', path,
+                           port_id, value)
                 continue
             parts, there = [], []
             for inner, ports in self.state.roots['ports']:
@@ -195,15 +242,15 @@ class Actions:
                         found = logic.conj(present, states.is_at(
                             self._machine, item, address))
                         there.append(logic.conj(inner, found))
-                        made, broken = states.put(item, path, value)
+                        made, broken = states.put(self._machine, item, path,
+                                                  value)
                         self._end(logic.conj(both, inner, found, broken))
                         items.append(values.Written(values.choose(
                             logic.conj(both, found), made, item)))
                     ports = dataclasses.replace(ports, items=tuple(items))
                 else:
                     there.append(logic.conj(inner, self._machine.guess(
-                        'the ports after a change', ('port', address.get_id(),
-                                                     id(ports)), ports)))
+                        'the ports after a change', 'port', address, ports)))
                 parts.append((inner, values.only(ports)))
             exists = logic.disj(*there)
             self._passed.writes.append(states.Write(
@@ -216,11 +263,11 @@ class Actions:
         """Append to a list of the node, or of plugin data."""
         root, table = ('node', schema.NODE) if (
             self._op.name == 'extend-attribute') else ('plugin_data', None)
-        for guard, path in self._paths(when, given['path'], table):
+        for guard, path in self._paths(when, given, table):
             old = values.step(self.state.roots[root], *path)
-            lost = values.Unknown('a list that rules extend')
+            is_crowded = len(old) > states.MOST
             made = values.join(
-                (inner, states.extended(lost, len(old) > states.MOST, *each))
+                (inner, states.extended(self._machine, is_crowded, *each))
                 for inner, each in values.product([
                     old, given['value'],
                     given.get('unique', values.const(False))]))
@@ -228,7 +275,7 @@ class Actions:
                       (root, *path), made, extends=True)
 
     def plugin_data(self, when: Formula, given: Given) -> None:
-        for guard, path in self._paths(when, given['path']):
+        for guard, path in self._paths(when, given):
             self._put(guard, ('plugin_data', *path),
                       given.get('value', values.NOTHING), 'value' in given)
 
@@ -239,34 +286,65 @@ class Actions:
         if any('capabilities' in each.entries
                for _guard, each in values.step(node, 'properties')
                if isinstance(each, values.Mapping)):
-            new, _error = states.put(node, machines.CAPABILITY_TEXT[1:],
-                                     machines.TEXT, creates=False)
+            lost = values.unknown(
+                'capabilities as a text', *given.values(), values.step(
+                    node, *cells.CAPABILITY_TEXT[1:]))
+            new, _error = states.put(
+                self._machine, node, cells.CAPABILITY_TEXT[1:], lost,
+                creates=False)
             self.state = self.state.having(node=values.choose(when, new, node))
-        text = values.each(given['value'], states.capability_text) if (
-            sets) else values.NOTHING
+        text = values.each(given['value'], functools.partial(
+            states.capability_text, self._machine)) if (
+                sets) else values.NOTHING
         for guard, name in given['name']:
             both = logic.conj(when, guard)
             if isinstance(name, values.Const):
-                self._put(self._unless(both, values.failed(text)), (
-                    *machines.CAPABILITIES, str(name.value)), text, sets)
+                both = self._unless(both, logic.disj(
+                    values.failed(text), self._machine.lacks(text)))
+                self._put(both, (*cells.CAPABILITIES, str(name.value)),
+                          text, sets)
             else:
-                self._lose(both, 'the name of a capability out of data')
+                self._lose(both, 'the name of a capability out of data',
+                           *given.values())
 
     def trait(self, when: Formula, given: Given) -> None:
         adds = self._op.name != 'remove-trait'
         for guard, name in given['name']:
             both = logic.conj(when, guard)
             if not isinstance(name, values.Const):
-                valid = states.is_trait(self._machine, name)
-                if valid is not None:
-                    both = self._unless(both, logic.negated(valid))
-                self._lose(both, 'a trait out of the data of a machine',
-                           may_fail=valid is None, extends=adds)
+                self._some_trait(both, name, adds)
             elif adds and trait_names.problem(name.value):
                 self._end(both)
             else:
-                self._put(both, (*machines.TRAITS, str(name.value)),
+                self._put(both, (*cells.TRAITS, str(name.value)),
                           values.const(adds), extends=adds)
+
+    def _some_trait(self, when: Formula, name: values.Alternative,
+                    adds: bool) -> None:
+        """Add or remove a trait whose name is not known."""
+        reason = 'a trait out of the data of a machine'
+        valid = states.is_trait(self._machine, name)
+        if valid is None:
+            valid = self._machine.guess(reason, 'is a trait', name)
+        if adds:
+            when = self._unless(when, logic.negated(valid))
+        for known in sorted(self._traits):
+            place = (*cells.TRAITS, known)
+            old = values.step(self.state.roots['node'], *place[1:])
+            if known.endswith('*'):
+                new = values.unknown(reason, name, adds, old)
+            else:
+                is_it = self._machine.guess(reason, 'is', known, name)
+                if isinstance(name, values.Term) and name.is_text:
+                    self._machine.note(name.term, known)
+                    is_it = name.term == logic.constant(known)
+                new = values.choose(is_it, values.const(adds), old)
+            made, _broken = states.put(
+                self._machine, self.state.roots['node'], place[1:], new)
+            self.state = self.state.having(node=values.choose(
+                when, made, self.state.roots['node']))
+        self._passed.writes.append(states.Write(
+            cells.TRAITS, when, values.unknown(reason, name), adds))
 
     def traits(self, when: Formula, given: Given) -> None:
         """Replace the traits that begin with a prefix."""
@@ -275,13 +353,18 @@ class Actions:
             both = logic.conj(when, guard)
             if not isinstance(begins, values.Const) or not isinstance(
                     listed, values.Const | values.Items):
-                self._lose(both, 'set-traits with what nobody knows')
+                self._lose(both, 'set-traits with what nobody knows',
+                           *given.values())
                 continue
-            # The last stands for those that no rule names.
-            for name in (*sorted(each for each in self._traits
-                                 if each.startswith(begins.value)),
-                         f'{begins.value}*'):
-                self._put(both, (*machines.TRAITS, name), values.const(False))
+            if isinstance(listed, values.Const) and not isinstance(
+                    listed.value, list):
+                self._end(both)
+                continue
+            # Names that end in a star stand for those that no rule names.
+            for name in sorted(self._traits):
+                if not name.startswith(str(begins.value)):
+                    continue
+                self._put(both, (*cells.TRAITS, name), values.const(False))
             for there, item in values.listed(listed):
                 self.trait(logic.conj(both, there), {'name': item})
 

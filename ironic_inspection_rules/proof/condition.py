@@ -19,6 +19,7 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.proof import cell as cells
 from ironic_inspection_rules.proof import expression
 from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
@@ -64,13 +65,14 @@ def translate(written: typing.Mapping[str, typing.Any], scope: Scope) -> Truth:
     return _single(op, written.get('args'), inverted, scope)
 
 
-def _group(op: registry.Op, parts: typing.Iterable[typing.Any], inverted: bool,
+def _group(op: registry.Op, parts: typing.Sequence[typing.Any], inverted: bool,
            scope: Scope) -> Truth:
     holds, fails = all_hold(parts, scope, op.plugin.HOLDS == 'all')
     if op.plugin.HOLDS == 'any':
         holds = logic.negated(holds)
     if not op.plugin.HOLDS:
-        holds = scope.machine.guess(f'{op.name} has no translation', object())
+        holds = scope.machine.guess(f'{op.name} has no translation',
+                                    op.name, json.dumps(parts), scope)
     return Truth(logic.negated(holds) if inverted else holds, fails)
 
 
@@ -86,9 +88,10 @@ def _looped(written: typing.Mapping[str, typing.Any], scope: Scope) -> Truth:
         elif isinstance(alternative, values.Term | values.Failed):
             truth = Truth(logic.FALSE, logic.TRUE)
         elif isinstance(alternative, values.Unknown | values.Names):
-            truth = Truth(scope.machine.guess(
-                f'a loop over {getattr(alternative, "reason", "traits")}',
-                (json.dumps(written), id(alternative)), alternative))
+            about = (json.dumps(written), alternative, scope)
+            reason = f'a loop over {getattr(alternative, "reason", "traits")}'
+            truth = Truth(scope.machine.guess(reason, 'holds', *about),
+                          scope.machine.guess(reason, 'fails', *about))
         else:
             truth = _over(once, multiple, alternative, scope)
         parts.append((guard, truth))
@@ -131,15 +134,17 @@ def _over(once: typing.Mapping[str, typing.Any], multiple: str,
               in items]
     there = [each for each, _item in items]
     more = logic.FALSE
-    beyond = logic.FALSE
+    beyond = fails_beyond = logic.FALSE
     if isinstance(alternative, values.Items):
-        more = logic.simplified(alternative.is_longer)
+        more = logic.settled(alternative.is_longer)
         if more is not logic.FALSE:
-            beyond = scope.machine.guess(
-                f'more than {machines.LONGEST} items of {alternative.name}',
-                (json.dumps([once, multiple]), id(alternative), tuple(
-                    truth.holds.get_id() for truth in truths)),
-                alternative, truths)
+            about = (json.dumps([once, multiple]), alternative, scope)
+            reason = (f'more than {cells.LONGEST} items of '
+                      f'{alternative.name}')
+            beyond = scope.machine.guess(reason, 'holds', *about)
+            if any(truth.fails is not logic.FALSE for truth in truths):
+                fails_beyond = logic.conj(more, scope.machine.guess(
+                    reason, 'fails', *about))
             scope.machine.loops.setdefault(
                 alternative.name, set()).add(str(beyond))
     if multiple == 'first':
@@ -148,10 +153,12 @@ def _over(once: typing.Mapping[str, typing.Any], multiple: str,
     if multiple == 'last':
         ends = [logic.conj(one, logic.negated(other)) for one, other
                 in zip(there, [*there[1:], more], strict=True)]
-        return Truth(*(logic.disj(*(
+        holds, fails = (logic.disj(*(
             logic.conj(end, part) for end, part
-            in zip(ends, parts, strict=True)), logic.conj(more, beyond))
-            for parts in zip(*truths, strict=True)))
+            in zip(ends, parts, strict=True)))
+            for parts in zip(*truths, strict=True))
+        return Truth(logic.disj(holds, logic.conj(more, beyond)),
+                     logic.disj(fails, fails_beyond))
     decisive = multiple != 'all'
     going, fails = logic.TRUE, logic.FALSE
     for present, truth in zip(there, truths, strict=True):
@@ -159,6 +166,7 @@ def _over(once: typing.Mapping[str, typing.Any], multiple: str,
         found = logic.conj(present, truth.holds if decisive
                             else logic.negated(truth.holds))
         going = logic.conj(going, logic.negated(found))
+    fails = logic.disj(fails, logic.conj(going, fails_beyond))
     if decisive:
         return Truth(logic.disj(logic.negated(going),
                                  logic.conj(more, beyond)), fails)
@@ -186,11 +194,16 @@ def _single(op: registry.Op, args: typing.Any, inverted: bool,
         try:
             truth = _decide(op, names, chosen, inverted, scope.machine)
         except logic.Untranslatable as exc:
-            truth = Truth(scope.machine.guess(
-                f'{op.name}: {exc}',
-                (op.name, json.dumps(bound, sort_keys=True, default=str),
-                 tuple(map(values.identity, chosen))), chosen),
-                scope.machine.lacks((logic.TRUE, each) for each in chosen))
+            about = [op.name, inverted, chosen, json.dumps(
+                bound, sort_keys=True, default=str)]
+            if op.plugin.NEEDS_VIEW or op.plugin.LITERAL:
+                about.append(scope)
+            reason = f'{op.name}: {exc}'
+            fails = scope.machine.lacks((logic.TRUE, each) for each in chosen)
+            if op.name not in operators.NEVER_FAIL:
+                fails = logic.disj(fails, scope.machine.guess(
+                    reason, 'fails', *about))
+            truth = Truth(scope.machine.guess(reason, *about), fails)
         parts.append((guard, truth))
     return _joined(parts)
 

@@ -4,7 +4,6 @@
 
 from collections.abc import Iterable, Sequence
 import dataclasses
-import itertools
 import json
 import typing
 
@@ -21,6 +20,7 @@ from ironic_inspection_rules.proof import pair
 from ironic_inspection_rules.proof import search
 from ironic_inspection_rules.proof import state as states
 from ironic_inspection_rules.proof import value as values
+from ironic_inspection_rules.traits import names as trait_names
 
 Value = values.Value
 State = states.State
@@ -28,6 +28,42 @@ Passed = states.Passed
 
 _ROOTS = ('inventory', 'plugin_data', 'node', 'ports')
 _UNKNOWN = ('port_groups', 'previous')
+
+
+def texts(rules: Iterable[model.Rule]) -> set[str]:
+    """Return all texts of rules, names of fields among them."""
+    found: set[str] = set()
+    ahead: list[typing.Any] = [
+        [rule.conditions, rule.actions, rule.vars, rule.scope]
+        for rule in rules]
+    while ahead:
+        value = ahead.pop()
+        if isinstance(value, str):
+            found.add(value)
+        elif isinstance(value, typing.Mapping):
+            found.update(value)
+            ahead += value.values()
+        elif isinstance(value, list | tuple):
+            ahead += value
+    return found
+
+
+def _prefixes(rules: Iterable[model.Rule]) -> set[str]:
+    """Return how the traits begin that rules replace."""
+    op = registry.installed().actions['set-traits']
+    found = set()
+    for rule in rules:
+        for action in rule.actions:
+            if action['op'].strip() == op.name:
+                bound, _problems = op.signature.bind(action.get('args'))
+                found.add(str(bound.get('prefix', '')))
+    return found
+
+
+def _decides_first(rule: model.Rule) -> bool:
+    """Return whether a rule may undo what it did in an earlier inspection."""
+    return bool(compiler.compile_rule(rule,
+                                      registry.installed()).decides_first)
 
 
 class Inspection:
@@ -38,25 +74,17 @@ class Inspection:
     """
 
     def __init__(self, machine: machines.Machine, deadline: search.Deadline,
-                 rules: Iterable[model.Rule]) -> None:
+                 rules: Sequence[model.Rule]) -> None:
         self.machine = machine
         self._deadline = deadline
         self._messages: pair.Messages = {}
         self._truths: dict[typing.Any, condition.Truth] = {}
         self._conditions: list[typing.Any] = []
-        # Traits are known by the names that some action gives.
-        self._traits: set[str] = set()
-        ops = registry.installed().actions
-        for action in itertools.chain.from_iterable(
-                rule.actions for rule in rules):
-            bound, _problems = ops[action['op'].strip()].signature.bind(
-                action.get('args'))
-            names = bound.get('names')
-            if 'trait' in action['op']:
-                self._traits.update(
-                    each for each in (bound.get('name'), *(
-                        names if isinstance(names, list) else ()))
-                    if isinstance(each, str))
+        # Traits are known by their names, wherever rules have them; one more
+        # stands for all others of a prefix.
+        self._traits = {text for text in texts(rules)
+                        if trait_names.problem(text) is None}
+        self._traits |= {f'{prefix}*' for prefix in ('', *_prefixes(rules))}
 
     def run(self, rules: Sequence[model.Rule], state: State | None = None,
             notes: list[Passed] | None = None) -> State:
@@ -68,7 +96,7 @@ class Inspection:
         """
         state = state or State({
             **{name: self.machine.root(name) for name in _ROOTS},
-            **{name: values.only(values.Unknown(f'what is in {name}'))
+            **{name: values.unknown(f'what is in {name}')
                for name in _UNKNOWN}})
         for phase in model.PHASES:
             chosen = [rule for rule in rules if rule.phase == phase
@@ -81,9 +109,19 @@ class Inspection:
                 state = self._run_phase(chosen, state, inside, phase, notes)
         return state
 
-    def resume(self, passed: Passed, rules: Sequence[model.Rule]) -> State:
-        """Run rules from where one of them ran, as if it had not run."""
+    def resume(self, passed: Passed, others: Sequence[model.Rule],
+               number: int) -> State:
+        """Run rules from where one of them ran, as if it had not run.
+
+        :param others: all rules without that one.
+        :param number: the first of them that runs again.
+        """
         phase = passed.rule.phase
+        in_phase = [rule for rule in others if rule.phase == phase]
+        if any(map(_decides_first, (passed.rule, *in_phase))):
+            # What is undone, is before the first rule of the phase.
+            return self.run(others)
+        rules = others[number:]
         rest = [rule for rule in rules if rule.phase == phase]
         state = self._run_phase(rest, passed.begin, passed.before, phase, None)
         return self.run([rule for rule in rules if rule.phase != phase], state)
@@ -93,18 +131,20 @@ class Inspection:
                    ) -> State:
         scope = values.step(begin.roots['node'], 'properties',
                             model.SCOPE_PROPERTY)
-        if any(compiler.compile_rule(rule, registry.installed()
-                                     ).decides_first for rule in rules):
+        if any(map(_decides_first, rules)):
             reason = 'what rules undo where they do not match'
-            lost = values.only(values.Unknown(reason))
-            state = state.having(**dict.fromkeys(
-                {*state.roots} - {'inventory'}, lost)).ended(
-                self.machine.guess(reason, (phase, reason)))
+            about = (*begin.roots.values(), *state.roots.values(), json.dumps(
+                [[rule.conditions, rule.actions, dict(rule.vars)]
+                 for rule in rules], default=str))
+            lost = {name: states.lost((name,), reason, name, *about)
+                    for name in ('node', 'plugin_data', 'ports')}
+            state = state.having(**lost).ended(
+                self.machine.guess(reason, 'ends', *about))
         for rule in rules:
             passed, state = self._pass(rule, state, begin, scope)
             if notes is not None:
                 notes.append(passed)
-        broken = logic.simplified(logic.conj(begin.going, state.result == -1))
+        broken = logic.settled(logic.conj(begin.going, state.result == -1))
         return dataclasses.replace(state, roots={
             name: begin.roots[name] if phase == model.EARLY
             and name in interpolation.OF_NODE
@@ -122,7 +162,10 @@ class Inspection:
         if rule.scope:
             same = []
             for guard, each in scope:
-                if isinstance(each, values.Const):
+                if isinstance(each, values.Unknown):
+                    same.append(logic.conj(guard, self.machine.guess(
+                        each.reason, 'scope', each, rule.scope)))
+                elif isinstance(each, values.Const):
                     same.append(logic.conj(guard, logic.known(
                         each.value == rule.scope)))
                 elif isinstance(each, values.Term) and each.is_text:
@@ -157,9 +200,13 @@ class Inspection:
                scope: expression.Scope) -> condition.Truth:
         """Translate the conditions of a rule once for the same data."""
         text = json.dumps(conditions, default=str)
+        reads_all = any(each.plugin.NEEDS_VIEW for name, each
+                        in registry.installed().conditions.items()
+                        if name in text)
         key = id(conditions), tuple(
-            id(each) for name, each in scope.roots.items()
-            if name not in (*_ROOTS, *_UNKNOWN) or name in text)
+            (name, values.fingerprint(each))
+            for name, each in scope.roots.items()
+            if reads_all or name not in (*_ROOTS, *_UNKNOWN) or name in text)
         if key not in self._truths:
             # Kept, so that no other object gets an id that is in the key.
             self._conditions.append((conditions, scope))

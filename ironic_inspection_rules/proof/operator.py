@@ -13,16 +13,18 @@ import z3
 from ironic_inspection_rules.conditions import comparison
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.proof import expression
+from ironic_inspection_rules.proof import alphabet as alphabets
+from ironic_inspection_rules.proof import cell as cells
 from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
 from ironic_inspection_rules.proof import value as values
+from ironic_inspection_rules.traits import names as trait_names
 
 _MIRRORED = {operator.gt: operator.lt, operator.ge: operator.le}
 _COMPARISONS = {'eq': operator.eq, 'ne': operator.ne, 'lt': operator.lt,
                 'le': operator.le, 'gt': operator.gt, 'ge': operator.ge}
 
-_BEYOND_ASCII = 'text other than printable ASCII'
+_OTHER_CHARACTERS = 'characters that the solver does not have'
 
 Machine = machines.Machine
 Given = dict[str, values.Alternative]
@@ -34,10 +36,12 @@ def _compare(machine: Machine, name: str, given: Given,
              several: Sequence[values.Alternative]) -> logic.Formula:
     forced = given.get('force_strings')
     if isinstance(forced, values.Const) and forced.value:
-        texts = list(map(expression.as_text, several))
+        texts = list(map(machine.text_of, several))
         if any(each is None for each in texts):
             raise logic.Untranslatable('a list or mapping as text')
         several = list(map(values.Term, texts))
+    if len(several) == 1 and _kind(several[0]) == 'list':
+        raise logic.Untranslatable('a comparison of the items of a list')
     compare = _COMPARISONS[name]
     return logic.conj(*(_pair(machine, compare, one, other)
                          for one, other in itertools.pairwise(several)))
@@ -60,15 +64,10 @@ def _pair(machine: Machine, compare: Callable[..., typing.Any],
                 machine.note(term.term, text.value)
         found = (_MIRRORED[compare](raw(other), raw(one))
                  if compare in _MIRRORED else compare(raw(one), raw(other)))
-        if all(logic.is_ascii(each.value) for each in (one, other)
+        if all(machine.alphabet.has(each.value) for each in (one, other)
                if isinstance(each, values.Const)):
             return found
-        is_ne = compare is operator.ne
-        beyond = machine.beyond(_BEYOND_ASCII, (
-            'eq' if is_ne else compare.__name__,
-            frozenset(map(values.identity, (one, other)))), one, other)
-        return logic.conj(found, logic.negated(beyond)) if is_ne else (
-            logic.disj(found, beyond))
+        return machine.guess(_OTHER_CHARACTERS, compare.__name__, one, other)
     if 'number' in kinds and 'text' in kinds:
         readable, terms = logic.TRUE, []
         for each, mate, kind in ((one, other, kinds[0]),
@@ -152,17 +151,50 @@ def _matches(machine: Machine, name: str, given: Given,
     if any(each.root == interpolation.ITEM
            for each in interpolation.fields(regex)):
         raise logic.Untranslatable('an item in a regular expression')
-    text = expression.as_text(given['value'])
+    value = given['value']
+    searches = name == 'contains'
+    if isinstance(value, values.Term) and not value.is_text:
+        return _number_matches(machine, value, regex, searches)
+    text = machine.text_of(value)
     if text is None:
-        raise logic.Untranslatable('a list or mapping as text')
-    found = logic.matching(regex, name == 'contains')
-    holds = z3.InRe(logic.marked(text), found)
+        among = machines.LIST
+        if isinstance(value, values.Mapping):
+            among = machines.MAPPING
+        held = machine.alphabet.held(regex, searches, among)
+        if held is None:
+            raise logic.Untranslatable('a list or mapping as text')
+        return logic.known(held)
+    found = machine.alphabet.matching(regex, searches)
+    holds = z3.InRe(alphabets.marked(text), found)
+    machine.has_no_marks(text)
     if text.get_id() in machine.texts:
         machine.texts[text.get_id()].languages[holds.get_id()] = holds
-    if logic.names_only_ascii(regex):
-        return holds
-    return logic.disj(holds, machine.beyond(
-        _BEYOND_ASCII, (name, regex, text.get_id()), text))
+    return holds
+
+
+def _number_matches(machine: Machine, value: values.Term, regex: str,
+                    searches: bool) -> logic.Formula:
+    """Return when the text of a number or of a truth value matches.
+
+    Numbers as text cost the solver much, and hardly a regular expression is
+    about them.
+    """
+    if value.is_boolean:
+        yes, no = (machine.alphabet.held(regex, searches, text)
+                   for text in ('True', 'False'))
+        if None not in (yes, no):
+            return logic.disj(
+                logic.conj(value.term, logic.known(bool(yes))),
+                logic.conj(z3.Not(value.term), logic.known(bool(no))))
+    else:
+        kind = machines.NUMBER if z3.is_int(value.term) else machines.FLOAT
+        holds = machine.alphabet.held(regex, searches, kind)
+        if holds is not None:
+            return logic.known(holds)
+    text = machine.text_of(value)
+    machine.has_no_marks(text)
+    return z3.InRe(alphabets.marked(text),
+                   machine.alphabet.matching(regex, searches))
 
 
 def _one_of(machine: Machine, name: str, given: Given,
@@ -171,23 +203,41 @@ def _one_of(machine: Machine, name: str, given: Given,
     if isinstance(among, values.Names):
         if not isinstance(value, values.Const):
             raise logic.Untranslatable('a trait of a field')
+        if not isinstance(value.value, str) or (
+                trait_names.problem(value.value) is not None):
+            return logic.FALSE
         return logic.disj(*(
             logic.conj(guard, each.term) if isinstance(each, values.Term)
             else guard if isinstance(each, values.Const) and (
                 each.value is True) else logic.FALSE
-            for guard, each in values.step(among.mapping, str(value.value))))
+            for guard, each in _known(values.step(among.mapping,
+                                                  value.value))))
     if isinstance(among, values.Items):
         return logic.disj(*(
             logic.conj(there, guard, _pair(machine, operator.eq, value, each))
-            for there, item in values.listed(among) for guard, each in item),
+            for there, item in values.listed(among) for guard, each in item
+            # There is no list where an item has no value.
+            if not isinstance(each, values.Unknown | values.Failed)
+            and not values.is_missing(each)),
             logic.conj(among.is_longer, machine.guess(
-                f'more than {machines.LONGEST} items of {among.name}',
-                (id(among), values.identity(value)), among, value)))
+                f'more than {cells.LONGEST} items of {among.name}',
+                'among', among, value)))
     if not isinstance(among, values.Const) or not isinstance(
             among.value, list):
         raise logic.Untranslatable('membership in what is no list')
     return logic.disj(*(_pair(machine, operator.eq, value,
                                values.Const(each)) for each in among.value))
+
+
+def _known(value: values.Value) -> values.Value:
+    """Return a value of which something is known.
+
+    :raises: :class:`.logic.Untranslatable` where nothing is.
+    """
+    for _guard, alternative in value:
+        if isinstance(alternative, values.Unknown):
+            raise logic.Untranslatable(alternative.reason)
+    return value
 
 
 def _truth(machine: Machine, name: str, given: Given,
@@ -198,7 +248,9 @@ def _truth(machine: Machine, name: str, given: Given,
     if kind == 'text':
         word = '[Yy][Ee][Ss]|[Tt][Rr][Uu][Ee]' if wanted else (
             '[Nn][Oo]|[Ff][Aa][Ll][Ss][Ee]')
-        return z3.InRe(logic.marked(raw(value)), logic.matching(word, False))
+        machine.has_no_marks(raw(value))
+        return z3.InRe(alphabets.marked(raw(value)),
+                       machine.alphabet.matching(word, False))
     if kind in ('boolean', 'number'):
         return _as_number(value) != 0 if wanted else _as_number(value) == 0
     return logic.FALSE
@@ -212,7 +264,7 @@ def _empty(machine: Machine, name: str, given: Given,
     if isinstance(value, values.Items):
         return value.length == 0
     if isinstance(value, values.Mapping):
-        return values.is_empty(value)
+        return values.is_empty(machine, value)
     if isinstance(value, values.Names):
         raise logic.Untranslatable('whether there are traits')
     return raw(value) == '' if _kind(value) == 'text' else logic.FALSE
@@ -224,10 +276,13 @@ def _in_net(machine: Machine, name: str, given: Given,
     if not isinstance(subnet, values.Const):
         raise logic.Untranslatable('a subnet of the machine')
     if _kind(address) != 'text':
-        if _kind(address) == 'number':
-            raise logic.Untranslatable('a number as an address')
+        # No number, and nothing in brackets, is the text of an address.
         return logic.FALSE
-    network = ipaddress.ip_network(subnet.value.strip(), strict=False)
+    try:
+        network = ipaddress.ip_network(str(subnet.value).strip(),
+                                       strict=False)
+    except ValueError:
+        raise logic.Untranslatable('what is no subnet') from None
 
     def compute(text: str) -> Sequence[typing.Any]:
         try:
@@ -276,6 +331,11 @@ def _versions(machine: Machine, name: str, given: Given,
     return logic.conj(*(compare(one, other) for one, other
                          in itertools.pairwise(ranks)))
 
+
+NEVER_FAIL = frozenset((
+    *_COMPARISONS, *(f'version-{name}' for name in _COMPARISONS), 'contains',
+    'matches', 'is-true', 'is-false', 'is-none', 'is-empty', 'exists'))
+"""Ops that hold or do not hold, whatever their values are."""
 
 TRANSLATIONS: dict[str, Translation] = {
     **dict.fromkeys(_COMPARISONS, _compare),

@@ -9,6 +9,7 @@ from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.proof import cell as cells
 from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
 from ironic_inspection_rules.proof import operator
@@ -17,9 +18,12 @@ from ironic_inspection_rules.proof import value as values
 
 Machine = machines.Machine
 
-_TEXTS = {machines.CAPABILITIES: machines.CAPABILITY_TEXT,
-          machines.TRAITS: ('node', 'traits')}
+_TEXTS = {cells.CAPABILITIES: cells.CAPABILITY_TEXT,
+          cells.TRAITS: ('node', 'traits')}
 """The fields in which rules read what a machine has by name."""
+
+_MOST_PAIRS = 400
+"""Alternatives of two values that are compared one by one."""
 
 Messages = dict[typing.Hashable, tuple[int, list[values.Value]]]
 """Numbers of messages, each with what the message reads."""
@@ -38,7 +42,7 @@ def clash(machine: Machine, one: states.Write,
     """Return when two writes leave different values at one place."""
     if one.extends and other.extends or not overlap(one.place, other.place):
         return logic.FALSE
-    if one.place[-1].endswith('*') and one.place[:2] == machines.TRAITS:
+    if one.place[-1].endswith('*') and one.place[:2] == cells.TRAITS:
         return logic.FALSE
     short, long = sorted((one, other), key=lambda each: len(each.place))
     above = values.step(short.value, *long.place[len(short.place):])
@@ -48,7 +52,7 @@ def clash(machine: Machine, one: states.Write,
         differing = logic.conj(differing, logic.negated(values.absent(above)))
     if one.port is not None and other.port is not None:
         differing = logic.conj(differing, one.port == other.port)
-    return logic.simplified(differing)
+    return logic.settled(differing)
 
 
 def order_may_matter(one: states.Passed, other: states.Passed) -> bool:
@@ -121,8 +125,16 @@ def _read(rule: model.Rule) -> list[data_path.Path]:
 def differ(machine: Machine, one: values.Value,
            other: values.Value) -> logic.Formula:
     """Return when two values are not the same."""
-    if one is other:
+    if one is other or values.fingerprint(one) == values.fingerprint(other):
         return logic.FALSE
+    if len(one) * len(other) > _MOST_PAIRS:
+        mine, theirs = ({values.identity(alternative): guard
+                         for guard, alternative in value}
+                        for value in (one, other))
+        same = logic.disj(*(logic.conj(mine[key], theirs[key])
+                            for key in mine if key in theirs))
+        return logic.conj(logic.negated(same), machine.guess(
+            'whether two values are the same', 'differ', one, other))
     return logic.disj(*(
         logic.conj(guard, _different(machine, *pair))
         for guard, pair in values.product([one, other])))
@@ -130,19 +142,16 @@ def differ(machine: Machine, one: values.Value,
 
 def _different(machine: Machine, one: values.Alternative,
                other: values.Alternative) -> logic.Formula:
-    if one is other:
+    if values.identity(one) == values.identity(other):
         return logic.FALSE
-    # A mapping that is known has entries, too.
-    one, other = (values.Mapping.of(each.value) if isinstance(
-        each, values.Const) and isinstance(each.value, dict)
-        else each for each in (one, other))
     if isinstance(one, values.Const) and isinstance(other, values.Const):
         return logic.known(not data_path.same(one.value, other.value))
+    one, other = map(values.opened, (one, other))
     if isinstance(one, values.Mapping) and isinstance(
             other, values.Mapping) and one.cell is other.cell:
         return logic.disj(*(
             differ(machine, one.entry(name), other.entry(name))
-            for name in {*one.entries, *other.entries}))
+            for name in sorted({*one.entries, *other.entries})))
     terms: list[typing.Any] = [
         each.term if isinstance(each, values.Term)
         else operator.raw(each) if isinstance(each, values.Const)
@@ -152,26 +161,44 @@ def _different(machine: Machine, one: values.Alternative,
         if terms[0].sort() != terms[1].sort():
             return logic.TRUE
         return terms[0] != terms[1]
-    if isinstance(one, values.Items) and isinstance(other, values.Items) and (
-            one.length.eq(other.length)):
-        return logic.disj(*(
-            logic.conj(one.length > index, differ(machine, mine.value,
-                                                   theirs.value))
-            for index, (mine, theirs) in enumerate(
-                zip(one.items, other.items, strict=True))))
-    unclear = (values.Unknown, values.Items, values.Mapping)
+    if isinstance(one, values.Items) and isinstance(other, values.Items):
+        return _different_lists(machine, one, other)
     if any(isinstance(each, values.Unknown) for each in (one, other)) or (
-            type(one) is type(other) and isinstance(one, unclear)):
-        return machine.guess('whether two values are the same',
-                             frozenset((id(one), id(other))), one, other)
+            type(one) is type(other) and isinstance(one, values.Mapping)):
+        return _perhaps_different(machine, one, other)
     return logic.TRUE
+
+
+def _different_lists(machine: Machine, one: values.Items,
+                     other: values.Items) -> logic.Formula:
+    if not any(isinstance(item, values.Written)
+               for item in (*one.items, *other.items)):
+        return _perhaps_different(machine, one, other)
+    shorter = min(len(one.items), len(other.items))
+    differing = [one.length != other.length]
+    differing += [
+        logic.conj(one.length > index, differ(machine, mine.value,
+                                              theirs.value))
+        for index, (mine, theirs) in enumerate(
+            zip(one.items, other.items, strict=False))]
+    if not one.length.eq(other.length):
+        differing.append(logic.conj(
+            one.length > shorter, _perhaps_different(machine, one, other)))
+    return logic.disj(*differing)
+
+
+def _perhaps_different(machine: Machine, one: values.Alternative,
+                       other: values.Alternative) -> logic.Formula:
+    return machine.guess('whether two values are the same', 'differ',
+                         frozenset(map(values.identity, (one, other))),
+                         one, other)
 
 
 def shown(place: data_path.Path) -> str:
     """Return a place as people write it."""
-    if place[:2] == machines.TRAITS:
+    if place[:2] == cells.TRAITS:
         return f'the trait {place[-1]}' if place[2:] else 'traits'
-    if place[:3] == machines.CAPABILITIES:
+    if place[:3] == cells.CAPABILITIES:
         return f'the capability {place[-1]}' if place[3:] else 'capabilities'
     if place[:1] == ('ports',) and place[2:]:
         return f'{data_path.pointer(place[2:])} of the port {place[1]}'

@@ -14,6 +14,7 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.proof import action as actions
+from ironic_inspection_rules.proof import alphabet as alphabets
 from ironic_inspection_rules.proof import inspection as inspections
 from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
@@ -60,9 +61,11 @@ class Proof:
         self._deadline = search.Deadline(seconds, 'the time limit is reached')
         self._rules = [rule for rule in rules if rule.mode != model.OFF]
         self._other = other or ()
-        self._machine = machines.Machine()
+        everything = [*self._rules, *self._other]
+        self._machine = machines.Machine(
+            alphabets.Alphabet(inspections.texts(everything)))
         self._inspection = inspections.Inspection(
-            self._machine, self._deadline, [*self._rules, *self._other])
+            self._machine, self._deadline, everything)
         self._passed: list[states.Passed] = []
         # Where this takes too long, each question finds the time is up.
         with contextlib.suppress(Unclear):
@@ -144,7 +147,7 @@ class Proof:
 
     def _dead(self, number: int) -> Answer | None:
         passed = self._went(number)
-        if logic.simplified(passed.matched) is logic.TRUE:
+        if logic.settled(passed.matched) is logic.TRUE:
             return None
         if self._meet(number) is None:
             return Answer(DEAD, (passed.rule,), YES, 'no machine can match it')
@@ -161,7 +164,7 @@ class Proof:
             if self._engine.differs(self._rules, without, machine):
                 return Answer(SHADOWED, rules, NO)
         lasts = logic.disj(passed.lasts, self._ends_differ(
-            self._end, self._inspection.resume(passed, without[number:])))
+            self._end, self._inspection.resume(passed, without, number)))
         wanted = logic.conj(passed.matched, lasts)
         found = self._search.find(wanted)
         if found is None:
@@ -234,7 +237,7 @@ class Proof:
                 return Answer(ORDER, rules, YES, reason, machine)
         answer = self._confirmed(
             ORDER, rules, self._ends_differ(*(
-                self._inspection.resume(one, each[first:]) for each in both)),
+                self._inspection.resume(one, each, first) for each in both)),
             functools.partial(self._engine.differs, *both), reason)
         if answer.witness is not None:
             self._pool.append(answer.witness)

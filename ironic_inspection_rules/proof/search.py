@@ -7,6 +7,7 @@ import time
 
 import z3
 
+from ironic_inspection_rules.proof import cell as cells
 from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
 from ironic_inspection_rules.proof import witness as witnesses
@@ -55,7 +56,7 @@ class Search:
         if self._asked == self._machine.asked:
             return
         domain, limits = self._machine.settle()
-        self._limits: dict[str, machines.Limit] = {}
+        self._limits: dict[str, cells.Limit] = {}
         self._about: dict[str, list[int]] = {}
         self._facts: list[tuple[logic.Formula, set[str], str]] = []
         for each in domain:
@@ -64,8 +65,8 @@ class Search:
             self._limits[f'limit {number}'] = limit
             self._note(limit.formula, f'limit {number}')
         for cell in list(self._machine.cells.values()):
-            for number, usual in enumerate(witnesses.usual_parts(cell)):
-                self._note(usual, f'usual {number} {cell.name}')
+            for rank, usual in witnesses.usual_parts(cell):
+                self._note(usual, f'usual {rank} {cell.name}')
         self._asked = self._machine.asked
 
     def _note(self, fact: logic.Formula, name: str = '') -> None:
@@ -124,9 +125,9 @@ class Search:
             unusual = {each for each in core if each.startswith('usual')}
             if unusual:
                 # Another value is less unusual than none.
-                unusual = {each for each in unusual
-                           if each.startswith('usual 1')} or unusual
-                usual = [each for each in usual if each not in unusual]
+                rank = min(each[:len('usual 0')] for each in unusual)
+                usual = [each for each in usual if each not in unusual
+                         or not each.startswith(rank)]
                 continue
             # Where a limit is in the way, there may be others beyond it.
             beyond = [each for each in limits if each in core and not (
@@ -151,7 +152,7 @@ class Search:
                           + self._solver.reason_unknown())
         return set(map(str, self._solver.unsat_core()))
 
-    def _is_complete(self, limit: machines.Limit,
+    def _is_complete(self, limit: cells.Limit,
                      wanted: logic.Formula) -> bool:
         """Return whether a limit excludes no machine that matters.
 
@@ -161,7 +162,7 @@ class Search:
         if limit.cell is None or limit.cell.uses:
             return False
         loops = self._machine.loops.get(limit.cell.name, set())
-        return len(loops & names(wanted)) + 2 <= machines.LONGEST
+        return len(loops & names(wanted)) + 2 <= cells.LONGEST
 
     def reasons(self, wanted: logic.Formula) -> str:
         """Return what in a formula could not be translated."""

@@ -9,11 +9,12 @@ import z3
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.actions import schema
+from ironic_inspection_rules.engine import call as engine_call
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.proof import expression
+from ironic_inspection_rules.proof import cell as cells
 from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
 from ironic_inspection_rules.proof import value as values
@@ -97,21 +98,31 @@ def places(op: registry.Op, bound: dict[str, typing.Any]
         yield from (('node',), ('plugin_data',), ('ports',))
     for write in declared:
         if write.kind in ('trait', 'traits'):
-            yield machines.TRAITS
+            yield cells.TRAITS
         elif write.kind == 'capability':
-            yield from (machines.CAPABILITIES, machines.CAPABILITY_TEXT)
+            yield from (cells.CAPABILITIES, cells.CAPABILITY_TEXT)
         else:
-            path: data_path.Path = ()
-            if isinstance(write.name, str | tuple | list) and not (
-                    interpolation.fields(write.name)):
-                path = data_path.parse(write.name) if isinstance(
-                    write.name, str) else tuple(map(str, write.name))
+            path = _written_out(write.name)
             if write.kind == 'port':
                 yield ('ports', shown(values.Const(write.owner)), *path)
             else:
                 yield (write.kind, *path)
-                if (write.kind, *path) == machines.CAPABILITY_TEXT:
-                    yield machines.CAPABILITIES
+                if (write.kind, *path) == cells.CAPABILITY_TEXT:
+                    yield cells.CAPABILITIES
+
+
+def _written_out(path: typing.Any) -> data_path.Path:
+    """Return the tokens of a path before the first that has a field."""
+    if not isinstance(path, str):
+        path = data_path.pointer(path) if isinstance(
+            path, tuple | list) else '/{}'
+    tokens = []
+    for pieces in engine_call.split(interpolation.parse(path)):
+        if not all(isinstance(piece, str) for piece in pieces) or (
+                data_path.appends(''.join(map(str, pieces)))):
+            break
+        tokens.append(''.join(map(str, pieces)))
+    return tuple(tokens)
 
 
 def address(port_id: values.Alternative) -> typing.Any:
@@ -157,15 +168,16 @@ def is_trait(machine: machines.Machine, name: values.Alternative
     return facet.terms[0]
 
 
-def _is_name(text: typing.Any) -> logic.Formula:
+def _is_name(machine: machines.Machine, text: typing.Any) -> logic.Formula:
     """Return when Ironic takes a text as the name of a node."""
     is_name, is_uuid = (
-        z3.InRe(text, logic.language(pattern))
+        z3.InRe(text, machine.alphabet.language(pattern))
         for pattern in (schema.NODE_NAME, schema.UUID_LIKE))
     return z3.And(is_name, z3.Not(is_uuid))
 
 
-def read(path: data_path.Path, table: typing.Mapping[str, schema.Attribute],
+def read(machine: machines.Machine, path: data_path.Path,
+         table: typing.Mapping[str, schema.Attribute],
          each: values.Alternative) -> Value:
     """Return a value as an attribute of a node or a port keeps it."""
     if isinstance(each, values.Const):
@@ -185,57 +197,91 @@ def read(path: data_path.Path, table: typing.Mapping[str, schema.Attribute],
     if attribute.kind in schema.TEXT_KINDS:
         if not isinstance(each, values.Term):
             return values.FAILED
-        text = None if is_boolean else expression.as_text(each)
+        text = None if is_boolean else machine.text_of(each)
         if text is not None:
             fits = z3.Length(text) <= attribute.longest
             if attribute.kind == schema.NAME_KIND:
-                fits = z3.And(fits, _is_name(text))
+                fits = z3.And(fits, _is_name(machine, text))
             return values.choose(fits, values.only(values.Term(text)),
                                  values.FAILED)
-    return values.FAILED if is_boolean else values.only(values.Unknown(
-        f'{path[0]} out of the data'))
+    return values.FAILED if is_boolean else values.unknown(
+        f'{path[0]} out of the data', each)
 
 
-def extended(lost: values.Unknown, is_crowded: bool, old: values.Alternative,
-             new: values.Alternative, once: values.Alternative) -> Value:
+def extended(machine: machines.Machine, is_crowded: bool,
+             old: values.Alternative, new: values.Alternative,
+             once: values.Alternative) -> Value:
     """Return a list with one more item.
 
-    :param lost: what it is where its items are not known.
     :param is_crowded: whether it has too many alternatives to follow.
     """
     if isinstance(old, values.Failed | values.Term | values.Mapping):
         return values.FAILED
+    lost = values.unknown('a list that rules extend', old, new, once)
+    if isinstance(old, values.Unknown):
+        return values.choose(
+            machine.guess(old.reason, 'no list', old), values.FAILED, lost)
     if isinstance(old, values.Const) and isinstance(
             new, values.Const) and isinstance(once, values.Const):
         items = [] if old.value in (None, data_path.ABSENT) else old.value
         if not isinstance(items, list):
             return values.FAILED
         if is_crowded:
-            return values.only(lost)
+            return lost
         if once.value and any(data_path.same(each, new.value)
                               for each in items):
             return values.const(items)
         return values.const([*items, new.value])
-    return values.only(lost)
+    if isinstance(old, values.Const) and old.value not in (
+            None, data_path.ABSENT) and not isinstance(old.value, list):
+        return values.FAILED
+    return lost
 
 
-def capability_text(each: values.Alternative) -> Value:
+def capability_text(machine: machines.Machine,
+                    each: values.Alternative) -> Value:
     """Return the value of a capability, which is text without commas."""
     if isinstance(each, values.Const):
         text = str(each.value)
         return values.const(text) if text and ',' not in text and not (
             isinstance(each.value, list | dict)) else values.FAILED
     if isinstance(each, values.Term):
-        text = expression.as_text(each)
+        text = machine.text_of(each)
         if text is not None:
             return values.choose(
                 z3.Or(text == '', z3.Contains(text, ',')),
                 values.FAILED, values.only(values.Term(text)))
-    return values.only(values.Unknown('the value of a capability'))
+    return values.unknown('the value of a capability', each)
 
 
-def put(value: Value, path: data_path.Path, new: Value,
-        creates: bool = True) -> tuple[Value, logic.Formula]:
+def lost(place: data_path.Path, reason: str, *about: typing.Any) -> Value:
+    """Return what is at a place after a change that nobody can follow.
+
+    What is a mapping in any case stays one.
+    """
+    found, = values.unknown(reason, *about)
+    unknown = typing.cast(values.Unknown, found[1])
+    if place == ('node',):
+        inside: dict[str, Value] = {
+            name: lost(('node', name), reason, unknown, name)
+            for name, attribute in schema.NODE.items()
+            if attribute.kind == 'a mapping'}
+        inside[cells.TRAITS[-1]] = lost(cells.TRAITS, reason, unknown,
+                                           'traits')
+        return values.only(values.Mapping(unknown, inside))
+    if place == cells.CAPABILITIES[:-1]:
+        return values.only(values.Mapping(unknown, {
+            cells.CAPABILITIES[-1]: lost(
+                cells.CAPABILITIES, reason, unknown, 'capabilities')}))
+    is_mapping = place in (('plugin_data',), cells.TRAITS,
+                           cells.CAPABILITIES) or (
+        len(place) == 2 and place[0] == 'node' and place[1] in schema.NODE
+        and schema.NODE[place[1]].kind == 'a mapping')
+    return values.only(values.Mapping(unknown, {}) if is_mapping else unknown)
+
+
+def put(machine: machines.Machine, value: Value, path: data_path.Path,
+        new: Value, creates: bool = True) -> tuple[Value, logic.Formula]:
     """Write a value at a path.
 
     :param creates: whether parents that are missing are made.
@@ -252,19 +298,26 @@ def put(value: Value, path: data_path.Path, new: Value,
                 if not creates:
                     parts.append((guard, values.only(into)))
                     continue
-                into = values.Mapping(None, {})
+                into = values.Items(z3.IntVal(0), (), 'a list') if (
+                    data_path.appends(path[0])) else values.Mapping(None, {})
             elif isinstance(into.value, dict):
                 into = values.Mapping.of(into.value)
-        if path[0] == data_path.APPEND:
-            into = values.Unknown('a path that appends to a list')
         if isinstance(into, values.Mapping):
-            inner, error = put(into.entry(path[0]), path[1:], new, creates)
+            inner, error = put(machine, into.entry(path[0]), path[1:], new,
+                               creates)
             errors.append(logic.conj(guard, error))
             into = values.Mapping(into.cell, {**into.entries, path[0]: inner})
-        elif isinstance(into, values.Items) or (isinstance(
+            parts.append((guard, values.only(into)))
+        elif isinstance(into, values.Items | values.Unknown) or (isinstance(
                 into, values.Const) and isinstance(into.value, list)):
-            into = values.Unknown(f'a change inside a list, at {path[0]}')
-        elif creates and not isinstance(into, values.Unknown):
-            errors.append(guard)
-        parts.append((guard, values.only(into)))
+            reason = f'a change inside a list, at {path[0]}'
+            about = into, path, new, creates
+            parts.append((guard, values.unknown(reason, *about)))
+            if creates:
+                errors.append(logic.conj(guard, machine.guess(
+                    reason, 'fails', *about)))
+        else:
+            if creates:
+                errors.append(guard)
+            parts.append((guard, values.only(into)))
     return values.join(parts), logic.disj(*errors)

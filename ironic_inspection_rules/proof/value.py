@@ -7,10 +7,12 @@ exactly one guard holds for a machine. What rules write out is known, what a
 machine sends is a cell that the solver fills.
 """
 
+from collections.abc import Hashable
 import dataclasses
 import functools
 import itertools
 import typing
+import weakref
 
 import z3
 
@@ -46,7 +48,8 @@ class Term:
 class Mapping:
     """A mapping: that of a machine, if there is one, with other entries.
 
-    ``cell`` is the :class:`.machine.Cell` of the first, else None.
+    ``cell`` is the :class:`.machine.Cell` of the first, an :class:`Unknown`
+    where nobody knows what else is in it, None where nothing is.
     """
 
     cell: typing.Any
@@ -61,8 +64,19 @@ class Mapping:
         """Return the entry of that name, which may be absent."""
         if name in self.entries:
             return self.entries[name]
+        kept = self.entries.get(f'#{name}')
+        if kept is not None:
+            # The text of what rules change by its names.
+            return unknown(f'{name} as a text', kept)
         found: Value = self.cell.child(name) if self.cell else NOTHING
         return found
+
+    @functools.cached_property
+    def identity(self) -> Hashable:
+        """A key that is the same for mappings that surely are."""
+        return (Mapping, id(self.cell), tuple(
+            (name, fingerprint(self.entries[name]))
+            for name in sorted(self.entries)))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -100,9 +114,19 @@ class Names:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Unknown:
-    """A value of which nothing is known, and why."""
+    """A value of which nothing is known, and why.
+
+    It may be of any type, missing, or an error. It is the value that a
+    function has for the things it is ``about``: :func:`unknown` returns the
+    same one where they are the same.
+    """
 
     reason: str
+    about: tuple[typing.Any, ...] = ()
+
+    def child(self, name: str) -> 'Value':
+        """Return what it has under a name, if it is a mapping."""
+        return unknown(self.reason, self, name)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -112,6 +136,41 @@ class Failed:
 
 Alternative = Const | Term | Mapping | Items | Names | Unknown | Failed
 Value = tuple[tuple[Formula, Alternative], ...]
+
+# An entry goes with the last user of the unknown value. That keeps what it is
+# about, so that no other object gets an id that is in the key.
+_unknown: weakref.WeakValueDictionary[Hashable, Unknown] = (
+    weakref.WeakValueDictionary())
+
+
+def unknown(reason: str, *about: typing.Any) -> 'Value':
+    """Return the value that nobody knows of things that are known.
+
+    :param about: all that the value depends on.
+    """
+    key = reason, *map(fingerprint, about)
+    found = _unknown.get(key)
+    if found is None:
+        found = _unknown[key] = Unknown(reason, about)
+    return only(found)
+
+
+def fingerprint(thing: typing.Any) -> Hashable:
+    """Return a key that is the same for things that surely are.
+
+    :param thing: an alternative, a value, a formula, text, or a sequence of
+        them. It must be kept as long as the key is.
+    """
+    if isinstance(thing, Alternative):
+        return identity(thing)
+    if isinstance(thing, z3.AstRef):
+        return z3.AstRef, thing.get_id()
+    if isinstance(thing, tuple | list):
+        return tuple(map(fingerprint, thing))
+    known = getattr(thing, 'fingerprint', None)
+    if known is not None:
+        return typing.cast(Hashable, known)
+    return typing.cast(Hashable, thing)
 
 
 def only(alternative: Alternative) -> Value:
@@ -123,6 +182,9 @@ def const(value: typing.Any) -> Value:
     """Return a value that is known."""
     return only(Const(value))
 
+
+MOST = 64
+"""Alternatives of a value that are followed."""
 
 NOTHING = const(data_path.ABSENT)
 FAILED = only(Failed())
@@ -140,6 +202,9 @@ def join(parts: typing.Iterable[tuple[Formula, Value]]) -> Value:
             if key in known:
                 both = logic.disj(known[key][0], both)
             known[key] = both, alternative
+    if len(known) > MOST:
+        return unknown('a value with too many alternatives',
+                       tuple(known.values()))
     return tuple(known.values())
 
 
@@ -150,6 +215,14 @@ def identity(alternative: Alternative) -> typing.Hashable:
             data_path.identity(alternative.value))
     if isinstance(alternative, Term):
         return 'term', alternative.term.get_id()
+    if isinstance(alternative, Mapping):
+        return alternative.identity
+    if isinstance(alternative, Items):
+        return (Items, alternative.length.get_id(), tuple(
+            fingerprint(item.value) if isinstance(item, Written)
+            else id(item) for item in alternative.items))
+    if isinstance(alternative, Names):
+        return Names, fingerprint(alternative.mapping)
     return Failed if isinstance(alternative, Failed) else id(alternative)
 
 
@@ -186,6 +259,18 @@ def choose(guard: Formula, one: Value, other: Value) -> Value:
     return join(parts)
 
 
+def opened(alternative: Alternative) -> Alternative:
+    """Return a known mapping or list as one of alternatives."""
+    if isinstance(alternative, Const):
+        inner = alternative.value
+        if isinstance(inner, dict):
+            return Mapping.of(inner)
+        if isinstance(inner, list):
+            return Items(z3.IntVal(len(inner)), tuple(
+                Written(const(item)) for item in inner), 'a list')
+    return alternative
+
+
 def each(value: Value, make: typing.Callable[[Alternative], Value]) -> Value:
     """Apply a function to each alternative of a value."""
     return join((guard, make(alternative)) for guard, alternative in value)
@@ -219,12 +304,14 @@ def _below(name: str, alternative: Alternative) -> Value:
         alternative.uses.add(name)
         return choose(
             alternative.length > position, alternative.items[position].value
-            if position < len(alternative.items) else only(Unknown(
-                f'item {position} of {alternative.name}')), NOTHING)
-    if isinstance(alternative, Term):
-        return NOTHING
-    return only(Unknown('one of the traits by its number') if isinstance(
-        alternative, Names) else alternative)
+            if position < len(alternative.items) else unknown(
+                f'item {position} of {alternative.name}', alternative),
+            NOTHING)
+    if isinstance(alternative, Names):
+        return unknown('one of the traits by its number', alternative, name)
+    if isinstance(alternative, Unknown):
+        return alternative.child(name)
+    return only(alternative) if isinstance(alternative, Failed) else NOTHING
 
 
 def is_missing(alternative: Alternative) -> bool:
@@ -249,36 +336,31 @@ def when(value: Value, test: typing.Callable[[Alternative], bool]) -> Formula:
                   if test(alternative)))
 
 
-def is_empty(mapping: Mapping) -> Formula:
+def is_empty(machine: typing.Any, mapping: Mapping) -> Formula:
     """Return when a mapping has no entries.
 
-    :raises: :class:`.logic.Untranslatable` where an entry may be there.
+    :param machine: the :class:`.machine.Machine` that it is of.
     """
     gone = logic.TRUE
-    reasons = []
     for name, entry in mapping.entries.items():
         parts = []
         for guard, alternative in entry:
             if name.startswith('#') and isinstance(alternative, Mapping):
-                parts.append(logic.conj(guard, is_empty(alternative)))
+                parts.append(logic.conj(guard, is_empty(machine,
+                                                        alternative)))
             elif is_missing(alternative):
                 parts.append(guard)
             elif isinstance(alternative, Unknown):
-                reasons.append(alternative.reason)
-                parts.append(guard)
+                parts.append(logic.conj(guard, machine.guess(
+                    alternative.reason, 'absent', alternative)))
         gone = logic.conj(gone, logic.disj(*parts))
-    if reasons and gone is not logic.FALSE:
-        raise logic.Untranslatable(reasons[0])
-    if not mapping.cell or gone is logic.FALSE:
+    if gone is logic.FALSE or mapping.cell is None:
         return gone
+    if isinstance(mapping.cell, Unknown):
+        return logic.conj(gone, machine.guess(
+            mapping.cell.reason, 'empty', mapping))
     # Rules may have removed all that the mapping of the machine had.
-    removed = logic.disj(*(
-        logic.negated(absent(mapping.cell.child(name)))
-        for name in mapping.entries if not name.startswith('#')))
-    return logic.conj(gone, logic.disj(
-        mapping.cell.empty, logic.conj(removed, mapping.cell.machine.guess(
-            'what rules left of a mapping', ('empty', id(mapping)),
-            mapping))))
+    return logic.conj(gone, mapping.cell.has_only(mapping.entries))
 
 
 def listed(alternative: Alternative) -> list[tuple[Formula, Value]]:
@@ -290,5 +372,5 @@ def listed(alternative: Alternative) -> list[tuple[Formula, Value]]:
         return [(logic.TRUE, const(item)) for item
                 in (inner if isinstance(inner, list) else [inner])]
     assert isinstance(alternative, Items)
-    return [(logic.simplified(alternative.length > index), item.value)
+    return [(logic.settled(alternative.length > index), item.value)
             for index, item in enumerate(alternative.items)]

@@ -23,11 +23,13 @@ from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.proof import cell as cells
 from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import machine as machines
 from ironic_inspection_rules.proof import state as states
 from ironic_inspection_rules.proof import value as values
 from ironic_inspection_rules.rule_file import yaml_text
+from ironic_inspection_rules.traits import names as trait_names
 from ironic_inspection_rules.trial import machine_test
 
 ABSENT = data_path.ABSENT
@@ -42,26 +44,40 @@ def sample() -> dict[str, typing.Any]:
             'ports': list(machine_test.ports(read['inventory']))}
 
 
-def usual(cell: machines.Cell) -> typing.Any:
+def usual(cell: cells.Cell) -> typing.Any:
     """Return what a field is in the sample, ABSENT if it is not there."""
-    return False if cell.steps[:-1] == machines.TRAITS else data_path.get(
+    return False if cell.steps[:-1] == cells.TRAITS else data_path.get(
         sample(), cell.steps)
 
 
-def usual_parts(cell: machines.Cell) -> list[typing.Any]:
-    """Return when a field is of the kind, and when it is as in the sample."""
+def usual_parts(cell: cells.Cell
+                ) -> list[tuple[int, logic.Formula]]:
+    """Return when a field is more and more as in the sample.
+
+    :returns: pairs of a rank and a formula: what is of a higher rank is less
+        usual to be otherwise.
+    """
+    parts = []
+    if 'text' in cell.kinds and len(cell.kinds) > 1:
+        # Rules hardly ask for a value of a type that nobody reports.
+        known = cell.type or 'text'
+        parts += [(2, logic.disj(*(cell.is_of(kind) for kind in cell.kinds
+                                   if kind in ('absent', known)))),
+                  (3, logic.disj(*(cell.is_of(kind) for kind in cell.kinds
+                                   if kind in ('absent', 'text', known))))]
     value = usual(cell)
-    kind = {type(None): 'null', bool: 'boolean', int: 'number', str: 'text',
+    kind = {type(None): 'null', bool: 'boolean', int: 'number',
+            float: 'float', str: 'text',
             dict: 'mapping', list: 'list'}.get(type(value), 'absent')
     if kind not in cell.kinds:
-        return []
-    parts = [cell.is_of(kind)]
+        return parts
+    parts.append((1, cell.is_of(kind)))
     if kind == 'mapping':
-        parts.append(cell.empty == z3.BoolVal(not value))
+        parts.append((0, cell.empty == z3.BoolVal(not value)))
     elif kind in cell.terms:
         wanted = len(value) if kind == 'list' else value
-        parts.append(cell.terms[kind] == (
-            logic.constant(wanted) if isinstance(wanted, str) else wanted))
+        parts.append((0, cell.terms[kind] == (
+            logic.constant(wanted) if isinstance(wanted, str) else wanted)))
     return parts
 
 
@@ -81,16 +97,15 @@ class Witness:
                  if (name,) in machine.cells else copy.deepcopy(
                      sample()[name]) for name in sample()}
         node = roots['node']
-        traits = node.pop(machines.TRAITS[1], {})
-        node['traits'] = sorted(name for name, there in traits.items()
-                                if there and not name.endswith('*'))
+        traits = node.pop(cells.TRAITS[1], {})
+        node['traits'] = _trait_names(traits)
         properties = node.get('properties')
-        capabilities = properties.pop(machines.CAPABILITIES[-1], None) if (
+        capabilities = properties.pop(cells.CAPABILITIES[-1], None) if (
             isinstance(properties, dict)) else None
         if capabilities:
             properties['capabilities'] = ','.join(
                 f'{name}:{value}' for name, value in capabilities.items())
-        ports = ('ports',) in machine.cells and machine.cells['ports',].below
+        ports = ('ports',) in machine.cells and machine.cells['ports',].items
         return cls(roots['inventory'], roots['plugin_data'], node,
                    tuple(roots['ports']) if ports else None)
 
@@ -124,7 +139,22 @@ class Witness:
         return paths[0], paths[1] if paths[1:] else None
 
 
-def _build(cell: machines.Cell, found: z3.ModelRef) -> typing.Any:
+def _trait_names(traits: dict[str, bool]) -> list[str]:
+    """Return the names of traits; a star stands for one that has no other."""
+    found = []
+    for name, is_there in traits.items():
+        if is_there and name.endswith('*'):
+            begin = name[:-1]
+            name = next((each for each in (
+                f'{begin}OTHER', 'CUSTOM_OTHER', *sorted(trait_names.STANDARD))
+                if each.startswith(begin) and each not in traits
+                and trait_names.problem(each) is None), '')
+        if is_there and name:
+            found.append(name)
+    return sorted(found)
+
+
+def _build(cell: cells.Cell, found: z3.ModelRef) -> typing.Any:
     kind = cell.kinds[0]
     if len(cell.kinds) > 1:
         number = found.eval(cell.kind, model_completion=True).as_long()
@@ -134,32 +164,44 @@ def _build(cell: machines.Cell, found: z3.ModelRef) -> typing.Any:
     if kind == 'null':
         return None
     if kind == 'mapping':
-        is_empty = found.eval(cell.empty)
-        if z3.is_true(is_empty):
-            return {}
-        there = usual(cell)
-        made = copy.deepcopy(there) if isinstance(there, dict) else {}
-        for name, below in cell.below.items():
-            value = _build(below, found)
-            made.pop(name, None)
-            if value is not ABSENT:
-                made[name] = value
-        if not made and z3.is_false(is_empty):
-            made['other'] = 'something'
-        return made
+        return _build_mapping(cell, found)
     value = found.eval(cell.terms[kind], model_completion=True)
     if kind == 'list':
         return [_item(cell, found, index)
                 for index in range(min(value.as_long(), 64))]
     if kind == 'text':
-        return logic.text_of(value)
+        return cell.machine.alphabet.cleaned(logic.text_of(value))
+    if kind == 'float':
+        return float(value.as_fraction())
     return z3.is_true(value) if kind == 'boolean' else value.as_long()
 
 
-def _item(cell: machines.Cell, found: z3.ModelRef, index: int) -> typing.Any:
+def _build_mapping(cell: cells.Cell, found: z3.ModelRef
+                   ) -> dict[str, typing.Any]:
+    if z3.is_true(found.eval(cell.empty)):
+        return {}
+    there = usual(cell)
+    made = copy.deepcopy(there) if isinstance(there, dict) else {}
+    for name, below in cell.below.items():
+        value = _build(below, found)
+        made.pop(name, None)
+        if value is not ABSENT:
+            made[name] = value
+    for names, only in cell.others():
+        if z3.is_true(found.eval(only)):
+            made = {name: value for name, value in made.items()
+                    if name in names or name in cell.below}
+    for names, only in cell.others():
+        # What no rule names has to be there.
+        if z3.is_false(found.eval(only)) and names.issuperset(made):
+            made['other'] = 'something'
+    return made
+
+
+def _item(cell: cells.Cell, found: z3.ModelRef, index: int) -> typing.Any:
     """Return an item of a list: what is not asked for is as usual."""
     there = usual(cell)
-    below = cell.below.get(str(index))
+    below = cell.items[index] if index < len(cell.items) else None
     value = ABSENT if below is None else _build(below, found)
     if isinstance(there, list) and there:
         base = copy.deepcopy(there[min(index, len(there) - 1)])
@@ -275,10 +317,10 @@ def at(found: dict[str, typing.Any], place: data_path.Path) -> typing.Any:
 
     For any port it is what each port has there, by MAC address.
     """
-    if place[:2] == machines.TRAITS:
+    if place[:2] == cells.TRAITS:
         traits = found['node']['traits']
         return place[2] in traits if place[2:] else traits
-    if place[:3] == machines.CAPABILITIES:
+    if place[:3] == cells.CAPABILITIES:
         there = data_path.get(found, ('node', 'properties', 'capabilities'))
         return [each for each in (there if isinstance(there, list) else ())
                 if each.startswith(':'.join([*place[3:], '']))]

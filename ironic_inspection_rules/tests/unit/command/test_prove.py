@@ -86,8 +86,9 @@ class ProveTestCase(test_shell.CallTestCase):
                           self.refusal(f'--time-limit={text}'))
 
     def test_sets_are_compared(self):
-        same = self.write('same.yaml', RULES.replace('gt', 'ge').replace(
-            '15', '16'))
+        same = self.write('same.yaml', RULES.replace(
+            "gt, args: ['{inventory.cpu.count}', 15]",
+            "lt, args: [15, '{inventory.cpu.count}']"))
         self.assertEqual(0, self.ask(self.rules, '--equivalent', same)[0])
         other = self.write('other.yaml', RULES.replace('15', '16'))
         self.assertEqual(2, self.ask(self.rules, '--equivalent', other)[0])

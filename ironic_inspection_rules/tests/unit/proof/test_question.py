@@ -284,14 +284,17 @@ class QuestionTestCase(base.TestCase):
                     **one, 'conditions': [
                         {'op': op, 'args': [field, value]}]}), (field, op))
 
-    def test_nobody_knows_of_what_the_solver_has_no_words_for(self):
+    def test_text_may_have_any_characters(self):
         field = '{inventory.system_vendor.manufacturer}'
         for op, value, verdict in (
-                ('eq', 'Gr\u00f6\u00dfe', 'unknown'),
+                ('eq', 'Gr\u00f6\u00dfe', 'no'),
                 ('ne', 'Gr\u00f6\u00dfe', 'no'),
-                ('contains', '\u00df', 'unknown'),
-                ('contains', '\u00df|Dell', 'no'),
-                ('contains', '[\u00df]', 'unknown'),
+                ('contains', '\u00df', 'no'),
+                ('contains', '[\u00df]', 'no'),
+                ('contains', '[^ -~]', 'no'),
+                ('contains', r'^[^\x00-\x7f]$', 'no'),
+                ('matches', r'\s', 'no'),
+                ('matches', r'(?i)[^a-z]elvin', 'no'),
                 ('matches', '^(^Dell|HPE)$', 'unknown'),
                 ('matches', '(?:Dell$)$', 'unknown'),
                 ('matches', '^(Dell|HPE)$', 'no')):
@@ -299,6 +302,102 @@ class QuestionTestCase(base.TestCase):
                 'conditions': [{'op': op, 'args': [field, value]}],
                 'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}]}),
                 (op, value))
+
+    def test_what_is_left_of_a_mapping_is_known(self):
+        empty = {'conditions': [{'op': 'is-empty', 'args': ['{node.extra}']}],
+                 'actions': [{'op': 'add-trait', 'args': ['CUSTOM_CLEAN']}]}
+        forgets = {'actions': [{'op': 'del-attribute', 'args': [
+            '/extra/old']}]}
+        one, other = (self.parse([
+            {'uuid': f'00000000-0000-4000-8000-00000000000{number}',
+             'description': str(number), **rule}
+            for number, rule in enumerate(rules)])
+            for rules in ([forgets, empty], [empty, forgets]))
+        answer = self.equivalent(one, other)
+        self.assertEqual('yes', answer.verdict)
+        self.assertEqual(['old'], list(answer.witness.node['extra']))
+
+    def test_traits_that_only_conditions_name_are_traits(self):
+        asks = {'conditions': [{'op': 'one-of', 'args': {
+            'value': 'CUSTOM_B', 'values': '{node.traits}'}}],
+            'actions': [{'op': 'set-attribute', 'args': ['/extra/b', 1]}]}
+        replaces = {'priority': 10, 'actions': [
+            {'op': 'set-traits', 'args': [['CUSTOM_A']]}]}
+        self.assertEqual({('1',): 'yes'}, self.one('dead', replaces, asks))
+
+    def test_a_write_after_one_that_nobody_can_follow_counts(self):
+        vendor = '{inventory.system_vendor.manufacturer'
+        for first, second in (
+                ({'op': 'add-trait', 'args': [f'{vendor} | trait}}']},
+                 {'op': 'remove-trait', 'args': ['CUSTOM_SPARE']}),
+                ({'op': 'set-attribute', 'args': [f'/extra/{vendor}}}', 1]},
+                 {'op': 'del-attribute', 'args': ['/extra/spare']}),
+                ({'op': 'set-capability', 'args': [f'{vendor}}}', 1]},
+                 {'op': 'unset-capability', 'args': ['spare']}),
+                ({'op': 'set-plugin-data', 'args': [f'/m/{vendor}}}', 1]},
+                 {'op': 'unset-plugin-data', 'args': ['/m/spare']})):
+            self.assertNotEqual('yes', self.one(
+                'shadowed', {'priority': 10, 'actions': [first]},
+                {'actions': [second]})['1',], first)
+
+    def test_a_list_of_fields_has_no_item_where_one_has_no_value(self):
+        self.assertEqual({('0',): 'no'}, self.one('dead', {
+            'conditions': [{'op': 'one-of', 'args': {
+                'value': '{inventory.cpu.architecture}',
+                'values': ['{plugin_data.t | lower}', 'a']}}],
+            'actions': [{'op': 'add-trait', 'args': ['CUSTOM_A']}]}))
+
+    def test_a_place_that_nobody_can_follow_may_be_a_gap(self):
+        extends = {'actions': [
+            {'op': 'extend-attribute', 'args': ['/extra/l', 1]},
+            {'op': 'set-attribute', 'args': ['/extra/l/-', 1]}]}
+        self.assertNotEqual({(): 'no'},
+                            self.one('gap:/extra/l/5', extends))
+
+    def test_a_set_is_equivalent_to_itself_whatever_is_in_it(self):
+        entries = [{
+            'uuid': f'00000000-0000-4000-8000-00000000000{number}',
+            'description': str(number), 'actions': [action], **more}
+            for number, (action, more) in enumerate((
+                ({'op': 'set-attribute', 'args': [
+                    '/extra/hw/size', '{inventory.memory.physical_mb}']}, {}),
+                ({'op': 'set-attribute', 'args': ['/extra/l/-', 1]}, {}),
+                ({'op': 'set-attribute', 'args': [
+                    '/extra/{inventory.system_vendor.manufacturer}', 1]}, {}),
+                ({'op': 'add-trait', 'args': [
+                    '{inventory.system_vendor.product_name | trait}']},
+                 {'conditions': [{'op': 'contains', 'args': [
+                     '{inventory.disks}', r'\bSSD\b']}]}),
+                ({'op': 'set-attribute', 'args': ['/extra/n', 5, 'clean']},
+                 {'conditions': [{'op': 'ge', 'args': [
+                     '{inventory.cpu.flags | length}', 7]}]})))]
+        answer = self.equivalent(self.parse(entries), self.parse(entries))
+        self.assertEqual(('no', ''), (answer.verdict, answer.reason))
+
+    def test_a_line_may_end_before_its_newline(self):
+        def dead(*regexes):
+            return self.one('dead', {
+                'conditions': [{'op': 'contains', 'args': [
+                    '{inventory.system_vendor.manufacturer}', regex]}
+                    for regex in regexes],
+                'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}]})['0',]
+
+        self.assertEqual('no', dead('^HPE$', r'\s'))
+        self.assertEqual('yes', dead(r'^HPE\Z', r'\s'))
+
+    def test_a_machine_may_send_a_value_of_any_type(self):
+        count = '{inventory.cpu.count}'
+        for conditions_, verdict in (
+                ([('gt', [count, 'a'])], 'no'),
+                ([('gt', [count, 4]), ('lt', [count, 5])], 'no'),
+                ([('gt', [count, 5]), ('lt', [count, 4])], 'yes'),
+                ([('exists', ['{inventory.cpu.count.total}'])], 'no'),
+                ([('is-true', [count]), ('!ge', [count, 0])], 'no')):
+            self.assertEqual({('0',): verdict}, self.one('dead', {
+                'conditions': [{'op': op, 'args': args}
+                               for op, args in conditions_],
+                'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}]}),
+                conditions_)
 
     def test_a_rule_that_another_one_prevents_is_dead(self):
         self.assertEqual({('1',): 'yes'}, self.one(

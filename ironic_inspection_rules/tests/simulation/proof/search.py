@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The search for wrong verdicts: proofs against the engine itself."""
+
+import collections
+import dataclasses
+import random
+import typing
+
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.proof import question
+from ironic_inspection_rules.proof import witness
+from ironic_inspection_rules.rule_set import repository
+from ironic_inspection_rules.tests.simulation.proof import machines
+from ironic_inspection_rules.tests.simulation.proof import rules
+
+MACHINES = 200
+QUESTIONS = ('dead', 'shadowed', 'conflict', 'gap:/resource_class',
+             'gap:/extra/tag')
+LASTING = ('log', 'api-call', 'third-party')
+
+
+@dataclasses.dataclass(frozen=True)
+class Wrong:
+    """A verdict that a machine refutes."""
+
+    seed: int
+    question: str
+    rules: tuple[str, ...]
+    verdict: str
+    machine: witness.Witness | None
+
+
+class Search:
+    """Asks all questions of random sets of rules.
+
+    :ivar verdicts: how often there was a verdict, by kind of question.
+    :ivar reasons: how often there was a reason for ``unknown``.
+    :ivar wrong: the verdicts that some machine refutes.
+    """
+
+    def __init__(self, seconds: float = 6) -> None:
+        self.verdicts: collections.Counter[tuple[str, str]] = (
+            collections.Counter())
+        self.reasons: collections.Counter[str] = collections.Counter()
+        self.wrong: list[Wrong] = []
+        self._seconds = seconds
+
+    def seed(self, seed: int) -> None:
+        """Ask about the set of rules that a number makes."""
+        chance = random.Random(seed)
+        grammar = rules.Grammar(chance)
+        entries = []
+        while not entries:
+            entries = _valid(grammar.entries(chance.choice((1, 2, 3, 4))))
+        others = _valid(grammar.changed(entries))
+        self._attack(seed, chance, entries, others)
+
+    def _attack(self, seed: int, chance: random.Random,
+                entries: list[rules.Entry],
+                others: list[rules.Entry]) -> None:
+        generator = machines.Generator(chance, [*entries, *others])
+        everywhere = [generator.machine() for _number in range(MACHINES)]
+        one, other = in_order(entries), in_order(others)
+        oracle = Oracle(one, everywhere)
+        proof = question.Proof(one, self._seconds, other)
+        given: dict[tuple[str, tuple[str, ...]], str] = {}
+        for answer in proof.answers([question.EQUIVALENT, *QUESTIONS]):
+            kind = answer.question.partition(':')[0]
+            self.verdicts[kind, answer.verdict] += 1
+            named = tuple(rule.description for rule in answer.rules)
+            given[answer.question, named] = answer.verdict
+            if answer.verdict == question.UNKNOWN:
+                assert answer.reason
+                self.reasons[f'{kind}: {answer.reason}'] += 1
+                continue
+            found = oracle.refutes(answer, other)
+            if found is not None:
+                self.wrong.append(Wrong(seed, answer.question, named,
+                                        answer.verdict, found[0]))
+        # What is not mentioned is "no", too.
+        for pair, machine in oracle.conflicts():
+            if given.get(('conflict', pair), 'no') == 'no':
+                self.wrong.append(Wrong(seed, 'conflict', pair, 'no', machine))
+        if entries == others and given['equivalent', ()] != 'no':
+            self.wrong.append(Wrong(seed, 'equivalent', ('itself',),
+                                    given['equivalent', ()], None))
+
+
+class Oracle:
+    """What the engine does to many machines.
+
+    :param chosen: rules in the order in which they run.
+    """
+
+    def __init__(self, chosen: list[model.Rule],
+                 everywhere: list[witness.Witness]) -> None:
+        self._rules = [rule for rule in chosen if rule.mode != model.OFF]
+        self._machines = everywhere
+        self._engine = witness.Engine()
+        self._done = [self._engine.evaluate(self._rules, machine)
+                      for machine in everywhere]
+
+    def refutes(self, answer: question.Answer, other: list[model.Rule]
+                ) -> tuple[witness.Witness | None] | None:
+        """Return the machine that refutes a verdict, None if none does."""
+        kind, _colon, path = answer.question.partition(':')
+        if kind == question.DEAD and answer.verdict == question.YES:
+            return self._first(
+                lambda number: witness.matched(self._done[number],
+                                               answer.rules[0]))
+        if kind == question.SHADOWED and answer.verdict == question.YES:
+            return self._shadow_shows(answer.rules[0])
+        if kind == 'gap':
+            if answer.verdict == question.NO:
+                return self._first(lambda number: self._has_gap(
+                    self._done[number], path))
+            assert answer.witness is not None
+            if not self._has_gap(self._engine.evaluate(
+                    self._rules, answer.witness), path):
+                return (answer.witness,)
+        if kind == question.EQUIVALENT:
+            if answer.verdict == question.NO:
+                return self._first(lambda number: self._engine.differs(
+                    self._rules, other, self._machines[number]))
+            assert answer.witness is not None
+            if not self._engine.differs(self._rules, other, answer.witness):
+                return (answer.witness,)
+        return None
+
+    def _first(self, test: typing.Callable[[int], bool]
+               ) -> tuple[witness.Witness] | None:
+        for number, machine in enumerate(self._machines):
+            if test(number):
+                return (machine,)
+        return None
+
+    def _shadow_shows(self, rule: model.Rule
+                      ) -> tuple[witness.Witness] | None:
+        without = [each for each in self._rules if each is not rule]
+        for machine, done in zip(self._machines, self._done, strict=True):
+            if self._engine.differs(self._rules, without, machine):
+                return (machine,)
+            if any(action.ran and action.op in LASTING
+                   for each in done.traces if each.rule is rule
+                   for action in each.actions):
+                return (machine,)
+        return None
+
+    @staticmethod
+    def _has_gap(done: typing.Any, path: str) -> bool:
+        found = data_path.get(done.facts.node, data_path.parse(path))
+        return done.error is None and found in (None, data_path.ABSENT)
+
+    def conflicts(self) -> typing.Iterator[
+            tuple[tuple[str, ...], witness.Witness]]:
+        """Yield pairs of rules that set two values, with a machine.
+
+        Only what is plain: both set a value at the very same place, and the
+        second one found there what the first one had set.
+        """
+        for machine, done in zip(self._machines, self._done, strict=True):
+            if done.error is not None and not isinstance(
+                    done.error, exceptions.RuleFailed):
+                continue
+            last: dict[tuple[str, str], tuple[model.Rule, typing.Any]] = {}
+            for each in done.traces:
+                mine = {}
+                for action in each.actions:
+                    for change in action.changes:
+                        place = change.object, change.path
+                        if action.op.startswith('set-') and (
+                                'traits' not in action.op):
+                            mine[place] = change
+                for place, change in mine.items():
+                    before = last.get(place)
+                    if before and change.op == 'replace' and (
+                            before[0].phase == each.rule.phase
+                            and before[0].priority == each.rule.priority
+                            and before[0] is not each.rule
+                            and change.before == before[1]):
+                        yield (before[0].description,
+                               each.rule.description), machine
+                last = {place: found for place, found in last.items()
+                        if place not in mine}
+                last.update({place: (each.rule, change.value)
+                             for place, change in mine.items()})
+
+
+def in_order(entries: list[rules.Entry]) -> list[model.Rule]:
+    """Return rules as they run."""
+    ops = registry.installed()
+    parsed = repository.order(validation.parse(each, ops) for each in entries)
+    return [rule for phase in model.PHASES for rule in parsed
+            if rule.phase == phase]
+
+
+def _valid(entries: list[rules.Entry]) -> list[rules.Entry]:
+    """Return the rules that the API would take."""
+    found = []
+    for entry in entries:
+        try:
+            validation.parse(entry, registry.installed())
+        except exceptions.InspectionRulesError:
+            continue
+        found.append(entry)
+    return found

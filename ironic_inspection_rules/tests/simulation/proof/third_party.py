@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Ops of another package, of which proofs know what they declare."""
+
+import typing
+
+import fixtures
+
+from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import working_copy
+
+
+class ThirdCondition(plugin.Condition):
+    """Holds for what has an ``a`` in its text."""
+
+    def __call__(self, value: typing.Any) -> bool:
+        return 'a' in str(value)
+
+
+class ThirdAction(plugin.Action):
+    """Writes somewhere, and does not declare where."""
+
+    def __call__(self, target: working_copy.WorkingCopy,
+                 value: typing.Any) -> None:
+        if 'a' in str(value):
+            target.set('node', ('extra', 'tag'), 'third')
+
+
+class ThirdTrait(plugin.Action):
+    """Adds a trait, and declares it."""
+
+    def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
+        yield plugin.Write('trait', 'CUSTOM_A', True)
+
+    def __call__(self, target: working_copy.WorkingCopy,
+                 value: typing.Any) -> None:
+        if value:
+            target.set_traits([*target.traits, 'CUSTOM_A'])
+
+
+class Installed(fixtures.Fixture):
+    """Has these ops among the installed ones."""
+
+    def _setUp(self) -> None:
+        load = registry._load
+
+        def with_third(group: str) -> dict[str, typing.Any]:
+            found = load(group)
+            if group == registry.CONDITIONS:
+                found['third-party'] = ThirdCondition
+            elif group == registry.ACTIONS:
+                found['third-party'] = ThirdAction
+                found['third-trait'] = ThirdTrait
+            return found
+
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.engine.registry._load', with_third))
+        registry.installed.cache_clear()
+        self.addCleanup(registry.installed.cache_clear)
