@@ -129,8 +129,7 @@ class Parts:
 
     @functools.cached_property
     def identities(self) -> dict[Identity, list[Part]]:
-        """The parts by what identifies them, without what each machine has.
-        """
+        """The parts by what identifies them, not those of all machines."""
         found: dict[Identity, list[Part]] = {}
         for part in self.parts:
             for identity in part.identities:

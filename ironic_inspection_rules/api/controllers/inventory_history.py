@@ -23,8 +23,8 @@ from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api import view
 from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.machine import part_identity
 from ironic_inspection_rules.machine import part_difference
+from ironic_inspection_rules.machine import part_identity
 from ironic_inspection_rules.runs import history
 
 Answer = dict[str, Any]

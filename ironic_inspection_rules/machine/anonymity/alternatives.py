@@ -2,8 +2,7 @@
 
 """One pattern made of thousands, of which few are tried at a place."""
 
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 import enum
 import re
 

@@ -84,6 +84,19 @@ class Forms:
                        in zip(word, alphabets, strict=True))
 
 
+def _class_of(character: str) -> tuple[str, str]:
+    """Return the kind of a character, and what may take its place."""
+    for kind, alphabet in _CLASSES:
+        if character in alphabet:
+            return kind, alphabet
+    # Letters of other scripts become letters of this one. Words that differ
+    # only in them must not become the same.
+    kind = f'"{character}'
+    if character.isalnum():
+        return kind, string.ascii_lowercase
+    return kind, ''
+
+
 def _alphabets(word: str) -> tuple[list[str], list[str]]:
     """Return the kind of each character, and what may take its place.
 
@@ -94,15 +107,7 @@ def _alphabets(word: str) -> tuple[list[str], list[str]]:
         return [kind] * len(word), [_HEX[kind]] * len(word)
     kinds, alphabets = [], []
     for character in word:
-        for kind, alphabet in _CLASSES:
-            if character in alphabet:
-                break
-        else:
-            # Letters of other scripts become letters of this one. Words that
-            # differ only in them must not become the same.
-            kind, alphabet = f'"{character}', ''
-            if character.isalnum():
-                alphabet = string.ascii_lowercase
+        kind, alphabet = _class_of(character)
         kinds.append(kind)
         alphabets.append(alphabet)
     if _NUMBER.fullmatch(word):

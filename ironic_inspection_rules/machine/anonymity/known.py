@@ -2,8 +2,7 @@
 
 """Identifiers that are known, and found wherever and however they stand."""
 
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import functools
 import ipaddress
 import re

@@ -178,7 +178,6 @@ def is_item(value: list[Any]) -> bool:
         isinstance(part, str) for part in value[:3])
 
 
-
 def kind_of_item(value: list[str]) -> Kind:
     """Return the kind of the value of an item of hardware-detect."""
     return field.inner_kind(value[2], value[0], field.kind_of(value[0]))

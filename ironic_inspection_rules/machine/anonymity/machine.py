@@ -2,8 +2,7 @@
 
 """Data of machines, with replacements for what identifies them."""
 
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ironic_inspection_rules.engine import masking

@@ -55,7 +55,7 @@ def addresses(text: str, start: int, end: int
         last = _before_word(parts)
     found = list(_found(parts[first:last]))
     if not found and (first or last < len(parts)):
-        # "MAC52:54:00:12:34:56"
+        # The first octet of "MAC52:54:00:12:34:56" is the end of a word.
         found = [each for each in _found(parts) if each[2] is What.OCTETS]
     yield from found
 
@@ -81,7 +81,7 @@ def _found(parts: list[re.Match[str]]) -> Iterator[tuple[int, int, What]]:
                 parts[place][0]):
             what, after = What.IPV4, place + 1
         if not after and len(parts[place]['hex'] or '') > _PAIR:
-            # "MAC52:54:00:12:34:56"
+            # The first octet of "MAC52:54:00:12:34:56" is the end of a word.
             start = parts[place].end() - _PAIR
             what, after = What.OCTETS, _octets(parts, place, _LONGEST_WORD)
         if after:

@@ -106,7 +106,7 @@ class Class:
             entries.append(Entry(entry.ids if entry else frozenset(),
                                  sight.make, sight.slot, False))
         nobody = [entry for entry in entries if not entry.ids]
-        for entry, other in zip(kept, nobody):
+        for entry, other in zip(kept, nobody, strict=False):
             # Which of them it is, and so where it is, cannot be known.
             other.ids = entry.ids
             other.slot = other.slot and ANYWHERE

@@ -585,7 +585,7 @@ class QuestionTestCase(base.TestCase):
             'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}]}))
         self.assertEqual({('0',): 'unknown'}, self.one('dead', {
             'conditions': [{'op': 'gt', 'args': [
-                '{inventory.disks | length}', 20]}],
+                '{ports | length}', 20]}],
             'actions': [{'op': 'add-trait', 'args': ['CUSTOM_T']}]}))
 
     def test_what_has_no_translation_is_unknown_with_the_reason(self):

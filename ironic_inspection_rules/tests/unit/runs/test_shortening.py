@@ -4,7 +4,6 @@
 
 import json
 
-from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.runs import shortening
 from ironic_inspection_rules.tests.unit import base
 

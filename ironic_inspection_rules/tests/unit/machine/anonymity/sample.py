@@ -2,14 +2,14 @@
 
 """A machine as ramdisks describe it, in which identifiers are planted."""
 
-_KERNEL = '''\
+_KERNEL = """\
 [    0.000000] Linux version 6.1.0-21-amd64 (gcc-12 12.2.0) #1 SMP 6.1.90-1
 [    0.000000] DMI: Dell Inc. PowerEdge R640/0H28RR, BIOS 2.10.2 11/04/2020
 [    0.812345] pci 0000:3b:00.0: [8086:1572] type 00 class 0x020000
 [    1.200000] ixgbe: version 5.1.0.4, firmware 8.60.0.1 0x80005ad8
 2026-11-25T12:34:56.789012Z systemd[1]: std::string a::b at 12:34:56
 2026-11-25 12:34:56 lo: 127.0.0.1/8 ::1/128 mask 255.255.255.0 0.0.0.0/0
-scsi 1:0:0:0: Direct-Access ATA 480GB rev 1.7.3.4 oid 1.3.6.1.4.1.674'''
+scsi 1:0:0:0: Direct-Access ATA 480GB rev 1.7.3.4 oid 1.3.6.1.4.1.674"""
 
 _STEADY = {
     'bios': {'version': '2.10.2.1', 'date': '11/04/2020',
