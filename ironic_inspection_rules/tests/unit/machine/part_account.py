@@ -46,8 +46,7 @@ class Class:
 
     @property
     def nameless_left(self):
-        """The least and the most entries without any identity that are left.
-        """
+        """The least and the most nameless entries that are left."""
         left = len(self.nameless) - self.stay
         known = len(self.withheld)
         return max(0, left - known), min(left, len(self.nameless) - known)
@@ -114,8 +113,7 @@ class Class:
 
 
 def groups(sets):
-    """Return a name for all identities that occur together, directly or not.
-    """
+    """Return a name for all identities that occur together in some way."""
     names = {name: name for ids in sets for name in ids}
     for ids in sets:
         tops = {names[name] for name in ids}
