@@ -110,8 +110,10 @@ class Actions:
                      for key, each in self._given.items()}
             for each in given.values():
                 when = self._unless(when, values.absent(each))
+                # An action cannot do without a value.
                 when = self._unless(when, logic.disj(
-                    values.failed(each), self._machine.lacks(each)))
+                    values.failed(each), self._machine.may_fail(each),
+                    self._machine.may_lack(each)))
             _TRANSLATIONS[name](self, when, given)
 
     @staticmethod
@@ -210,7 +212,7 @@ class Actions:
                     states.read, self._machine, path, table)
             ) if sets else values.NOTHING
             guard = self._unless(guard, logic.disj(
-                values.failed(made), self._machine.lacks(made)))
+                values.failed(made), self._machine.may_fail(made)))
             if table is schema.PORT:
                 self._put_in_port(guard, given['port_id'], path, made)
                 continue
@@ -300,7 +302,7 @@ class Actions:
             both = logic.conj(when, guard)
             if isinstance(name, values.Const):
                 both = self._unless(both, logic.disj(
-                    values.failed(text), self._machine.lacks(text)))
+                    values.failed(text), self._machine.may_fail(text)))
                 self._put(both, (*cells.CAPABILITIES, str(name.value)),
                           text, sets)
             else:

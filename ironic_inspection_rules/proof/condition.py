@@ -142,11 +142,12 @@ def _over(once: typing.Mapping[str, typing.Any], multiple: str,
             reason = (f'more than {cells.LONGEST} items of '
                       f'{alternative.name}')
             beyond = scope.machine.guess(reason, 'holds', *about)
+            loops = scope.machine.loops.setdefault(alternative.name, set())
+            loops.add(str(beyond))
             if any(truth.fails is not logic.FALSE for truth in truths):
-                fails_beyond = logic.conj(more, scope.machine.guess(
-                    reason, 'fails', *about))
-            scope.machine.loops.setdefault(
-                alternative.name, set()).add(str(beyond))
+                fails = scope.machine.guess(reason, 'fails', *about)
+                loops.add(str(fails))
+                fails_beyond = logic.conj(more, fails)
     if multiple == 'first':
         return Truth(logic.conj(there[0], truths[0].holds),
                      logic.conj(there[0], truths[0].fails))
@@ -199,7 +200,8 @@ def _single(op: registry.Op, args: typing.Any, inverted: bool,
             if op.plugin.NEEDS_VIEW or op.plugin.LITERAL:
                 about.append(scope)
             reason = f'{op.name}: {exc}'
-            fails = scope.machine.lacks((logic.TRUE, each) for each in chosen)
+            fails = scope.machine.may_fail(
+                (logic.TRUE, each) for each in chosen)
             if op.name not in operators.NEVER_FAIL:
                 fails = logic.disj(fails, scope.machine.guess(
                     reason, 'fails', *about))

@@ -131,6 +131,7 @@ class Inspection:
                    ) -> State:
         scope = values.step(begin.roots['node'], 'properties',
                             model.SCOPE_PROPERTY)
+        first = state
         if any(map(_decides_first, rules)):
             reason = 'what rules undo where they do not match'
             about = (*begin.roots.values(), *state.roots.values(), json.dumps(
@@ -141,7 +142,9 @@ class Inspection:
             state = state.having(**lost).ended(
                 self.machine.guess(reason, 'ends', *about))
         for rule in rules:
-            passed, state = self._pass(rule, state, begin, scope)
+            # What is decided first, is decided on the data of then.
+            found = first if _decides_first(rule) else state
+            passed, state = self._pass(rule, state, begin, scope, found)
             if notes is not None:
                 notes.append(passed)
         broken = logic.settled(logic.conj(begin.going, state.result == -1))
@@ -152,10 +155,11 @@ class Inspection:
             for name, each in state.roots.items()})
 
     def _pass(self, rule: model.Rule, state: State, begin: State,
-              scope: Value) -> tuple[Passed, State]:
+              scope: Value, found: State) -> tuple[Passed, State]:
         """Run one rule.
 
         :param scope: that of the node.
+        :param found: the machines as the conditions of the rule see them.
         """
         self._deadline.left()
         applies = logic.TRUE
@@ -173,13 +177,13 @@ class Inspection:
                     same.append(logic.conj(
                         guard, each.term == logic.constant(rule.scope)))
             applies = logic.disj(*same)
-        looked = expression.Scope(self.machine, state.roots)
+        looked = expression.Scope(self.machine, found.roots)
         made: dict[str, Value] = {}
         broken = logic.FALSE
         for name, written in rule.vars.items():
             made[name] = expression.evaluate(written, looked)
             broken = logic.disj(broken, values.failed(made[name]),
-                                self.machine.lacks(made[name]))
+                                self.machine.may_fail(made[name]))
             looked = looked.within(vars=values.only(
                 values.Mapping(None, dict(made))))
         truth = self._holds(rule.conditions, looked)

@@ -15,6 +15,7 @@ from ironic_inspection_rules.proof import text as texts
 from ironic_inspection_rules.proof import value as values
 
 Value = values.Value
+Alternatives = Iterable[tuple[logic.Formula, values.Alternative]]
 
 LIST = r'(?s)\[.*\]'
 MAPPING = r'(?s)\{.*\}'
@@ -129,11 +130,21 @@ class Machine:
             self._kept.append(about)
         return self._guesses[key]
 
-    def lacks(self, value: Iterable[tuple[logic.Formula, values.Alternative]]
-              ) -> logic.Formula:
-        """Return when an unknown value may be missing, or an error."""
+    def may_fail(self, value: Alternatives) -> logic.Formula:
+        """Return when an unknown value may be an error."""
+        return self._may_be('an error', value)
+
+    def may_lack(self, value: Alternatives) -> logic.Formula:
+        """Return when an unknown value may be missing."""
+        return self._may_be('missing', value)
+
+    def may_be_null(self, value: Alternatives) -> logic.Formula:
+        """Return when an unknown value may be null."""
+        return self._may_be('null', value)
+
+    def _may_be(self, what: str, value: Alternatives) -> logic.Formula:
         return logic.disj(*(
-            logic.conj(guard, self.guess(each.reason, 'lacks', each))
+            logic.conj(guard, self.guess(each.reason, what, each))
             for guard, each in value if isinstance(each, values.Unknown)))
 
     def facet(self, term: typing.Any, key: typing.Any,

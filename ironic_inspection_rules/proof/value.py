@@ -44,6 +44,9 @@ class Term:
         return bool(z3.is_bool(self.term))
 
 
+_mappings: dict[Hashable, int] = {}
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Mapping:
     """A mapping: that of a machine, if there is one, with other entries.
@@ -74,9 +77,11 @@ class Mapping:
     @functools.cached_property
     def identity(self) -> Hashable:
         """A key that is the same for mappings that surely are."""
-        return (Mapping, id(self.cell), tuple(
+        key = id(self.cell), tuple(
             (name, fingerprint(self.entries[name]))
-            for name in sorted(self.entries)))
+            for name in sorted(self.entries))
+        # A number: mappings in mappings would have keys without end.
+        return Mapping, _mappings.setdefault(key, len(_mappings))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -140,6 +140,10 @@ class Grammar:
             self._data_places = [*theme.data]
             self._asks, self._does = theme.asks, theme.does
             self._loops = pick((0, .1, .5))
+        # Simple rules of one theme do what the mistakes of proofs are about.
+        self._is_simple = chance.random() < .5
+        if self._is_simple:
+            self._loops = 0
 
     def entries(self, count: int) -> list[Entry]:
         """Return rules as a file has them."""
@@ -147,6 +151,13 @@ class Grammar:
 
     def _entry(self, number: int) -> Entry:
         chance = self._chance
+        if self._is_simple:
+            return {
+                'uuid': f'00000000-0000-4000-8000-{number:012d}',
+                'description': f'rule {number}',
+                'conditions': [self.condition() for _number in range(
+                    chance.choice((0, 1)))],
+                'actions': [self.action()]}
         made: Entry = {
             'uuid': f'00000000-0000-4000-8000-{number:012d}',
             'description': f'rule {number}',
@@ -184,7 +195,7 @@ class Grammar:
                 filters = NUMBER_FILTERS
             elif path in TEXT_FIELDS:
                 filters = TEXT_FILTERS
-        if filters and chance.random() < .25:
+        if filters and chance.random() < (.05 if self._is_simple else .25):
             path = f'{path} | {chance.choice(filters)}'
         return f'{{{path}}}'
 
@@ -200,7 +211,7 @@ class Grammar:
         """Return a value of an action, or of a variable."""
         chance = self._chance
         kind = chance.random()
-        if kind < .55:
+        if kind < .55 or self._is_simple and kind < .9:
             return self.literal()
         if kind < .75:
             return self.field(item)
@@ -218,7 +229,7 @@ class Grammar:
     def condition(self, item: bool = False, depth: int = 0) -> Entry:
         """Return a condition."""
         chance = self._chance
-        if depth < 2 and chance.random() < .12:
+        if depth < 2 and not self._is_simple and chance.random() < .12:
             return {'op': chance.choice(('any-of', 'all-of', 'none-of')),
                     'conditions': [self.condition(item, depth + 1) for _number
                                    in range(chance.choice((1, 2, 2)))]}
@@ -298,7 +309,7 @@ class Grammar:
         if chance.random() < self._loops:
             item = True
             made['loop'] = self._loop()
-        if chance.random() < .1:
+        if not self._is_simple and chance.random() < .1:
             made['when'] = [self.condition(item)]
         if chance.random() < .02:
             made['revert'] = True
@@ -415,6 +426,6 @@ class Grammar:
         else:
             old = json.dumps(made)
             one, other = chance.sample((*self._texts, *self._traits), 2)
-            made = json.loads(old.replace(json.dumps(one)[1:-1] or '~~',
-                                          json.dumps(other)[1:-1], 1))
+            made = json.loads(old.replace(f': {json.dumps(one)}',
+                                          f': {json.dumps(other)}', 1))
         return made

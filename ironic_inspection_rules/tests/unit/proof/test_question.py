@@ -354,6 +354,28 @@ class QuestionTestCase(base.TestCase):
         self.assertNotEqual({(): 'no'},
                             self.one('gap:/extra/l/5', extends))
 
+    def test_a_missing_value_is_no_error_of_a_condition(self):
+        # Nobody knows what the first rule leaves there.
+        sets = {'priority': 5, 'actions': [
+            {'op': 'set-attribute', 'args': ['/extra/tag', 1]},
+            {'op': 'del-attribute', 'args': ['/extra/{item}'],
+             'loop': '{inventory.cpu.flags | sort}'}]}
+        asks = {'conditions': [{'op': '!is-empty', 'args': [
+            '{node.extra.tag}']}], 'actions': [
+                {'op': 'add-trait', 'args': ['CUSTOM_A']}]}
+        self.assertEqual({(): 'unknown'},
+                         self.one('gap:/extra/tag', sets, asks))
+
+    def test_what_may_be_undone_is_decided_on_what_was_before(self):
+        sets = {'priority': 5, 'actions': [
+            {'op': 'set-plugin-data', 'args': ['/m', 'x']}]}
+        undoes = {'conditions': [{'op': 'is-true', 'args': [
+            '{plugin_data.m.k}']}], 'actions': [
+                {'op': 'set-attribute', 'args': ['/extra/tag', 1],
+                 'revert': True}]}
+        self.assertEqual({('0',): 'no', ('1',): 'no'},
+                         self.one('dead', sets, undoes))
+
     def test_a_set_is_equivalent_to_itself_whatever_is_in_it(self):
         entries = [{
             'uuid': f'00000000-0000-4000-8000-00000000000{number}',
