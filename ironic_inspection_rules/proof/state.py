@@ -292,32 +292,38 @@ def put(machine: machines.Machine, value: Value, path: data_path.Path,
     parts: list[tuple[logic.Formula, Value]] = []
     errors = [logic.FALSE]
     for guard, alternative in value:
-        into = alternative
-        if isinstance(into, values.Const):
-            if into.value in (None, data_path.ABSENT):
-                if not creates:
-                    parts.append((guard, values.only(into)))
-                    continue
-                into = values.Items(z3.IntVal(0), (), 'a list') if (
-                    data_path.appends(path[0])) else values.Mapping(None, {})
-            elif isinstance(into.value, dict):
-                into = values.Mapping.of(into.value)
-        if isinstance(into, values.Mapping):
-            inner, error = put(machine, into.entry(path[0]), path[1:], new,
-                               creates)
-            errors.append(logic.conj(guard, error))
-            into = values.Mapping(into.cell, {**into.entries, path[0]: inner})
-            parts.append((guard, values.only(into)))
-        elif isinstance(into, values.Items | values.Unknown) or (isinstance(
-                into, values.Const) and isinstance(into.value, list)):
-            reason = f'a change inside a list, at {path[0]}'
-            about = into, path, new, creates
-            parts.append((guard, values.unknown(reason, *about)))
-            if creates:
-                errors.append(logic.conj(guard, machine.guess(
-                    reason, 'fails', *about)))
-        else:
-            if creates:
-                errors.append(guard)
-            parts.append((guard, values.only(into)))
+        made, error = _put_in(machine, alternative, path, new, creates)
+        parts.append((guard, made))
+        errors.append(logic.conj(guard, error))
     return values.join(parts), logic.disj(*errors)
+
+
+def _put_in(machine: machines.Machine, into: values.Alternative,
+            path: data_path.Path, new: Value, creates: bool
+            ) -> tuple[Value, logic.Formula]:
+    """Write a value below one alternative; see :func:`put`."""
+    if isinstance(into, values.Const):
+        if into.value in (None, data_path.ABSENT):
+            if not creates:
+                return values.only(into), logic.FALSE
+            into = values.Mapping(None, {})
+            if data_path.appends(path[0]):
+                into = values.Items(z3.IntVal(0), (), 'a list')
+        elif isinstance(into.value, dict):
+            into = values.Mapping.of(into.value)
+    if isinstance(into, values.Mapping):
+        inner, error = put(machine, into.entry(path[0]), path[1:], new,
+                           creates)
+        entries = {**into.entries, path[0]: inner}
+        return values.only(values.Mapping(into.cell, entries)), error
+    may_be_item = values.is_list(into) and (
+        data_path.appends(path[0]) or data_path.index(path[0]) is not None)
+    if may_be_item or isinstance(into, values.Unknown):
+        reason = f'a change inside a list, at {path[0]}'
+        about = into, path, new, creates
+        error = logic.FALSE
+        if creates:
+            error = machine.guess(reason, 'fails', *about)
+        return values.unknown(reason, *about), error
+    # A plain value has no entries, and a list none with a name.
+    return values.only(into), logic.known(creates)

@@ -325,6 +325,13 @@ def is_missing(alternative: Alternative) -> bool:
         alternative.value is data_path.ABSENT)
 
 
+def is_list(alternative: Alternative) -> bool:
+    """Return whether an alternative is a list for sure."""
+    if isinstance(alternative, Const):
+        return isinstance(alternative.value, list)
+    return isinstance(alternative, Items)
+
+
 def absent(value: Value) -> Formula:
     """Return when a value is not there."""
     return when(value, is_missing)

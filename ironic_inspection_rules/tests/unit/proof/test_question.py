@@ -376,6 +376,18 @@ class QuestionTestCase(base.TestCase):
         self.assertEqual({('0',): 'no', ('1',): 'no'},
                          self.one('dead', sets, undoes))
 
+    def test_a_list_takes_no_key(self):
+        writes = {'priority': 5, 'actions': [
+            {'op': 'set-attribute', 'args': ['/extra/m', [1]]},
+            {'op': 'set-attribute', 'args': ['/extra/m/k', 1]}]}
+        deletes = {'priority': 5, 'actions': [
+            {'op': 'set-attribute', 'args': ['/extra/m', [1]]},
+            {'op': 'del-attribute', 'args': ['/extra/m/k']}]}
+        asks = {'conditions': [{'op': 'eq', 'args': ['{node.extra.m}', [1]]}],
+                'actions': [{'op': 'add-trait', 'args': ['CUSTOM_A']}]}
+        self.assertEqual({('1',): 'yes'}, self.one('dead', writes, asks))
+        self.assertEqual({}, self.one('dead', deletes, asks))
+
     def test_a_set_is_equivalent_to_itself_whatever_is_in_it(self):
         entries = [{
             'uuid': f'00000000-0000-4000-8000-00000000000{number}',
