@@ -119,7 +119,7 @@ def looped_over(loop: typing.Any, scope: Scope) -> values.Value:
 def _leniently(item: typing.Any, scope: Scope) -> values.Value:
     """Return an item, which exists even where a field in it is missing."""
     if isinstance(item, dict) and not interpolation.fields(list(item)):
-        return values.only(values.Mapping(None, {
+        return values.only(values.Lenient(None, {
             name: _leniently(each, scope) for name, each in item.items()}))
     return expression.evaluate(item, scope)
 

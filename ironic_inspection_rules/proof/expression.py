@@ -130,6 +130,15 @@ def _whole(parts: list[Value], whole: values.Alternative) -> Value:
     return values.choose(unclear, values.unknown(reason, *parts), found)
 
 
+def _exacting(alternative: values.Alternative) -> Value:
+    """Return an item, which has no value where a field in it has none."""
+    if not isinstance(alternative, values.Lenient):
+        return values.only(alternative)
+    parts = [values.each(entry, _exacting)
+             for entry in alternative.entries.values()]
+    return _whole(parts, alternative)
+
+
 def _text(parts: tuple[values.Alternative, ...],
           machine: machines.Machine) -> Value:
     """Return the text of some values, one after another."""
@@ -176,6 +185,8 @@ def _looked_up(written: interpolation.Field, scope: Scope) -> Value:
         found, steps = values.only(values.Names(values.step(
             found, cells.TRAITS[1]))), steps[1:]
     found = _seen(scope.machine, found, *steps)
+    if root == interpolation.ITEM:
+        found = values.each(found, _exacting)
     if root == 'plugin_data' and steps and (
             steps[0] in rendering.SECOND_NAMES):
         for other, *path in rendering.SECOND_NAMES[steps[0]]:

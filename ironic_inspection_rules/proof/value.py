@@ -84,6 +84,13 @@ class Mapping:
         return Mapping, _mappings.setdefault(key, len(_mappings))
 
 
+class Lenient(Mapping):
+    """An item of a loop that a rule writes out, perhaps without some fields.
+
+    The item is there, but as a whole it has a value only where all are.
+    """
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Written:
     """An item that a rule writes out."""

@@ -147,7 +147,7 @@ def _trait_names(traits: dict[str, bool]) -> list[str]:
             begin = name[:-1]
             name = next((each for each in (
                 f'{begin}OTHER', 'CUSTOM_OTHER', *sorted(trait_names.STANDARD))
-                if each.startswith(begin) and each not in traits
+                if str(each).startswith(begin) and each not in traits
                 and trait_names.problem(each) is None), '')
         if is_there and name:
             found.append(name)
@@ -323,7 +323,7 @@ def at(found: dict[str, typing.Any], place: data_path.Path) -> typing.Any:
     if place[:3] == cells.CAPABILITIES:
         there = data_path.get(found, ('node', 'properties', 'capabilities'))
         return [each for each in (there if isinstance(there, list) else ())
-                if each.startswith(':'.join([*place[3:], '']))]
+                if str(each).startswith(':'.join([*place[3:], '']))]
     if place[:2] == ('ports', states.ANY_PORT):
         return {address: data_path.get(port, place[2:])
                 for address, port in found['ports'].items()}

@@ -376,6 +376,24 @@ class QuestionTestCase(base.TestCase):
         self.assertEqual({('0',): 'no', ('1',): 'no'},
                          self.one('dead', sets, undoes))
 
+    def test_an_item_has_no_value_where_a_field_in_it_has_none(self):
+        loop = [{'size': '{node.extra.size}'}]
+        conditions_ = [{'op': 'is-none', 'args': ['{item}'], 'loop': loop},
+                       {'op': 'exists', 'args': ['{item.size}'],
+                        'loop': loop}]
+        rules = [{'conditions': asked, 'actions': [
+            {'op': 'add-trait', 'args': ['CUSTOM_T']}]}
+            for asked in (conditions_[:1], conditions_)]
+        self.assertEqual({('0',): 'no', ('1',): 'yes'},
+                         self.one('dead', *rules))
+
+    def test_capabilities_that_are_no_text_do_not_conflict(self):
+        lists, sets = ({'actions': [{'op': 'set-attribute', 'args': [
+            '/properties', {'capabilities': value}]}]}
+            for value in ([None], 'a:1'))
+        self.assertEqual({('0', '1'): 'yes'},
+                         self.one('conflict', lists, sets))
+
     def test_a_list_takes_no_key(self):
         writes = {'priority': 5, 'actions': [
             {'op': 'set-attribute', 'args': ['/extra/m', [1]]},
