@@ -387,12 +387,12 @@ class QuestionTestCase(base.TestCase):
         self.assertEqual({('0',): 'no', ('1',): 'yes'},
                          self.one('dead', *rules))
 
-    def test_capabilities_that_are_no_text_do_not_conflict(self):
-        lists, sets = ({'actions': [{'op': 'set-attribute', 'args': [
-            '/properties', {'capabilities': value}]}]}
-            for value in ([None], 'a:1'))
+    def test_capabilities_that_are_no_text_are_none(self):
+        sets = {'actions': [{'op': 'set-capability', 'args': ['a', 1]}]}
+        lists = {'actions': [{'op': 'set-attribute', 'args': [
+            '/properties/capabilities', [None]]}]}
         self.assertEqual({('0', '1'): 'yes'},
-                         self.one('conflict', lists, sets))
+                         self.one('conflict', sets, lists))
 
     def test_a_list_takes_no_key(self):
         writes = {'priority': 5, 'actions': [
