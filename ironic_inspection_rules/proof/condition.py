@@ -213,14 +213,13 @@ def _single(op: registry.Op, args: typing.Any, inverted: bool,
 def _decide(op: registry.Op, names: list[str], chosen: Alternatives,
             inverted: bool, machine: machines.Machine) -> Truth:
     """Return when an op holds for one alternative of each argument."""
-    if any(isinstance(each, values.Failed) for each in chosen):
-        return Truth(logic.FALSE, logic.TRUE)
-    missing = list(map(values.is_missing, chosen))
-    if any(missing) and not op.plugin.SEES_MISSING:
-        if not op.plugin.ACCEPTS_MISSING:
-            return Truth(logic.FALSE)
-        chosen = tuple(values.Const(None) if gone else each for each, gone
-                       in zip(chosen, missing, strict=True))
+    asks_missing = op.plugin.SEES_MISSING or op.plugin.ACCEPTS_MISSING
+    ended = _ended(chosen, asks_missing, machine)
+    if ended is not None:
+        return ended
+    if not op.plugin.SEES_MISSING:
+        chosen = tuple(values.Const(None) if values.is_missing(each) else each
+                       for each in chosen)
     if op.plugin.NEEDS_VIEW or op.plugin.LITERAL:
         raise logic.Untranslatable('it looks into the data itself')
     for each in chosen:
@@ -241,6 +240,32 @@ def _decide(op: registry.Op, names: list[str], chosen: Alternatives,
             raise logic.Untranslatable(f'there is no translation of {op.name}')
         holds, fails = found(machine, op.name, given, several), logic.FALSE
     return Truth(logic.negated(holds) if inverted else holds, fails)
+
+
+def _ended(chosen: Alternatives, asks_missing: bool,
+           machine: machines.Machine) -> Truth | None:
+    """Return the truth where an argument has no value, None where all have.
+
+    Arguments are read in order: the first that has none decides.
+
+    :param asks_missing: whether the op asks about a value that is missing.
+    """
+    fails = logic.FALSE
+    unknown = list[values.Alternative]()
+    for each in chosen:
+        if isinstance(each, values.Unknown):
+            alone = values.only(each)
+            fails = logic.disj(fails, machine.may_fail(alone))
+            unknown.append(each)
+        elif isinstance(each, values.Failed):
+            if not unknown or asks_missing:
+                return Truth(logic.FALSE, logic.TRUE)
+            # An unknown value may be missing, and the error is not reached.
+            return Truth(logic.FALSE, machine.guess(
+                'a value before an error', *unknown))
+        elif values.is_missing(each) and not asks_missing:
+            return Truth(logic.FALSE, fails)
+    return None
 
 
 def _known(op: registry.Op, args: dict[str, typing.Any],

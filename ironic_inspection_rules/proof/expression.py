@@ -114,20 +114,24 @@ def _path_of(tokens: tuple[values.Alternative, ...], written: str) -> Value:
 
 def _whole(parts: list[Value], whole: values.Alternative) -> Value:
     """Return a list or mapping, or what it is where a part has no value."""
-    missing = logic.disj(*map(values.absent, parts))
-    failed = logic.disj(*map(values.failed, parts))
-    unclear = logic.conj(missing, failed)
-    reason = 'a value that is missing beside one that is an error'
-    for part in parts:
-        for guard, alternative in part:
-            if isinstance(alternative, values.Unknown):
-                unclear = logic.disj(unclear, guard)
-                reason = alternative.reason
-    found = values.choose(missing, values.NOTHING, values.choose(
-        failed, values.FAILED, values.only(whole)))
-    if unclear is logic.FALSE:
-        return found
-    return values.choose(unclear, values.unknown(reason, *parts), found)
+    # Parts are read in order: the first that has no value decides.
+    found = values.only(whole)
+    for part in reversed(parts):
+        found = values.join(
+            (guard, _until(alternative, parts, found))
+            for guard, alternative in part)
+    return found
+
+
+def _until(alternative: values.Alternative, parts: list[Value],
+           others: Value) -> Value:
+    """Return what a whole is by one part of it, and by those after it."""
+    if values.is_missing(alternative) or isinstance(alternative,
+                                                    values.Failed):
+        return values.only(alternative)
+    if isinstance(alternative, values.Unknown):
+        return values.unknown(alternative.reason, *parts)
+    return others
 
 
 def _exacting(alternative: values.Alternative) -> Value:

@@ -14,6 +14,7 @@ import typing
 
 from ironic_inspection_rules.proof import witness
 from ironic_inspection_rules.tests.simulation.proof import rules
+from ironic_inspection_rules.tests.simulation.proof import vocabulary
 
 _FIELD = re.compile(r'\b(inventory|plugin_data|node)((?:\.\w+|\[\d+\])+)')
 _STEP = re.compile(r'\.(\w+)|\[(\d+)\]')
@@ -77,11 +78,11 @@ class Generator:
         chance = self._chance
         usual = copy.deepcopy(witness.sample())
         node = usual['node']
-        node['traits'] = [name for name in rules.TRAITS
+        node['traits'] = [name for name in vocabulary.TRAITS
                           if chance.random() < .4]
         if chance.random() < .3:
             node['properties'] = {'capabilities': chance.choice(
-                ('c:1', 'c:1,d:b', 'd:a', 'c:a,e:1', ''))}
+                ('c:1', 'c:1,d:b', 'd:a', 'c:a,e:1'))}
         if chance.random() < .2:
             node['properties'] = {**node.get('properties', {}),
                                   'inspection_scope': chance.choice('st')}
@@ -100,7 +101,7 @@ class Generator:
         chance = self._chance
         if chance.random() < .3:
             return None
-        addresses = [*rules.MACS, *(f'52:54:00:00:01:{number:02x}'
+        addresses = [*vocabulary.MACS, *(f'52:54:00:00:01:{number:02x}'
                                     for number in range(6))]
         return tuple({
             'address': address, 'pxe_enabled': chance.random() < .5,
@@ -189,7 +190,7 @@ class Generator:
         return chance.choice((
             literal, literal, literal, literal.lower(), literal.upper(),
             f'{literal}x', f'x{literal}', literal[:-1], f' {literal}',
-            f'{literal}\u00e9'))
+            f'{literal}\n', f'{literal}\u00e9'))
 
 
 def _stepped(inside: typing.Any, step: str) -> typing.Any:

@@ -3,7 +3,8 @@
 """Random rules over the whole language, for the search of wrong proofs.
 
 Few fields and few literals, so that rules meet: a rule that touches nothing
-of another one shows nothing.
+of another one shows nothing. Rules that meet nearly always are those of
+:mod:`.theme_rules`.
 """
 
 import copy
@@ -11,107 +12,9 @@ import json
 import random
 import typing
 
+from ironic_inspection_rules.tests.simulation.proof import vocabulary
+
 Entry = dict[str, typing.Any]
-
-MACS = ('52:54:00:12:34:01', '52:54:00:00:00:99')
-TRAITS = ('CUSTOM_A', 'CUSTOM_B', 'CUSTOM_SPARE', 'HW_CPU_X86_VMX')
-NUMBERS = (0, 1, 2, 4, 8, 100, 4.5, -1)
-TEXTS = ('a', 'b', 'Dell Inc.', 'HPE', '', '8', '4.0', 'true', 'x y',
-         'Gr\u00f6\u00dfe', '\u00df', '\u0663', 'CUSTOM_A', 'K', 'a/b', '-')
-REGEXES = ('(?i)^dell', '^HPE$', '[^ -~]', r'\w+', r'\d', r'^\S*$', '\u00df',
-           '.', '^.$', '[^a]', 'a|b', r'\bDell\b', r'(?i)k', r'[0-9]+',
-           r'^$', '(?s)^.*$', r'\s', r'\D', '[a-z]{2,}', 'Inc', 'True',
-           r'(?a)\w', '^(?!a)')
-VERSIONS = ('2.9', '2.10', '1.0~rc1', '3')
-SUBNETS = ('10.0.0.0/8', '192.0.2.0/24', '2001:db8::/32', '0.0.0.0/0')
-NUMBER_FIELDS = ('inventory.cpu.count', 'inventory.memory.physical_mb',
-                 'plugin_data.n', 'node.extra.n')
-TEXT_FIELDS = ('inventory.system_vendor.manufacturer',
-               'inventory.system_vendor.serial_number',
-               'inventory.cpu.architecture', 'inventory.bmc_address',
-               'plugin_data.t', 'node.extra.tag', 'node.name',
-               'node.resource_class', 'node.extra.m.k', 'plugin_data.m.k',
-               'node.properties.p', 'node.driver_info.a',
-               'node.driver_info.password')
-OTHER_FIELDS = ('node.extra', 'node.extra.m', 'plugin_data.m', 'plugin_data',
-                'node.properties', 'node.properties.capabilities',
-                'node.traits', 'node.extra.l', 'plugin_data.tags',
-                'inventory.disks', 'inventory.cpu', 'inventory.cpu.flags',
-                'node.extra.l[0]', 'inventory.disks[1].size', 'ports',
-                'inventory.system_vendor.firmware.version',
-                'node.extra.hw.size.gb', 'node.driver_info')
-LISTS = ('inventory.disks', 'inventory.interfaces', 'plugin_data.tags',
-         'node.extra.l', 'inventory.cpu.flags', 'ports', 'node.traits',
-         'plugin_data.m')
-ITEMS = ('item', 'item.size', 'item.name', 'item.k', 'item.address',
-         'item.mac_address')
-TEXT_FILTERS = ('lower', 'upper', 'trim', "replace('a', 'b')", 'int',
-                'float', 'length', 'trait', "regex_search('[0-9]+')",
-                "split(',')", "default('a')", "default('b', true)",
-                "regex_replace('[0-9]', '')", "lookup({'a': 'x', 'b': 'y'})")
-NUMBER_FILTERS = ('add(1)', 'subtract(1)', 'multiply(2)', 'divide(2)', 'int',
-                  'float', "tier([[0, 's'], [8, 'm']])", 'default(4)',
-                  'round', 'abs', 'divide(10)')
-LIST_FILTERS = ('length', 'first', 'last', 'sort', "join(',')", 'unique',
-                "map(attribute='size')", 'sum', 'min', 'max',
-                'default([])', "selectattr('size', 'gt', 4)", 'first | int')
-NODE_PLACES = ('/resource_class', '/extra/tag', '/extra/m', '/extra/m/k',
-               '/extra/m/j', '/extra/n', '/extra/hw/size/gb', '/extra/hw',
-               '/extra/l/0', '/extra/l/-', '/name', '/driver_info/a',
-               '/properties/p', '/extra', '/properties/capabilities',
-               '/properties', '/description', '/extra/l')
-DATA_PLACES = ('/t', '/n', '/m', '/m/k', '/m/j', '/tags', '/tags/0',
-               '/tags/-', '/deep/er/k')
-
-
-class Theme(typing.NamedTuple):
-    """What a set of rules is about, so that its rules meet.
-
-    ``asks`` and ``does`` are kinds of conditions and of actions: methods of
-    :class:`Grammar`.
-    """
-
-    fields: tuple[str, ...]
-    lists: tuple[str, ...]
-    places: tuple[str, ...]
-    data: tuple[str, ...]
-    asks: tuple[str, ...]
-    does: tuple[str, ...]
-
-
-THEMES = (
-    Theme(('node.extra', 'node.extra.m', 'node.extra.tag'), ('node.extra.l',),
-          ('/extra', '/extra/m', '/extra/m/k', '/extra/tag'), ('/m',),
-          ('state', 'state', 'comparison'), ('set', 'delete', 'delete')),
-    Theme(('plugin_data', 'plugin_data.m', 'plugin_data.m.k'),
-          ('plugin_data.m',), ('/extra/tag',), ('/m', '/m/k', '/m/j'),
-          ('state', 'state', 'comparison'), ('data', 'data', 'data', 'set')),
-    Theme(('node.traits', 'plugin_data.t'), ('node.traits',),
-          ('/extra/tag',), ('/t',), ('trait_asked', 'comparison'),
-          ('trait', 'trait', 'traits_set', 'set')),
-    Theme(('node.properties', 'node.properties.capabilities'),
-          ('plugin_data.tags',), ('/properties', '/properties/capabilities',
-                                  '/properties/p'), ('/t',),
-          ('state', 'comparison'), ('capability', 'set', 'delete')),
-    Theme(('plugin_data.t', 'node.extra.tag'), ('plugin_data.tags',),
-          ('/extra/tag', '/resource_class'), ('/t',),
-          ('match', 'match', 'comparison', 'membership'), ('set', 'data')),
-    Theme(('inventory.cpu.count', 'plugin_data.n'), ('inventory.disks',),
-          ('/extra/n', '/resource_class'), ('/n',),
-          ('comparison', 'comparison', 'state'), ('set', 'data', 'fail')),
-    Theme(('node.extra.l', 'plugin_data.tags', 'inventory.disks'),
-          ('node.extra.l', 'plugin_data.tags', 'inventory.disks'),
-          ('/extra/l', '/extra/l/0', '/extra/l/-'), ('/tags', '/tags/0'),
-          ('comparison', 'state', 'membership'),
-          ('set', 'extend', 'extend', 'delete')),
-    Theme(('ports', 'node.extra.tag'), ('ports', 'inventory.interfaces'),
-          ('/extra/tag',), ('/t',), ('comparison', 'state'),
-          ('port', 'port', 'other', 'set')),
-)
-_ASKS = (*5 * ('comparison',), *2 * ('match',), *2 * ('state',), 'membership',
-         'trait_asked', 'subnet', 'version', 'third_party')
-_DOES = (*5 * ('set',), *2 * ('delete',), *2 * ('extend',), *3 * ('data',),
-         'capability', *3 * ('trait',), 'traits_set', 'port', 'fail', 'other')
 
 
 class Grammar:
@@ -121,46 +24,33 @@ class Grammar:
         self._chance = chance
         pick = chance.choice
         # What one set of rules is about.
-        self._fields = [pick(NUMBER_FIELDS), pick(TEXT_FIELDS),
-                        pick(TEXT_FIELDS), pick(OTHER_FIELDS)]
-        self._lists = [pick(LISTS), pick(LISTS)]
-        self._places = chance.sample(NODE_PLACES, 3)
-        self._data_places = chance.sample(DATA_PLACES, 2)
-        self._texts = chance.sample(TEXTS, 3)
-        self._numbers = chance.sample(NUMBERS, 2)
-        self._traits = chance.sample(TRAITS, 2)
-        self._asks = _ASKS
-        self._does = _DOES
+        self._fields = [pick(vocabulary.NUMBER_FIELDS),
+                        pick(vocabulary.TEXT_FIELDS),
+                        pick(vocabulary.TEXT_FIELDS),
+                        pick(vocabulary.OTHER_FIELDS)]
+        self._lists = [pick(vocabulary.LISTS), pick(vocabulary.LISTS)]
+        self._places = chance.sample(vocabulary.NODE_PLACES, 3)
+        self._data_places = chance.sample(vocabulary.DATA_PLACES, 2)
+        self._texts = chance.sample(vocabulary.TEXTS, 3)
+        self._numbers = chance.sample(vocabulary.NUMBERS, 2)
+        self._traits = chance.sample(vocabulary.TRAITS, 2)
+        self._regexes = vocabulary.REGEXES
+        self._asks = vocabulary.ASKS
+        self._does = vocabulary.DOES
+        # How often rules have what they need not have.
         self._loops = .15
-        if chance.random() < .7:
-            theme = pick(THEMES)
-            self._fields = [*theme.fields]
-            self._lists = [*theme.lists]
-            self._places = [*theme.places]
-            self._data_places = [*theme.data]
-            self._asks, self._does = theme.asks, theme.does
-            self._loops = pick((0, .1, .5))
-        # Simple rules of one theme do what the mistakes of proofs are about.
-        self._is_simple = chance.random() < .5
-        if self._is_simple:
-            self._loops = 0
+        self._nested = .12
+        self._reverted = .02
 
-    def entries(self, count: int) -> list[Entry]:
+    def rules(self) -> list[Entry]:
         """Return rules as a file has them."""
-        return [self._entry(number) for number in range(count)]
+        count = self._chance.choice((1, 2, 3, 4))
+        return [self._rule(number) for number in range(count)]
 
-    def _entry(self, number: int) -> Entry:
+    def _rule(self, number: int) -> Entry:
         chance = self._chance
-        if self._is_simple:
-            return {
-                'uuid': f'00000000-0000-4000-8000-{number:012d}',
-                'description': f'rule {number}',
-                'conditions': [self.condition() for _number in range(
-                    chance.choice((0, 1)))],
-                'actions': [self.action()]}
         made: Entry = {
-            'uuid': f'00000000-0000-4000-8000-{number:012d}',
-            'description': f'rule {number}',
+            **named(number),
             'priority': chance.choice((0, 0, 0, 1, 5)),
             'conditions': [self.condition() for _number in range(
                 chance.choice((0, 1, 1, 1, 2, 2, 3)))],
@@ -184,18 +74,18 @@ class Grammar:
         chance = self._chance
         filters: tuple[str, ...] = ()
         if item and chance.random() < .8:
-            path = chance.choice(ITEMS)
-            filters = (*TEXT_FILTERS, *NUMBER_FILTERS)
+            path = chance.choice(vocabulary.ITEMS)
+            filters = (*vocabulary.TEXT_FILTERS, *vocabulary.NUMBER_FILTERS)
         elif chance.random() < .05:
             path = 'vars.v'
         else:
             path = chance.choice(self._fields)
-            filters = LIST_FILTERS
-            if path in NUMBER_FIELDS:
-                filters = NUMBER_FILTERS
-            elif path in TEXT_FIELDS:
-                filters = TEXT_FILTERS
-        if filters and chance.random() < (.05 if self._is_simple else .25):
+            filters = vocabulary.LIST_FILTERS
+            if path in vocabulary.NUMBER_FIELDS:
+                filters = vocabulary.NUMBER_FILTERS
+            elif path in vocabulary.TEXT_FIELDS:
+                filters = vocabulary.TEXT_FILTERS
+        if filters and chance.random() < .25:
             path = f'{path} | {chance.choice(filters)}'
         return f'{{{path}}}'
 
@@ -205,13 +95,13 @@ class Grammar:
         return chance.choice((
             chance.choice(self._numbers), chance.choice(self._texts),
             chance.choice(self._texts), chance.choice((True, None)),
-            chance.choice(self._traits), chance.choice(TEXTS)))
+            chance.choice(self._traits), chance.choice(vocabulary.TEXTS)))
 
     def value(self, item: bool = False, depth: int = 0) -> typing.Any:
         """Return a value of an action, or of a variable."""
         chance = self._chance
         kind = chance.random()
-        if kind < .55 or self._is_simple and kind < .9:
+        if kind < .55:
             return self.literal()
         if kind < .75:
             return self.field(item)
@@ -229,7 +119,7 @@ class Grammar:
     def condition(self, item: bool = False, depth: int = 0) -> Entry:
         """Return a condition."""
         chance = self._chance
-        if depth < 2 and not self._is_simple and chance.random() < .12:
+        if depth < 2 and chance.random() < self._nested:
             return {'op': chance.choice(('any-of', 'all-of', 'none-of')),
                     'conditions': [self.condition(item, depth + 1) for _number
                                    in range(chance.choice((1, 2, 2)))]}
@@ -262,7 +152,7 @@ class Grammar:
     def _match(self, item: bool) -> Entry:
         return {'op': self._chance.choice(('contains', 'matches')), 'args': {
             'value': self.field(item),
-            'regex': self._chance.choice(REGEXES)}}
+            'regex': self._chance.choice(self._regexes)}}
 
     def _state(self, item: bool) -> Entry:
         return {'args': {'value': self.field(item)}, 'op': self._chance.choice(
@@ -284,13 +174,13 @@ class Grammar:
     def _subnet(self, item: bool) -> Entry:
         return {'op': 'in-net', 'args': {
             'address': self.field(item),
-            'subnet': self._chance.choice(SUBNETS)}}
+            'subnet': self._chance.choice(vocabulary.SUBNETS)}}
 
     def _version(self, item: bool) -> Entry:
         chance = self._chance
         return {'op': f'version-{chance.choice(("eq", "lt", "ge"))}',
                 'args': {'values': [self.field(item),
-                                    chance.choice(VERSIONS)]}}
+                                    chance.choice(vocabulary.VERSIONS)]}}
 
     def _third_party(self, item: bool) -> Entry:
         return {'op': 'third-party', 'args': {'value': self.field(item)}}
@@ -309,9 +199,9 @@ class Grammar:
         if chance.random() < self._loops:
             item = True
             made['loop'] = self._loop()
-        if not self._is_simple and chance.random() < .1:
+        if chance.random() < self._nested:
             made['when'] = [self.condition(item)]
-        if chance.random() < .02:
+        if chance.random() < self._reverted:
             made['revert'] = True
         do = getattr(self, f'_{chance.choice(self._does)}')
         return {**do(item), **made}
@@ -358,6 +248,22 @@ class Grammar:
         return {'op': 'set-capability', 'args': {
             'name': name, 'value': self.value(item)}}
 
+    def _set_made(self, item: bool) -> Entry:
+        path = self._chance.choice(('/extra/{plugin_data.t}',
+                                    '/extra/m/{plugin_data.t}'))
+        return {'op': 'set-attribute', 'args': {
+            'path': path, 'value': self.value(item)}}
+
+    def _data_made(self, item: bool) -> Entry:
+        path = self._chance.choice(('/{plugin_data.t}',
+                                    '/m/{plugin_data.t}'))
+        return {'op': 'set-plugin-data', 'args': {
+            'path': path, 'value': self.value(item)}}
+
+    def _trait_made(self, item: bool) -> Entry:
+        return {'args': {'name': '{plugin_data.t | trait}'},
+                'op': self._chance.choice(('add-trait', 'remove-trait'))}
+
     def _trait_name(self, item: bool) -> str:
         if self._chance.random() < .15:
             return self.field(item)[:-1] + ' | trait}'
@@ -370,15 +276,18 @@ class Grammar:
 
     def _traits_set(self, item: bool) -> Entry:
         names: typing.Any = [self._trait_name(item)]
-        if self._chance.random() < .3:
+        kind = self._chance.random()
+        if kind < .3:
             names = '{node.traits}'
+        elif kind < .6:
+            names = []
         return {'op': 'set-traits', 'args': {
             'names': names, **self._chance.choice(
                 ({}, {'prefix': 'CUSTOM_'}, {'prefix': 'HW_'}))}}
 
     def _port(self, item: bool) -> Entry:
         chance = self._chance
-        port = chance.choice(MACS)
+        port = chance.choice(vocabulary.MACS)
         if chance.random() < .3:
             port = self.field(item)
         if chance.random() < .5:
@@ -395,8 +304,10 @@ class Grammar:
     def _other(self, item: bool) -> Entry:
         return self._chance.choice((
             {'op': 'log', 'args': {'msg': 'x'}},
-            {'op': 'third-party', 'args': {'value': self.field(item)}},
             {'op': 'third-trait', 'args': {'value': self.field(item)}}))
+
+    def _third(self, item: bool) -> Entry:
+        return {'op': 'third-party', 'args': {'value': self.field(item)}}
 
     def changed(self, entries: list[Entry]) -> list[Entry]:
         """Return a set of rules that is nearly the same, or the same."""
@@ -407,10 +318,8 @@ class Grammar:
         if kind == 0:
             return made
         if kind > 7:
-            # The same rules in another order.
             chance.shuffle(made)
-            for number, moved in enumerate(made):
-                moved['priority'] = len(made) - number
+            reorder(made)
         elif kind == 1:
             rule['conditions'].reverse()
         elif kind == 2 and rule['conditions']:
@@ -429,3 +338,15 @@ class Grammar:
             made = json.loads(old.replace(f': {json.dumps(one)}',
                                           f': {json.dumps(other)}', 1))
         return made
+
+
+def named(number: int) -> Entry:
+    """Return what tells a rule from others."""
+    return {'uuid': f'00000000-0000-4000-8000-{number:012d}',
+            'description': f'rule {number}'}
+
+
+def reorder(entries: list[Entry]) -> None:
+    """Give rules priorities so that they run in the order of a list."""
+    for number, entry in enumerate(entries):
+        entry['priority'] = len(entries) - number

@@ -366,6 +366,16 @@ class QuestionTestCase(base.TestCase):
         self.assertEqual({(): 'unknown'},
                          self.one('gap:/extra/tag', sets, asks))
 
+    def test_the_first_value_that_is_none_decides(self):
+        # No list is the text that the filter takes.
+        values = ['{plugin_data.t}', '{node.traits | trait}']
+        for values, gaps in ((values, 'yes'), (values[::-1], 'no')):
+            for written in values, [values, 1]:
+                asks = {'actions': [{'op': 'log', 'args': ['x']}],
+                        'conditions': [{'op': 'eq', 'args': {
+                            'values': written}}]}
+                self.assertEqual({(): gaps}, self.one('gap:/extra/tag', asks))
+
     def test_what_may_be_undone_is_decided_on_what_was_before(self):
         sets = {'priority': 5, 'actions': [
             {'op': 'set-plugin-data', 'args': ['/m', 'x']}]}

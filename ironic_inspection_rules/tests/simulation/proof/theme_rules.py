@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Few and short rules about one thing, for the search of wrong proofs.
+
+What a proof does not know about a place shows only where rules write there,
+ask about it, and the other set of rules does so in another order.
+"""
+
+import copy
+import random
+import typing
+
+from ironic_inspection_rules.tests.simulation.proof import rules
+from ironic_inspection_rules.tests.simulation.proof import vocabulary
+
+Entry = rules.Entry
+
+
+class Grammar(rules.Grammar):
+    """Makes rules of one theme."""
+
+    def __init__(self, chance: random.Random) -> None:
+        super().__init__(chance)
+        theme = chance.choice(vocabulary.THEMES)
+        self._fields = [*theme.fields]
+        self._lists = [*theme.lists]
+        self._places = [*theme.places]
+        self._data_places = [*theme.data]
+        self._asks = theme.asks
+        self._does = theme.does
+        self._loops = theme.loops
+        self._nested = 0
+        self._reverted = chance.choice((0, 0, .2))
+        self._literals = theme.literals or vocabulary.TEXTS
+        self._filters = theme.filters
+        # A few of many: rules that share none do not meet.
+        self._regexes = theme.regexes or tuple(
+            chance.sample(vocabulary.REGEXES, 3))
+        if len(self._literals) > 5:
+            self._literals = tuple(chance.sample(self._literals, 3))
+        self._asked: list[Entry] = []
+
+    def rules(self) -> list[Entry]:
+        """Return two or three rules, with one action each."""
+        return [self._rule(number)
+                for number in range(self._chance.choice((2, 2, 3)))]
+
+    def _rule(self, number: int) -> Entry:
+        count = self._chance.choice((0, 1, 1, 1, 2))
+        return {**rules.named(number), 'actions': [self.action()],
+                'conditions': [self.condition() for _number in range(count)]}
+
+    def field(self, item: bool = False) -> str:
+        """Return a replacement field, of the theme or of an item."""
+        chance = self._chance
+        path = chance.choice(self._fields)
+        if item and chance.random() < .6:
+            path = chance.choice(('item', 'item.k'))
+        if self._filters and chance.random() < .4:
+            path = f'{path} | {chance.choice(self._filters)}'
+        return f'{{{path}}}'
+
+    def literal(self) -> typing.Any:
+        """Return one of the literals of the theme."""
+        return self._chance.choice(self._literals)
+
+    def value(self, item: bool = False, depth: int = 0) -> typing.Any:
+        """Return a literal, rarely what a field has, or in a mapping."""
+        kind = self._chance.random()
+        if kind < .75:
+            return self.literal()
+        if kind < .9:
+            return self.field(item)
+        return {'k': self.literal()}
+
+    def condition(self, item: bool = False, depth: int = 0) -> Entry:
+        """Return a condition: often one that another rule has, or its not."""
+        chance = self._chance
+        if self._asked and not item and chance.random() < .3:
+            again = copy.deepcopy(chance.choice(self._asked))
+            kind = chance.randrange(4)
+            if kind == 0:
+                return again
+            if kind == 1:
+                return {'op': 'none-of', 'conditions': [again]}
+            if kind == 2:
+                other = super().condition(item, depth)
+                return {'op': 'any-of', 'conditions': [again, other]}
+            again['op'] = f'!{again["op"]}'.removeprefix('!!')
+            return again
+        made = super().condition(item, depth)
+        if not item:
+            self._asked.append(made)
+        return made
+
+    def _comparison(self, item: bool) -> Entry:
+        made = super()._comparison(item)
+        if self._chance.random() < .2:
+            made['args']['values'] = [self.field(item), self.field(item)]
+        return made
+
+    def changed(self, entries: list[Entry]) -> list[Entry]:
+        """Return the rules in another order, without one, or the same."""
+        chance = self._chance
+        made = copy.deepcopy(entries)
+        kind = chance.random()
+        if len(made) > 1 and kind < .5:
+            made.insert(0, made.pop(chance.randrange(1, len(made))))
+            rules.reorder(made)
+        elif len(made) > 1 and kind < .7:
+            made.remove(chance.choice(made))
+        elif kind < .8:
+            chance.choice(made)['conditions'] = [self.condition()]
+        elif kind < .9:
+            chance.choice(made)['conditions'] = []
+        return made
