@@ -16,6 +16,7 @@ from ironic_inspection_rules.proof import condition
 from ironic_inspection_rules.proof import expression
 from ironic_inspection_rules.proof import logic
 from ironic_inspection_rules.proof import pair
+from ironic_inspection_rules.proof import search
 from ironic_inspection_rules.proof import state as states
 from ironic_inspection_rules.proof import value as values
 from ironic_inspection_rules.traits import names as trait_names
@@ -28,16 +29,20 @@ LASTING = ('log', 'api-call')  # Nothing takes them back.
 
 
 class Actions:
-    """The actions of a rule where it matches."""
+    """The actions of a rule where it matches.
+
+    :param deadline: looked at before each item of a loop.
+    """
 
     def __init__(self, passed: states.Passed, state: states.State,
                  scope: expression.Scope, messages: pair.Messages,
-                 traits: set[str]) -> None:
+                 traits: set[str], deadline: search.Deadline) -> None:
         self._machine = scope.machine
         self._passed = passed
         self._scope = scope
         self._messages = messages
         self._traits = traits
+        self._deadline = deadline
         self.state = state
 
     def act(self, action: typing.Mapping[str, typing.Any]) -> None:
@@ -88,6 +93,7 @@ class Actions:
         :param literal: the item as the rule has it, if that is not a text
             with fields.
         """
+        self._deadline.left()
         scope = scope.within(**self.state.roots)
         if action.get('when'):
             truth = condition.all_hold(action['when'], scope)

@@ -69,7 +69,7 @@ def _decides_first(rule: model.Rule) -> bool:
 class Inspection:
     """Rules on the machines of a solver.
 
-    :param deadline: looked at before each rule.
+    :param deadline: looked at before each rule and each action.
     :param rules: all that may run.
     """
 
@@ -195,7 +195,7 @@ class Inspection:
             return passed, state
         passed.ends = logic.conj(asked, logic.disj(broken, truth.fails))
         doing = actions.Actions(passed, state.ended(passed.ends), looked,
-                                self._messages, self._traits)
+                                self._messages, self._traits, self._deadline)
         for action in rule.actions:
             doing.act(action)
         return passed, doing.state

@@ -83,6 +83,11 @@ class Mapping:
         # A number: mappings in mappings would have keys without end.
         return Mapping, _mappings.setdefault(key, len(_mappings))
 
+    @functools.cached_property
+    def size(self) -> int:
+        """How many values are in it, at any depth."""
+        return sum(map(size, self.entries.values()))
+
 
 class Lenient(Mapping):
     """An item of a loop that a rule writes out, perhaps without some fields.
@@ -198,6 +203,9 @@ def const(value: typing.Any) -> Value:
 MOST = 64
 """Alternatives of a value that are followed."""
 
+_LARGEST = 5_000
+"""Values inside of a value that are followed: one put into itself grows."""
+
 NOTHING = const(data_path.ABSENT)
 FAILED = only(Failed())
 
@@ -238,6 +246,19 @@ def identity(alternative: Alternative) -> typing.Hashable:
     return Failed if isinstance(alternative, Failed) else id(alternative)
 
 
+def size(value: Value) -> int:
+    """Return how many values there are in a value, itself among them."""
+    found = 0
+    for _guard, alternative in value:
+        found += 1
+        if isinstance(alternative, Mapping):
+            found += alternative.size
+        elif isinstance(alternative, Items):
+            found += sum(size(item.value) for item in alternative.items
+                         if isinstance(item, Written))
+    return found
+
+
 def choose(guard: Formula, one: Value, other: Value) -> Value:
     """Return one value where the guard holds, and else the other one.
 
@@ -247,6 +268,8 @@ def choose(guard: Formula, one: Value, other: Value) -> Value:
         return one
     if guard is logic.FALSE:
         return other
+    if size(one) + size(other) > _LARGEST:
+        return unknown('a value with too many entries', guard, one, other)
     opposite = logic.negated(guard)
     parts: list[tuple[Formula, Value]] = []
     left = list(other)

@@ -19,6 +19,8 @@ from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.tests.unit import base
 
 try:
+    import z3
+
     from ironic_inspection_rules.proof import condition as conditions
     from ironic_inspection_rules.proof import question
     from ironic_inspection_rules.proof import value as values
@@ -365,6 +367,15 @@ class QuestionTestCase(base.TestCase):
                 {'op': 'add-trait', 'args': ['CUSTOM_A']}]}
         self.assertEqual({(): 'unknown'},
                          self.one('gap:/extra/tag', sets, asks))
+
+    def test_a_value_that_is_put_into_itself_grows_not_for_ever(self):
+        grown = values.const(1)
+        for _number in range(13):
+            grown = values.only(values.Mapping(None, {
+                'one': grown, 'other': grown}))
+        made, = (alternative for _guard, alternative in values.choose(
+            z3.Bool('guard'), grown, values.const(1)))
+        self.assertIsInstance(made, values.Unknown)
 
     def test_the_first_value_that_is_none_decides(self):
         # No list is the text that the filter takes.
