@@ -171,7 +171,7 @@ class Oracle:
                     done.error, exceptions.RuleFailed):
                 continue
             last: dict[tuple[str, str], tuple[model.Rule, typing.Any]] = {}
-            # A rule that does not match may undo what it did, and sets nothing.
+            # A rule that does not match may undo what it did: it sets nothing.
             for each in done.traces:
                 if not each.matched:
                     continue

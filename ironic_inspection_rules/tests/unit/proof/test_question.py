@@ -379,9 +379,9 @@ class QuestionTestCase(base.TestCase):
 
     def test_the_first_value_that_is_none_decides(self):
         # No list is the text that the filter takes.
-        values = ['{plugin_data.t}', '{node.traits | trait}']
-        for values, gaps in ((values, 'yes'), (values[::-1], 'no')):
-            for written in values, [values, 1]:
+        fields = ['{plugin_data.t}', '{node.traits | trait}']
+        for asked, gaps in ((fields, 'yes'), (fields[::-1], 'no')):
+            for written in asked, [asked, 1]:
                 asks = {'actions': [{'op': 'log', 'args': ['x']}],
                         'conditions': [{'op': 'eq', 'args': {
                             'values': written}}]}
