@@ -12,6 +12,11 @@ import json
 import random
 import typing
 
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.tests.simulation.proof import vocabulary
 
 Entry = dict[str, typing.Any]
@@ -168,7 +173,8 @@ class Grammar:
 
     def _trait_asked(self, item: bool) -> Entry:
         return {'op': 'one-of', 'args': {
-            'value': self._chance.choice((*self._traits, self.field(item))),
+            'value': self._chance.choice((
+                *self._traits, *vocabulary.TRAITS, self.field(item))),
             'values': '{node.traits}'}}
 
     def _subnet(self, item: bool) -> Entry:
@@ -350,3 +356,28 @@ def reorder(entries: list[Entry]) -> None:
     """Give rules priorities so that they run in the order of a list."""
     for number, entry in enumerate(entries):
         entry['priority'] = len(entries) - number
+
+
+def invert(condition: Entry) -> None:
+    """Make a condition the opposite of what it is."""
+    condition['op'] = f'!{condition["op"]}'.removeprefix('!!')
+
+
+def in_order(entries: typing.Iterable[Entry]) -> list[model.Rule]:
+    """Return rules as they run."""
+    ops = registry.installed()
+    parsed = repository.order(validation.parse(each, ops) for each in entries)
+    return [rule for phase in model.PHASES for rule in parsed
+            if rule.phase == phase]
+
+
+def valid(entries: typing.Iterable[Entry]) -> list[Entry]:
+    """Return the rules that the API would take."""
+    found = []
+    for entry in entries:
+        try:
+            validation.parse(entry, registry.installed())
+        except exceptions.InspectionRulesError:
+            continue
+        found.append(entry)
+    return found

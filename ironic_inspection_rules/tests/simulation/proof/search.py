@@ -10,12 +10,10 @@ import typing
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.proof import question
 from ironic_inspection_rules.proof import witness
-from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.tests.simulation.proof import machines
+from ironic_inspection_rules.tests.simulation.proof import probes
 from ironic_inspection_rules.tests.simulation.proof import rules
 from ironic_inspection_rules.tests.simulation.proof import theme_rules
 
@@ -59,16 +57,18 @@ class Search:
             grammar = rules.Grammar(chance)
             if chance.random() < .6:
                 grammar = theme_rules.Grammar(chance)
-            entries = _valid(grammar.rules())
-        others = _valid(grammar.changed(entries))
-        self._attack(seed, chance, entries, others)
+            entries = rules.valid(grammar.rules())
+        others = rules.valid(grammar.changed(entries))
+        self._attack(seed, chance, grammar, entries, others)
 
     def _attack(self, seed: int, chance: random.Random,
-                entries: list[rules.Entry],
+                grammar: rules.Grammar, entries: list[rules.Entry],
                 others: list[rules.Entry]) -> None:
         generator = machines.Generator(chance, [*entries, *others])
         everywhere = [generator.machine() for _number in range(MACHINES)]
-        one, other = in_order(entries), in_order(others)
+        probing = probes.make(chance, grammar, entries, everywhere)
+        one = rules.in_order([*entries, *probing])
+        other = rules.in_order([*others, *probing])
         oracle = Oracle(one, everywhere)
         proof = question.Proof(one, self._seconds, other)
         given: dict[tuple[str, tuple[str, ...]], str] = {}
@@ -195,23 +195,3 @@ class Oracle:
                         if place not in mine}
                 last.update({place: (each.rule, change.value)
                              for place, change in mine.items()})
-
-
-def in_order(entries: list[rules.Entry]) -> list[model.Rule]:
-    """Return rules as they run."""
-    ops = registry.installed()
-    parsed = repository.order(validation.parse(each, ops) for each in entries)
-    return [rule for phase in model.PHASES for rule in parsed
-            if rule.phase == phase]
-
-
-def _valid(entries: list[rules.Entry]) -> list[rules.Entry]:
-    """Return the rules that the API would take."""
-    found = []
-    for entry in entries:
-        try:
-            validation.parse(entry, registry.installed())
-        except exceptions.InspectionRulesError:
-            continue
-        found.append(entry)
-    return found

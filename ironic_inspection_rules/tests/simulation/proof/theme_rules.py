@@ -30,7 +30,7 @@ class Grammar(rules.Grammar):
         self._does = theme.does
         self._loops = theme.loops
         self._nested = 0
-        self._reverted = chance.choice((0, 0, .2))
+        self._reverted = chance.choice((0, 0, .5))
         self._literals = theme.literals or vocabulary.TEXTS
         self._filters = theme.filters
         # A few of many: rules that share none do not meet.
@@ -46,7 +46,7 @@ class Grammar(rules.Grammar):
                 for number in range(self._chance.choice((2, 2, 3)))]
 
     def _rule(self, number: int) -> Entry:
-        count = self._chance.choice((0, 1, 1, 1, 2))
+        count = self._chance.choice((0, 1, 1, 1, 2, 2))
         return {**rules.named(number), 'actions': [self.action()],
                 'conditions': [self.condition() for _number in range(count)]}
 
@@ -76,21 +76,32 @@ class Grammar(rules.Grammar):
     def condition(self, item: bool = False, depth: int = 0) -> Entry:
         """Return a condition: often one that another rule has, or its not."""
         chance = self._chance
-        if self._asked and not item and chance.random() < .3:
-            again = copy.deepcopy(chance.choice(self._asked))
-            kind = chance.randrange(4)
-            if kind == 0:
-                return again
-            if kind == 1:
-                return {'op': 'none-of', 'conditions': [again]}
-            if kind == 2:
-                other = super().condition(item, depth)
-                return {'op': 'any-of', 'conditions': [again, other]}
-            again['op'] = f'!{again["op"]}'.removeprefix('!!')
-            return again
+        if self._asked and not item and chance.random() < .4:
+            return self._again(chance.choice(self._asked))
         made = super().condition(item, depth)
         if not item:
             self._asked.append(made)
+        return made
+
+    def _again(self, asked: Entry) -> Entry:
+        """Return a condition that is hardly another than one before it."""
+        chance = self._chance
+        made = copy.deepcopy(asked)
+        if chance.random() < .5:
+            # The same of another field, of what is in it, or of a filter.
+            args = made['args']
+            if isinstance(args.get('value'), str):
+                args['value'] = self.field()
+            elif 'values' in args:
+                args['values'][0] = self.field()
+        if chance.random() < .5:
+            rules.invert(made)
+        kind = chance.randrange(4)
+        if kind == 0:
+            return {'op': 'none-of', 'conditions': [made]}
+        if kind == 1:
+            other = super().condition()
+            return {'op': 'any-of', 'conditions': [made, other]}
         return made
 
     def _comparison(self, item: bool) -> Entry:

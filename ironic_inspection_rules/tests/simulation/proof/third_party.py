@@ -6,23 +6,28 @@ import typing
 
 import fixtures
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import working_copy
 
 
 class ThirdCondition(plugin.Condition):
-    """Holds for what has an ``a`` in its text."""
+    """Holds for what has an ``a`` in its text; null is an error."""
 
     def __call__(self, value: typing.Any) -> bool:
+        if value is None:
+            raise exceptions.OperationError('null')
         return 'a' in str(value)
 
 
 class ThirdAction(plugin.Action):
-    """Writes somewhere, and does not declare where."""
+    """Writes somewhere, and does not declare where; it fails for null."""
 
     def __call__(self, target: working_copy.WorkingCopy,
                  value: typing.Any) -> None:
+        if value is None:
+            raise exceptions.OperationError('null')
         if 'a' in str(value):
             target.set('node', ('extra', 'tag'), 'third')
 

@@ -100,7 +100,7 @@ THEMES = (
           ('set', 'fail'), literals=TEXTS),
     Theme(('plugin_data.t', 'node.extra.tag'), ('match', 'comparison'),
           ('set', 'data'), literals=('HPE', 'HPE\n', ''),
-          regexes=('^HPE$', 'HPE', '^HPE', 'HPE$', '^$', '.', r'\s')),
+          regexes=('^HPE$', 'HPE', '^$', r'\s')),
     Theme(('plugin_data.t',), ('comparison', 'match'), ('set', 'data'),
           literals=('a', 'A', ' a', 'K', '\u212a', 1),
           filters=('lower', 'upper', 'trim', "replace('a', 'b')", 'length',
@@ -109,7 +109,8 @@ THEMES = (
     Theme(('inventory.cpu.count', 'plugin_data.n'),
           ('comparison', 'comparison', 'state'), ('set', 'data', 'fail'),
           places=('/extra/n', '/resource_class'), data=('/n',),
-          literals=(4, 5, '4', 4.5), filters=NUMBER_FILTERS),
+          literals=(4, 5, '4', 4.5),
+          filters=('abs', 'round', 'int', 'float', 'add(1)', 'divide(2)')),
     # Places that rules make of what a machine sends.
     Theme((*_EXTRA, 'plugin_data.t'), ('state', 'comparison'),
           ('set_made', 'delete', 'set'), places=('/extra/m', '/extra/m/k'),
