@@ -37,7 +37,8 @@ def make(chance: random.Random, grammar: rules.Grammar,
         for entry in chance.sample(asked, min(len(asked), 3)):
             condition = copy.deepcopy(entry['conditions'][0])
             if entry['uuid'] not in matched:
-                rules.invert(condition)
+                # The opposite, also where a value is missing.
+                condition = {'op': 'none-of', 'conditions': [condition]}
             holding.append(condition)
         found.append(_probe(number, holding))
     return rules.valid(found)

@@ -111,11 +111,17 @@ class Grammar(rules.Grammar):
         return made
 
     def changed(self, entries: list[Entry]) -> list[Entry]:
-        """Return the rules in another order, without one, or the same."""
+        """Return the rules in another order, without one, or the same.
+
+        Where actions may be undone, they may also be none that are.
+        """
         chance = self._chance
         made = copy.deepcopy(entries)
         kind = chance.random()
-        if len(made) > 1 and kind < .5:
+        if self._reverted and kind < .4:
+            for entry in made:
+                entry['actions'][0].pop('revert', None)
+        elif len(made) > 1 and kind < .5:
             made.insert(0, made.pop(chance.randrange(1, len(made))))
             rules.reorder(made)
         elif len(made) > 1 and kind < .7:

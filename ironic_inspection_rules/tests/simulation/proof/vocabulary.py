@@ -121,8 +121,8 @@ THEMES = (
     # What nobody knows, and what is made of it.
     Theme(('node.extra.tag', 'node.extra.tag.k', 'node.extra'),
           ('comparison', 'state', 'third_party'),
-          ('third', 'third', 'set', 'delete'),
-          places=('/extra/tag', '/extra/m'), literals=('a', 'third', 1)),
+          ('third', 'third', 'set', 'set', 'delete'),
+          places=('/extra/tag',), literals=('a', 'third')),
     Theme(('node.properties.capabilities', 'node.extra.tag'),
           ('comparison', 'state', 'match'), ('capability', 'set'),
           places=('/extra/tag',), literals=('c:1', 'C:1', ''),
