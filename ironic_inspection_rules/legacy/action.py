@@ -18,7 +18,7 @@ from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import text_cache
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.legacy import field
+from ironic_inspection_rules.legacy import document
 from ironic_inspection_rules.legacy import text
 
 WorkingCopy = working_copy.WorkingCopy
@@ -70,7 +70,7 @@ class SetAttribute(AttributeAction):
                 if name.endswith('_interface') and isinstance(
                         target.get(_NODE, (name,)), str):
                     target.set(_NODE, (name,), None)
-        _add(target, where, text.render(value, field.data(view)))
+        _add(target, where, text.render(value, document.Document(view)))
 
     def revert(self, target: WorkingCopy, view: budget.View, path: str,
                cleanup: typing.Any = None) -> None:
@@ -100,7 +100,7 @@ class ExtendAttribute(AttributeAction):
         if not isinstance(items, list):
             raise exceptions.OperationError(
                 _('%s is not a list') % data_path.pointer(where))
-        value = text.render(value, field.data(view))
+        value = text.render(value, document.Document(view))
         if not unique or value not in items:
             _add(target, where, [*items, value])
 
@@ -108,7 +108,7 @@ class ExtendAttribute(AttributeAction):
                value: typing.Any) -> None:
         """Remove the value from the list."""
         try:
-            value = text.render(value, field.data(view))
+            value = text.render(value, document.Document(view))
         except exceptions.MissingField:
             return
         target.discard(_NODE, _read_path(path), value)
@@ -125,7 +125,7 @@ class SetCapability(FormattedAction):
 
     def __call__(self, target: WorkingCopy, view: budget.View, name: str,
                  value: typing.Any = None) -> None:
-        formatted = text.render(value, field.data(view))
+        formatted = text.render(value, document.Document(view))
         if str(formatted).count(',') > str(value).count(','):
             # It would add capabilities that the rule does not name.
             raise exceptions.OperationError(

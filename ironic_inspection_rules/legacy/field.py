@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The data of ironic-inspector's rules, and their fields: JSON paths.
+"""The fields of ironic-inspector's rules: JSON paths.
 
-The data are one flat document, and the node. Paths are parsed by jsonpath-ng
-but keep their meaning in ironic-inspector, whose own library (jsonpath-rw)
-differs: ``[*]`` on a value that is not a list returns the value itself, ``*``
-returns the members of mappings only, and an index into a number is an error.
+They lead through one flat document, and the node. They are parsed by
+jsonpath-ng but keep their meaning in ironic-inspector, whose own library
+(jsonpath-rw) differs: ``[*]`` on a value that is not a list returns the value
+itself, ``*`` returns the members of mappings only, and an index into a number
+is an error.
 """
 
 import functools
@@ -19,11 +20,9 @@ from jsonpath_ng import parser
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import text_cache
-from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.legacy import document
 
 Values = list[typing.Any]
 Find = typing.Callable[[typing.Any, budget.Budget], Values]
@@ -40,42 +39,8 @@ _STEPS = ('.', '|', '[', '(', '&', '`', ',', 'where')
 _ANY_ITEM = re.compile(r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|"""
                        r'\[\s*\*\s*\]')
 
-NOW = {
-    'cpu_arch': 'inventory.cpu.architecture',
-    'cpus': 'inventory.cpu.count',
-    'interfaces': 'plugin_data.valid_interfaces',
-    'ipmi_address': 'inventory.bmc_address',
-    'ipmi_v6address': 'inventory.bmc_v6address',
-    'memory_mb': 'inventory.memory.physical_mb',
-}
-"""Where Ironic has the values that ironic-inspector added beside
-``inventory``, by name."""
-
-
-class _Document(dict[str, typing.Any]):
-    """A document in which a step may be found under a second name."""
-
-    def __missing__(self, step: str) -> typing.Any:
-        for root, *steps in rendering.SECOND_NAMES.get(step, ()):
-            found = data_path.get(self[root], tuple(steps))
-            if found and found is not data_path.ABSENT:
-                return found
-        raise KeyError(step)
-
-
-def data(roots: budget.View) -> dict[str, typing.Any]:
-    """Return the document that ``data://`` and ``{data[…]}`` read.
-
-    It is what the ramdisk sent and inspection hooks added: ``inventory``,
-    and beside it the keys of plugin data, but not the trace of the rules.
-    """
-    document = _Document(inventory=roots['inventory'], **roots['plugin_data'])
-    document.pop(trace.KEY, None)
-    return document
-
-
 SOURCES: dict[str, typing.Callable[[budget.View], typing.Any]] = {
-    'data': data, 'node': lambda roots: roots['node']}
+    'data': document.Document, 'node': lambda roots: roots['node']}
 
 
 def split(field: str) -> tuple[str, str]:
@@ -180,9 +145,9 @@ def _compile_node(path: Path) -> Find | None:
         return lambda value, _allowance: (
             list(value.values()) if isinstance(value, dict) else [])
     if name == 'Fields':
-        return lambda value, _allowance: [
-            value[each] for each in path.fields
-            if isinstance(value, dict) and each in value]
+        return lambda value, allowance: [
+            found for each in path.fields
+            for found in _walk((each,), value, allowance)]
     if name == 'Index':
         return functools.partial(_find_items, _indices(path))
     if name == 'Slice':

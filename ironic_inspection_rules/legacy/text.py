@@ -30,7 +30,7 @@ def render(value: typing.Any, data: Data) -> typing.Any:
 
     :param value: a string, or lists and mappings with strings anywhere, in
         keys too.
-    :param data: the document; see :func:`.field.data`.
+    :param data: the document; see :class:`.document.Document`.
     :raises: :class:`.exceptions.OperationError` if a field does not exist or
         the text is not a format string.
     """

@@ -2,7 +2,7 @@
 
 """Fields of inspection data that are not there, or not yet."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 import string
 
 from ironic_inspection_rules.authoring.checks import checked_rule
@@ -14,6 +14,7 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.legacy import document
 from ironic_inspection_rules.legacy import field as legacy_field
 from ironic_inspection_rules.legacy import text as legacy_text
 from ironic_inspection_rules.machine import inventory_fields
@@ -35,7 +36,8 @@ def check(rule: checked_rule.CheckedRule, own: frozenset[str],
     """Find fields that no known machine has, or not every inspection reports.
 
     Of fields that need the same thing the first one of a rule is noted, and
-    nothing of rules of ironic-inspector: their conversion says it.
+    nothing of rules of ironic-inspector: their conversion says it. Fields of
+    those that Ironic has under another name are found there.
 
     :param own: names in plugin data that are put there by rules.
     :returns: a pointer, one sentence and whether it is only a note.
@@ -50,11 +52,11 @@ def check(rule: checked_rule.CheckedRule, own: frozenset[str],
             yield pointer, problem, False
         if rule.written.is_old:
             continue
-        if name in legacy_field.NOW:
+        if name in document.NOW:
             yield pointer, _('{%(field)s}: ironic-inspector made it, Ironic '
                              'does not; it has %(now)s') % {
                                  'field': text,
-                                 'now': legacy_field.NOW[name]}, True
+                                 'now': document.NOW[name]}, True
         needs = ', '.join(inventory_fields.needs(steps))
         if needs and needs not in noted and not problem:
             noted.add(needs)
@@ -69,9 +71,9 @@ def _problem(text: str, steps: Steps) -> str | None:
     near = suggestion.nearest(found.name, names)
     if found.steps == ('plugin_data',):
         # The document of ironic-inspector has all beside the inventory.
-        names = [*names, *legacy_field.NOW, 'inventory']
+        names = [*names, *document.NOW, 'inventory']
         near = suggestion.nearest(found.name, names, cutoff=_ALIKE)
-        if found.name in (*legacy_field.NOW, 'inventory') or not near:
+        if found.name in (*document.NOW, 'inventory') or not near:
             # Hooks of a site put there what they like.
             return None
     hint = _MOVED.get(found.name) or suggestion.hint(found.name, names)
@@ -117,9 +119,9 @@ def fields(rule: checked_rule.CheckedRule) -> Iterator[tuple[str, str, Steps]]:
             scheme, _path = legacy_field.split(path)
             found = legacy_field.steps(path)
             if scheme == 'data' and found:
-                yield (operation.pointer_to('field'), path, _of_document(
+                yield operation.pointer_to('field'), path, document.in_ironic(
                     inventory_fields.MEMBER if step is legacy_field.ANY
-                    else str(step) for step in found))
+                    else str(step) for step in found)
         for name in getattr(operation.op.plugin, 'FORMATTED', ()):
             for _pointer, text in checked_rule.texts(
                     operation.arguments.get(name)):
@@ -128,13 +130,9 @@ def fields(rule: checked_rule.CheckedRule) -> Iterator[tuple[str, str, Steps]]:
                     string.Formatter().parse(text))
                 for _literal, field, _spec, _conversion in pieces:
                     if field:
-                        yield (operation.pointer_to(name), field, _of_document(
-                            map(str, legacy_text.steps(field))))
-
-
-def _of_document(steps: Iterable[str]) -> Steps:
-    taken = tuple(steps)
-    return taken if taken[:1] == ('inventory',) else ('plugin_data', *taken)
+                        steps = map(str, legacy_text.steps(field))
+                        yield (operation.pointer_to(name), field,
+                               document.in_ironic(steps))
 
 
 def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Found:

@@ -14,6 +14,7 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import schema
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.legacy import document
 from ironic_inspection_rules.legacy import field as old_field
 from ironic_inspection_rules.legacy import text as old_text
 from ironic_inspection_rules.legacy import translate
@@ -22,6 +23,9 @@ Inconvertible = rule.Inconvertible
 Operation = rule.Operation
 Written = typing.Mapping[str, typing.Any]
 Steps = tuple[old_field.Step, ...]
+
+_GIB = 2 ** 30  # Bytes.
+_IN_ARGUMENT = re.compile(r'[\w.:-]+')  # Names of interfaces.
 
 _CHANGED: dict[str, data_path.Path] = {
     'set-capability': ('properties', 'capabilities'),
@@ -43,7 +47,9 @@ def convert_path(field: str) -> tuple[str, tuple[str, ...], bool]:
         raise Inconvertible(
             _('the JSON path "%s" has more than names, indices and [*]')
             % field)
-    steps = ('node', *steps) if scheme == 'node' else _of_data(steps)
+    if scheme != 'node' and old_field.ANY not in steps:
+        return _write_field(steps), (), False
+    steps = ('node', *steps) if scheme == 'node' else document.in_ironic(steps)
     if old_field.ANY not in steps:
         return rule.write_field(steps), (), False
     # The steps before, between and after those through items.
@@ -66,14 +72,26 @@ def convert_path(field: str) -> tuple[str, tuple[str, ...], bool]:
     return others[-1], loops, bool(parts[-1])
 
 
-def _of_data(steps: Steps) -> Steps:
-    """Return where Ironic has what ironic-inspector had in one document."""
+def _write_field(steps: Steps, suffix: str = '') -> str:
+    """Write the field for what ironic-inspector had in one document.
+
+    :param suffix: what stands before the closing brace.
+    :raises: :class:`Inconvertible`.
+    """
+    now = document.in_ironic(steps)
     match steps:
-        case ('all_interfaces', name, 'lldp_processed', *rest):
-            return ('plugin_data', 'parsed_lldp', name, *rest)
-        case (str(name), *rest) if name in old_field.NOW:
-            return (*old_field.NOW[name].split('.'), *rest)
-    return steps if steps[:1] == ('inventory',) else ('plugin_data', *steps)
+        case ('local_gb',):
+            # A machine without a root disk has none, ironic-inspector said.
+            now = ('plugin_data', 'root_disk', 'size')
+            suffix = (f' | default({_GIB}) | divide({_GIB}) | int '
+                      f'| subtract(1){suffix}')
+        case ('interfaces' | 'all_interfaces', name, 'ip'):
+            other = rule.write_field((*now[:-1], 'ipv6_address'))[1:-1]
+            if not _IN_ARGUMENT.fullmatch(str(name)):
+                raise Inconvertible(
+                    _('a field cannot step into "%s"') % (name,))
+            suffix = f' | default({other}, true){suffix}'
+    return rule.write_field(now, suffix)
 
 
 def convert_text(text: str) -> str:
@@ -96,8 +114,7 @@ def convert_text(text: str) -> str:
         if conversion == 'a' or not rule.SPEC.fullmatch(spec or ''):
             raise Inconvertible(
                 _('the format of {%s} is not known here') % name)
-        converted += rule.write_field(_of_data(keys),
-                                      rule.suffix(spec, conversion))
+        converted += _write_field(keys, rule.suffix(spec, conversion))
     match interpolation.parse(converted):
         case [interpolation.Field(conversion=None, spec=None)]:
             # Alone, a field would keep the type that its value has.
@@ -116,7 +133,7 @@ def convert_operator(op: str, where: str, value: typing.Any
         return 'in-net', {'address': where, 'subnet': value}
     if op == 'is-empty':
         return op, {'value': where}
-    if op == 'matches' and _has_alternatives(value):
+    if op == 'matches' and rule.is_partial(value):
         return 'contains', {'value': where, 'regex': rule.anchored(value)}
     if op in ('contains', 'matches'):
         return op, {'value': where, 'regex': value}
@@ -125,18 +142,6 @@ def convert_operator(op: str, where: str, value: typing.Any
         # Text was never equal to a number: with its quotes it is not.
         return op, {'values': [f'{where[:-1]}!r}}', repr(value)]}
     return op, {'values': [where, rule.escape(value)]}
-
-
-def _has_alternatives(regex: str) -> bool:
-    """Return whether there is a ``|`` outside of all parentheses."""
-    plain = re.sub(r'\\.|\[\^?\]?(?:\\.|[^\]\\])*\]', '', regex,
-                   flags=re.DOTALL)
-    depth = 0
-    for character in plain:
-        depth += {'(': 1, ')': -1}.get(character, 0)
-        if character == '|' and not depth:
-            return True
-    return False
 
 
 class _Converter(rule.Conversion):
@@ -158,11 +163,11 @@ class _Converter(rule.Conversion):
         op = written['op'].removeprefix(translate.PREFIX)
         multiple = args.get('multiple', 'any')
         scheme, _path = old_field.split(args['field'])
-        name = str(old_field.steps(args['field'])[0])
-        if scheme == 'data' and name in old_field.NOW:
-            self.hint(
-                _('Ironic has the "%(name)s" of ironic-inspector in '
-                  '{%(now)s}') % {'name': name, 'now': old_field.NOW[name]})
+        nothing = None
+        if scheme == 'data':
+            name = str(old_field.steps(args['field'])[0])
+            nothing = document.NO_ADDRESS.get(name)
+            self.hint_at(name)
         if loops and op == 'is-empty':
             self.lose(_('if %s is empty or does not exist, this condition '
                         'does not hold here') % loops[0])
@@ -178,6 +183,11 @@ class _Converter(rule.Conversion):
                 self.lose(_('only the first item is asked here, before it '
                             'was the first one that has %s') % lacking)
         name, arguments = convert_operator(op, field, args.get('value'))
+        if op == 'is-empty' and nothing:
+            # The ramdisk says so where ironic-inspector had null.
+            name, arguments = 'one-of', {
+                'value': f"{field[:-1]} | default('')}}",
+                'values': ['', None, nothing]}
         if args.get('invert'):
             name = f'!{name}'.removeprefix('!!')
         converted: Operation = {'op': name, 'args': arguments}
@@ -189,6 +199,16 @@ class _Converter(rule.Conversion):
             if multiple != 'any':
                 converted['multiple'] = multiple
         return converted
+
+    def hint_at(self, name: str) -> None:
+        """Note where Ironic has what a hook of ironic-inspector added."""
+        if name in document.NOW:
+            self.hint(
+                _('Ironic has the "%(name)s" of ironic-inspector in '
+                  '{%(now)s}') % {'name': name, 'now': document.NOW[name]})
+        elif name == 'local_gb':
+            self.hint(_('the root disk that root device hints choose is '
+                        'known only if the hook root-device is enabled'))
 
     def action(self, written: Written, args: Operation) -> Operation:
         op = written['op'].removeprefix(translate.PREFIX)

@@ -98,3 +98,39 @@ def anchored(regex: str) -> str:
         # It may end in a comment, with the "$" of stock Ironic in it.
         end += '\n'
     return rf'{begin}\A(?:{regex[len(begin):]}{end})'
+
+
+def is_partial(regex: str) -> bool:
+    """Return whether less than all of a text may match.
+
+    That is the text from its beginning, and with a "$" behind the regular
+    expression if it does not end in one.
+    """
+    return _has_alternatives(regex) or _is_open(regex)
+
+
+def _has_alternatives(regex: str) -> bool:
+    """Return whether there is a ``|`` outside of all parentheses."""
+    depth = 0
+    for character in _outside_of_classes(regex):
+        depth += {'(': 1, ')': -1}.get(character, 0)
+        if character == '|' and not depth:
+            return True
+    return False
+
+
+def _is_open(regex: str) -> bool:
+    """Return whether the ``$`` at the end is escaped or part of a comment."""
+    plain = _outside_of_classes(regex)
+    if regex.endswith('$') and not plain.endswith('$'):
+        return True
+    flags = _FLAGS.match(regex)
+    if flags is None or 'x' not in flags[0]:
+        return False
+    return '#' in plain.rpartition('\n')[2]
+
+
+def _outside_of_classes(regex: str) -> str:
+    """Return what is neither escaped nor in square brackets."""
+    return re.sub(r'\\.|\[\^?\]?(?:\\.|[^\]\\])*\]', '', regex,
+                  flags=re.DOTALL)

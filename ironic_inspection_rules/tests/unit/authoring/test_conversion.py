@@ -10,8 +10,11 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.authoring import lint
 from ironic_inspection_rules.authoring.conversion import file as converted_file
 from ironic_inspection_rules.authoring.conversion import inspector
+from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.engine import validation
+from ironic_inspection_rules.legacy import field as old_field
 from ironic_inspection_rules.tests import shared_data
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.legacy import inspection
@@ -19,6 +22,8 @@ from ironic_inspection_rules.tests.unit.legacy import test_golden
 from ironic_inspection_rules.tests.unit.rule_file import files
 
 ACTION = {'action': 'fail', 'message': 'no'}
+LOCAL_GB = ('{plugin_data.root_disk.size | default(1073741824) '
+            '| divide(1073741824) | int | subtract(1)}')
 
 
 def convert(*entries):
@@ -46,7 +51,7 @@ class ConditionTestCase(base.TestCase):
 
     def test_paths_become_fields(self):
         for path, field in (
-                ('local_gb', '{plugin_data.local_gb}'),
+                ('root_disk', '{plugin_data.root_disk}'),
                 ('data://inventory.cpu.count', '{inventory.cpu.count}'),
                 ('$.inventory', '{inventory}'),
                 ('node://extra[a][b]', '{node.extra.a.b}'),
@@ -134,6 +139,13 @@ class ConditionTestCase(base.TestCase):
                 ('a+', 'matches', 'a+'), ('^a$', 'matches', '^a$'),
                 ('(a|b)', 'matches', '(a|b)'), ('[|]', 'matches', '[|]'),
                 (r'a\|b', 'matches', r'a\|b'),
+                (r'a\$', 'contains', r'\A(?:a\$)'),
+                (r'a\\$', 'matches', r'a\\$'),
+                ('[$]', 'matches', '[$]'),
+                ('(?x)a #$', 'contains', '(?x)\\A(?:a #$\n)'),
+                ('(?x)a # b', 'contains', '(?x)\\A(?:a # b$\n)'),
+                ('(?x)a # b\nc', 'matches', '(?x)a # b\nc'),
+                ('a #$', 'matches', 'a #$'),
                 ('a|b', 'contains', r'\A(?:a|b$)'),
                 ('(?i)a|b$', 'contains', r'(?i)\A(?:a|b$)')):
             self.check({'op': op,
@@ -154,12 +166,56 @@ class ConditionTestCase(base.TestCase):
                 ('cpus', '{inventory.cpu.count}'),
                 ('cpu_arch', '{inventory.cpu.architecture}'),
                 ('ipmi_address', '{inventory.bmc_address}'),
-                ('interfaces.eth0.ip', '{plugin_data.valid_interfaces.eth0'
-                                       '.ip}'),
+                ('ipmi_v6address', '{inventory.bmc_v6address}'),
+                ('local_gb', LOCAL_GB),
+                ('interfaces.eth0.ip',
+                 '{plugin_data.valid_interfaces.eth0.ipv4_address | default('
+                 'plugin_data.valid_interfaces.eth0.ipv6_address, true)}'),
+                ("all_interfaces.'eth0.1'.ip",
+                 '{plugin_data.all_interfaces[eth0.1].ipv4_address | default('
+                 'plugin_data.all_interfaces[eth0.1].ipv6_address, true)}'),
+                ('all_interfaces.eth0.mac',
+                 '{plugin_data.all_interfaces.eth0.mac_address}'),
+                ('interfaces.eth0.pxe',
+                 '{plugin_data.valid_interfaces.eth0.pxe_enabled}'),
+                ('all_interfaces.eth0.client_id',
+                 '{plugin_data.all_interfaces.eth0.client_id}'),
                 ('all_interfaces.eth0.lldp_processed.switch_vlans',
                  '{plugin_data.parsed_lldp.eth0.switch_vlans}')):
             self.check({'op': 'gt', 'args': {'values': [new, 5]}},
                        'gt', old, 5)
+
+    def test_an_address_of_no_bmc_is_empty(self):
+        for old, now, none in (
+                ('ipmi_address', 'bmc_address', '0.0.0.0'),
+                ('ipmi_v6address', 'bmc_v6address', '::/0')):
+            args = {'value': f"{{inventory.{now} | default('')}}",
+                    'values': ['', None, none]}
+            self.check({'op': 'one-of', 'args': args}, 'is-empty', old)
+            self.check({'op': '!one-of', 'args': args}, 'is-empty', old,
+                       invert=True)
+
+    def test_what_is_converted_finds_what_the_old_rule_found(self):
+        interface = {'name': 'eth0', 'mac_address': '52:54:00:00:00:01',
+                     'ipv4_address': None, 'ipv6_address': '2001:db8::1',
+                     'pxe_enabled': True}
+        plugin_data = {'all_interfaces': {'eth0': interface},
+                       'valid_interfaces': {'eth0': interface},
+                       'root_disk': {'size': 10 ** 12}}
+        inventory = {'bmc_address': '192.0.2.1', 'cpu': {
+            'count': 4, 'architecture': 'x86_64'},
+            'memory': {'physical_mb': 4096}}
+        for field in ('memory_mb', 'cpus', 'cpu_arch', 'ipmi_address',
+                      'local_gb', 'interfaces.eth0.ip',
+                      'all_interfaces.eth0.mac', 'interfaces.eth0.pxe'):
+            view = budget.View({'inventory': inventory,
+                                'plugin_data': plugin_data})
+            new, _loops, _in_item = inspector.convert_path(field)
+            self.assertEqual(
+                old_field.compile_field(field)(view),
+                [template.compile_value(new).render(view)], field)
+        view = budget.View({'inventory': {}, 'plugin_data': {}})
+        self.assertEqual(0, template.compile_value(LOCAL_GB).render(view))
 
     def test_each_operator_of_ironic_inspector(self):
         # The entry points of ironic_inspector.rules.conditions.
@@ -185,6 +241,10 @@ class ActionTestCase(base.TestCase):
                 ('{data[a]!r}', '{plugin_data.a!r}'),
                 ('{data[a]:03d}', '{plugin_data.a:03d}'),
                 ('{data[inventory][cpu][count]}x', '{inventory.cpu.count}x'),
+                ('{data[memory_mb]}', '{inventory.memory.physical_mb!s}'),
+                ('{data[local_gb]}', f'{LOCAL_GB[:-1]}!s}}'),
+                ('{data[all_interfaces][eth0][mac]}',
+                 '{plugin_data.all_interfaces.eth0.mac_address!s}'),
                 ('{data[a b][0]}-{{}}', '{plugin_data[a b][0]}-{{}}')):
             self.check({'op': 'set-attribute',
                         'args': {'path': '/extra/x',

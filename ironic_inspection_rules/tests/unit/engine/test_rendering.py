@@ -5,6 +5,7 @@
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import template
+from ironic_inspection_rules.legacy import document
 from ironic_inspection_rules.legacy import field as json_field
 from ironic_inspection_rules.legacy import text as old_text
 from ironic_inspection_rules.tests.unit import base
@@ -49,7 +50,7 @@ class BMCAddressTestCase(base.TestCase):
         self.assertEqual('2001:db8::1', self.found(
             roots(**{**both, 'bmc_address': ''})))
         self.assertEqual('192.0.2.1', old_text.render(
-            '{data[bmc_address]}', json_field.data(roots(**both))))
+            '{data[bmc_address]}', document.Document(roots(**both))))
 
     def test_what_others_have_put_there_is_first(self):
         self.assertEqual('theirs', self.found(
@@ -65,4 +66,4 @@ class BMCAddressTestCase(base.TestCase):
                          template.compile_value('{plugin_data}').render(budget.View(data)))
         self.assertEqual(
             "{'inventory': {'bmc_address': '192.0.2.1'}, 'a': 1}",
-            old_text.render('{data}', json_field.data(data)))
+            old_text.render('{data}', document.Document(data)))

@@ -190,6 +190,14 @@ class CheckTestCase(files.FilesTestCase):
 
     def test_fields_of_the_old_language_are_checked_too(self):
         for field, count in (('memory_mb', 0), ('root_disk.wwn', 0),
+                             ('local_gb', 0), ('interfaces.eth0.pxe', 0),
+                             ('all_interfaces.eth0.ip', 0),
+                             ('interfaces.eth0.mac_adress', 1),
+                             ('all_interfaces.eth0.addr', 1),
+                             ('all_interfaces.eth0.lldp_processed.'
+                              'switch_port_id', 0),
+                             ('all_interfaces.eth0.lldp_processed.'
+                              'switch_port_it', 1),
                              ('data://root_disk.serail', 1),
                              ('inventory.disks[*].sizes', 1)):
             path = self.write('old.yaml', f"""
@@ -205,3 +213,17 @@ class CheckTestCase(files.FilesTestCase):
                 value: "{data[inventory][bmc_adress]}"
             """)
         self.assertIn('"bmc_address"', self.check_file(path)[0])
+
+    def test_what_redfish_has_under_another_name_is_found_there(self):
+        target = inventory_fields.Target(inventory_fields.REDFISH, '39')
+        for field, count in (('memory_mb', 0), ('cpus', 0), ('cpu_arch', 0),
+                             ('ipmi_address', 1), ('ipmi_v6address', 1)):
+            path = self.write('old.yaml', f"""
+                - conditions:
+                  - {{op: is-empty, field: "{field}"}}
+                  actions: [{{action: fail, message: no}}]
+                """)
+            rule, = file_rule.load(path)
+            found = list(inventory.check(
+                checked_rule.of(rule, self.ops), frozenset(), target))
+            self.assertEqual(count, len(found), field)

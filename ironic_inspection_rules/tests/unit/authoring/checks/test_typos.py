@@ -9,7 +9,7 @@ from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import inventory
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import suggestion
-from ironic_inspection_rules.legacy import field
+from ironic_inspection_rules.legacy import document
 from ironic_inspection_rules.machine import inventory_fields
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.tests import shared_data
@@ -76,7 +76,7 @@ class TyposTestCase(files.FilesTestCase):
             return ['inventory', 'plugin_data', 'node', 'ports', 'item']
         above = inventory_fields.find(inventory_fields.known(),
                                       steps[:index])
-        return [*above.names, *(field.NOW if index == 1 else ())]
+        return [*above.names, *(document.NOW if index == 1 else ())]
 
     def test_each_is_found_with_the_name_that_was_meant(self):
         fields = self.mistyped()

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The document that ``data://`` and ``{data[…]}`` of old rules read.
+
+It is what the ramdisk sent and inspection hooks added: ``inventory``, and
+beside it the keys of plugin data. Hooks that ran in each ironic-inspector
+added values that Ironic's do not: ``scheduler``, ``root_disk_selection`` and
+``validate_interfaces``. A step that the data do not have finds these values,
+with the meaning that ironic-inspector 12.5.0 gave them under its default
+options. The document as a whole does not have them.
+"""
+
+import re
+import typing
+
+from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import rendering
+from ironic_inspection_rules.engine import trace
+from ironic_inspection_rules.legacy import interface
+
+Container = dict[str, typing.Any]
+Steps = tuple[typing.Any, ...]
+
+_GIB = 2 ** 30  # Bytes.
+_OPERATOR = re.compile('[<>=!]')  # Of root device hints.
+
+NOW = {
+    'cpu_arch': 'inventory.cpu.architecture',
+    'cpus': 'inventory.cpu.count',
+    'interfaces': 'plugin_data.valid_interfaces',
+    'ipmi_address': 'inventory.bmc_address',
+    'ipmi_v6address': 'inventory.bmc_v6address',
+    'memory_mb': 'inventory.memory.physical_mb',
+}
+"""Where Ironic has the values that ironic-inspector added beside
+``inventory``, by name."""
+
+NO_ADDRESS = {'ipmi_address': '0.0.0.0', 'ipmi_v6address': '::/0'}
+"""What the ramdisk sends for a BMC that has no address of that version."""
+
+
+def in_ironic(steps: typing.Iterable[typing.Any]) -> Steps:
+    """Return the steps to where Ironic has what an old rule reads.
+
+    :param steps: names and indices, from the document on.
+    :returns: steps that begin with the name of a root.
+    """
+    taken = tuple(steps)
+    match taken:
+        case ('inventory', *_rest):
+            return taken
+        case ('interfaces' | 'all_interfaces', name, 'lldp_processed', *rest):
+            return ('plugin_data', 'parsed_lldp', name, *rest)
+        case ('interfaces' | 'all_interfaces', name, value, *rest) if (
+                value in interface.NOW):
+            taken = (taken[0], name, interface.NOW[value], *rest)
+    if taken and taken[0] in NOW:
+        return (*NOW[taken[0]].split('.'), *taken[1:])
+    return ('plugin_data', *taken)
+
+
+class Document(dict[str, typing.Any]):
+    """Inventory and plugin data as ironic-inspector had them.
+
+    :param roots: the data of a machine by root name.
+    """
+
+    def __init__(self, roots: budget.View) -> None:
+        super().__init__({'inventory': None, **roots['plugin_data']})
+        self['inventory'] = self.inventory = roots['inventory']
+        self.pop(trace.KEY, None)
+        self.budget = roots.budget
+        self._roots = roots
+        if isinstance(self.get('all_interfaces'), dict):
+            self['all_interfaces'] = self.interfaces(self['all_interfaces'])
+
+    @property
+    def lldp(self) -> Container:
+        """What switches say of their ports, by name of an interface."""
+        found = self.get('parsed_lldp')
+        return found if isinstance(found, dict) else {}
+
+    def interfaces(self, found: Container) -> interface.Interfaces:
+        """Return interfaces that also have the old names."""
+        self.budget.spend(len(found) >> 4)
+        return interface.Interfaces(found, self.lldp)
+
+    @property
+    def node(self) -> Container:
+        """The node, which is read only where a value depends on it."""
+        try:
+            found: Container = self._roots['node']
+        except LookupError:
+            return {}
+        return found
+
+    def __missing__(self, name: str) -> typing.Any:
+        if name in _ADDED:
+            return _ADDED[name](self)
+        for root, *steps in rendering.SECOND_NAMES.get(name, ()):
+            found = data_path.get(self[root], tuple(steps))
+            if found and found is not data_path.ABSENT:
+                return found
+        raise KeyError(name)
+
+
+def _memory_mb(document: Document) -> int:
+    return _number(document, ('memory', 'physical_mb'))
+
+
+def _cpus(document: Document) -> int:
+    return _number(document, ('cpu', 'count'))
+
+
+def _cpu_arch(document: Document) -> str:
+    found = data_path.get(document.inventory, ('cpu', 'architecture'))
+    if found is data_path.ABSENT or found is None:
+        raise KeyError('cpu_arch')
+    return str(found)
+
+
+def _number(document: Document, steps: data_path.Path) -> int:
+    """Return a whole number of the inventory.
+
+    :raises: KeyError if there is none, which ironic-inspector logged only.
+    """
+    found = data_path.get(document.inventory, steps)
+    try:
+        return int(found)
+    except (TypeError, ValueError, OverflowError):
+        raise KeyError(steps[-1]) from None
+
+
+def _ipmi_address(document: Document) -> typing.Any:
+    return _of_bmc(document, 'ipmi_address')
+
+
+def _ipmi_v6address(document: Document) -> typing.Any:
+    return _of_bmc(document, 'ipmi_v6address')
+
+
+def _of_bmc(document: Document, name: str) -> typing.Any:
+    """Return an address of the BMC, which is null if it has none."""
+    _root, key = NOW[name].split('.')
+    address = document.inventory.get(key)
+    return None if address in ('', NO_ADDRESS[name]) else address
+
+
+def _local_gb(document: Document) -> int:
+    """Return the size of the root disk in GiB, one less for partitions.
+
+    :raises: KeyError if the root disk is not known.
+    """
+    disk = _root_disk(document)
+    if not disk:
+        # The ramdisk names no root disk if it has found no disk. Inspection
+        # by Redfish lists disks, and never names one.
+        if document.inventory.get('disks'):
+            raise KeyError('root_disk')
+        return 0
+    size = data_path.get(disk, ('size',))
+    if not isinstance(size, int):
+        raise KeyError('size')
+    return max(size // _GIB - 1, 0)
+
+
+def _root_disk(document: Document) -> typing.Any:
+    """Return the disk that root device hints choose, else the ramdisk's.
+
+    :raises: KeyError if no disk meets the hints, or if they have operators or
+        numbers, which need Ironic's hook ``root-device``.
+    """
+    hints = data_path.get(document.node, ('properties', 'root_device'))
+    if not hints or hints is data_path.ABSENT:
+        return document.get('root_disk')
+    skipped = data_path.get(document.node, ('properties',
+                                            'skip_block_devices'))
+    if not isinstance(hints, dict) or skipped not in (
+            None, [], data_path.ABSENT):
+        raise KeyError('root_disk')
+    wanted = {}
+    for name, hint in hints.items():
+        if not isinstance(hint, str) or _OPERATOR.search(hint):
+            raise KeyError('root_disk')
+        wanted[name] = hint.strip().lower()
+    disks = document.inventory.get('disks')
+    if not isinstance(disks, list):
+        raise KeyError('root_disk')
+    document.budget.spend(len(disks))
+    for disk in disks:
+        if not isinstance(disk, dict):
+            continue
+        if all(str(disk.get(name)).strip().lower() == hint
+               for name, hint in wanted.items()):
+            return disk
+    raise KeyError('root_disk')
+
+
+def _all_interfaces(document: Document) -> interface.Interfaces:
+    return interface.listed(document.inventory.get('interfaces'),
+                            interface.boot_mac(document), document.lldp,
+                            document.budget)
+
+
+def _suitable_interfaces(document: Document) -> interface.Interfaces:
+    """Return the interfaces that ironic-inspector made ports for.
+
+    Ironic's hook has chosen them already, if it ran.
+    """
+    chosen = document.get('valid_interfaces')
+    if isinstance(chosen, dict):
+        interfaces = document.interfaces(chosen)
+    else:
+        chosen, interfaces = None, document['all_interfaces']
+    if not isinstance(interfaces, interface.Interfaces):
+        raise KeyError('interfaces')
+    document.budget.spend(len(interfaces))
+    return document.interfaces(interface.suitable(
+        interfaces, interface.boot_mac(document), chosen is not None))
+
+
+_ADDED: typing.Mapping[str, typing.Callable[[Document], typing.Any]] = {
+    'all_interfaces': _all_interfaces,
+    'cpu_arch': _cpu_arch,
+    'cpus': _cpus,
+    'interfaces': _suitable_interfaces,
+    'ipmi_address': _ipmi_address,
+    'ipmi_v6address': _ipmi_v6address,
+    'local_gb': _local_gb,
+    'memory_mb': _memory_mb,
+}
+"""The values that hooks of ironic-inspector added, by name."""

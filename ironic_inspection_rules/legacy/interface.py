@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Network interfaces as the hook ``validate_interfaces`` made them.
+
+It was a hook of ironic-inspector. Ironic's has other names for the values of
+an interface, and adds ports for other interfaces where options are the same.
+"""
+
+import ipaddress
+import re
+import typing
+
+from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import path as data_path
+
+Container = dict[str, typing.Any]
+
+_MAC = re.compile('(?:[0-9a-f]{2}:){5}[0-9a-f]{2}')
+
+NOW = {'ip': 'ipv4_address', 'mac': 'mac_address', 'pxe': 'pxe_enabled'}
+"""Where an interface of Ironic has the values of one of ironic-inspector.
+
+``ip`` is the IPv6 address of an interface that has no other.
+"""
+
+
+class Interface(dict[str, typing.Any]):
+    """A network interface of Ironic that also has the old names.
+
+    :param lldp: what a switch says of its port there, or ABSENT.
+    """
+
+    def __init__(self, interface: Container, lldp: typing.Any) -> None:
+        super().__init__(interface)
+        self._lldp = lldp
+
+    def __missing__(self, name: str) -> typing.Any:
+        if name == 'ip':
+            address = self.get('ipv4_address')
+            return address or _without_scope(self.get('ipv6_address'))
+        if name == 'mac' and isinstance(self.get('mac_address'), str):
+            return self['mac_address'].lower()
+        if name == 'pxe':
+            return self['pxe_enabled']
+        if name == 'client_id':
+            return None
+        if name == 'lldp_processed' and self._lldp is not data_path.ABSENT:
+            return self._lldp
+        raise KeyError(name)
+
+
+class Interfaces(dict[str, typing.Any]):
+    """Network interfaces by name, read as :class:`Interface`.
+
+    :param lldp: what switches say of their ports, by name of an interface.
+    """
+
+    def __init__(self, interfaces: Container, lldp: Container) -> None:
+        super().__init__(interfaces)
+        self._lldp = lldp
+
+    def __getitem__(self, name: str) -> typing.Any:
+        found = super().__getitem__(name)
+        if not isinstance(found, dict):
+            return found
+        return Interface(found, self._lldp.get(name, data_path.ABSENT))
+
+    def values(self) -> typing.Any:
+        return [self[name] for name in self]
+
+
+def listed(interfaces: typing.Any, boot: str | None, lldp: Container,
+           allowance: budget.Budget) -> Interfaces:
+    """Return the interfaces of an inventory with a name and a MAC address.
+
+    :param boot: the MAC address that the machine booted from.
+    :raises: KeyError if there is none.
+    """
+    if not isinstance(interfaces, list):
+        raise KeyError('interfaces')
+    allowance.spend(len(interfaces))
+    found = {}
+    for interface in interfaces:
+        if not isinstance(interface, dict):
+            continue
+        name, mac = interface.get('name'), interface.get('mac_address')
+        if name and isinstance(name, str) and isinstance(mac, str) and (
+                _MAC.fullmatch(mac.lower())):
+            found[name] = {**interface, 'pxe_enabled': mac.lower() == boot}
+    if not found:
+        raise KeyError('interfaces')
+    return Interfaces(found, lldp)
+
+
+def suitable(interfaces: Interfaces, boot: str | None,
+             is_chosen: bool) -> Container:
+    """Return the interfaces that ironic-inspector made ports for.
+
+    These have an IP address, and the machine booted from them if that is
+    known.
+
+    :param is_chosen: whether Ironic's hook has chosen the interfaces. It does
+        so by its own options, but keeps those without an address if it does
+        not know what the machine booted from.
+    :raises: KeyError if there is none.
+    """
+    found = {}
+    for name in interfaces:
+        interface = interfaces[name]
+        if not isinstance(interface, Interface) or (
+                _is_loopback(name, interface['ip'])):
+            continue
+        mac = interface.get('mac') or interface.get('mac_address')
+        is_suitable = bool(interface['ip'])
+        if boot is not None:
+            is_suitable = is_chosen or (
+                is_suitable and str(mac).lower() == boot)
+        if is_suitable:
+            found[name] = interface
+    if not found:
+        raise KeyError('interfaces')
+    return found
+
+
+def boot_mac(document: Container) -> str | None:
+    """Return the MAC address of the interface that a machine booted from.
+
+    pxelinux writes it with the type of the hardware in front:
+    ``01-aa-bb-cc-dd-ee-ff``.
+    """
+    found = document.get('boot_interface') or data_path.get(
+        document, ('inventory', 'boot', 'pxe_interface'))
+    if not isinstance(found, str) or not found:
+        return None
+    if '-' in found:
+        found = found.partition('-')[2].replace('-', ':')
+    return found.lower()
+
+
+def _is_loopback(name: str, address: typing.Any) -> bool:
+    if name == 'lo':
+        return True
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+def _without_scope(address: typing.Any) -> typing.Any:
+    """Return an IPv6 address without the name of an interface behind it."""
+    if isinstance(address, str):
+        return address.partition('%')[0]
+    return address
