@@ -130,9 +130,9 @@ def fields(rule: checked_rule.CheckedRule) -> Iterator[tuple[str, str, Steps]]:
                     string.Formatter().parse(text))
                 for _literal, field, _spec, _conversion in pieces:
                     if field:
-                        steps = map(str, legacy_text.steps(field))
+                        keys = map(str, legacy_text.steps(field))
                         yield (operation.pointer_to(name), field,
-                               document.in_ironic(steps))
+                               document.in_ironic(keys))
 
 
 def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Found:
