@@ -103,7 +103,8 @@ class IsEmpty(_Listed):
 class InNet(plugin.Condition):
     """``in-net``: the IP address is in the subnet, of either IP version.
 
-    It is false for a value that is not an IP address.
+    It is false for a value that is not an IP address. An address may have a
+    prefix, such as ``2001:db8::1/64``; a subnet is no address.
     """
 
     SCHEMAS = {'subnet': [{'type': 'string', 'pattern': r'^\s*[0-9A-Fa-f:]'}]}
@@ -125,15 +126,28 @@ class InNet(plugin.Condition):
     def __call__(self, address: typing.Any, subnet: typing.Any) -> bool:
         network = _read_network(subnet)
         try:
-            read = _read_address(str(address))
+            read = read_address(str(address))
         except ValueError:
             return False
         return read in network
 
 
 @text_cache.for_short(maxsize=1024, longest=_LONGEST_KNOWN)
-def _read_address(text: str) -> _Address:
-    return ipaddress.ip_address(text.strip().partition('/')[0])
+def read_address(text: str) -> _Address:
+    """Return the IP address in a text, which may have a prefix behind it.
+
+    :raises: ValueError if there is none, as in ``192.0.2.0/24`` and ``::/0``:
+        these are subnets.
+    """
+    text = text.strip()
+    if '/' not in text:
+        return ipaddress.ip_address(text)
+    read = ipaddress.ip_interface(text)
+    # Both addresses of the smallest subnets are those of hosts.
+    is_large = read.network.prefixlen < read.max_prefixlen - 1
+    if is_large and int(read.ip) == int(read.network.network_address):
+        raise ValueError(f'{text} is a subnet')
+    return read.ip
 
 
 def _read_network(subnet: typing.Any) -> _Network:

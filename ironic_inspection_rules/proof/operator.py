@@ -11,6 +11,7 @@ import typing
 import z3
 
 from ironic_inspection_rules.conditions import comparison
+from ironic_inspection_rules.conditions import value as value_conditions
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.proof import alphabet as alphabets
@@ -286,7 +287,7 @@ def _in_net(machine: Machine, name: str, given: Given,
 
     def compute(text: str) -> Sequence[typing.Any]:
         try:
-            read = ipaddress.ip_address(text.strip().partition('/')[0])
+            read = value_conditions.read_address(text)
         except ValueError:
             return 0, 0
         return read.version, int(read)
