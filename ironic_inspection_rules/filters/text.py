@@ -183,8 +183,13 @@ class Date(plugin.Filter):
 
 
 class Trait(plugin.Filter):
-    """``trait``: the name of a trait, ``CUSTOM_…`` unless os-traits has it."""
+    """``trait``: the name of a trait, ``CUSTOM_…`` unless os-traits has it.
 
-    def __call__(self, value: typing.Any) -> str:
+    Text without a letter or digit of ASCII names none, and is missing.
+    """
+
+    def __call__(self, value: typing.Any) -> str | data_path.Absent:
         name = _NOT_IN_TRAITS.sub('_', read(value).upper())
+        if not name.strip('_'):
+            return data_path.ABSENT
         return name if name in trait_names.STANDARD else f'CUSTOM_{name}'

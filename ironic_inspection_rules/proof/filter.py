@@ -23,10 +23,9 @@ from ironic_inspection_rules.proof import value as values
 
 Value = values.Value
 
-_ANY_TEXT = frozenset(('lower', 'upper', 'trim', 'replace', 'trait',
-                       'regex_replace'))
+_ANY_TEXT = frozenset(('lower', 'upper', 'trim', 'replace', 'regex_replace'))
 _NUMBERS = frozenset(('int', 'float'))
-_OF_TEXT = _ANY_TEXT | _NUMBERS | {'regex_search', 'date'}
+_OF_TEXT = _ANY_TEXT | _NUMBERS | {'regex_search', 'date', 'trait'}
 _OF_NUMBERS = frozenset(('round', 'abs', 'add', 'subtract', 'multiply',
                          'divide', 'tier'))
 _OF_LISTS = frozenset(('length', 'join', 'sum', 'min', 'max', 'first', 'last',
