@@ -11,6 +11,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import action as engine_action
 from ironic_inspection_rules.engine import arguments
 from ironic_inspection_rules.engine import call as engine_call
+from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
@@ -92,10 +93,18 @@ def check_action(action: dict[str, typing.Any], ops: registry.Registry,
 
 
 def _check_loop(operation: dict[str, typing.Any]) -> typing.Iterator[Problem]:
+    loop = operation.get('loop')
     try:
-        template.compile_value(operation.get('loop'))
+        template.compile_value(loop)
     except exceptions.OperationError as exc:
         yield Problem('/loop', str(exc))
+    if not isinstance(loop, str) or not interpolation.fields(loop):
+        # The schema says what is no loop at all.
+        return
+    field = interpolation.sole_field(loop)
+    if field is None or field.conversion or field.spec:
+        yield Problem('/loop', _('text around a field, or a field made text, '
+                                 'is never a list'))
 
 
 def _check_call(operation: dict[str, typing.Any], name: str,
