@@ -20,6 +20,7 @@ from typing import Any
 import zlib
 
 import sqlalchemy as sa
+from sqlalchemy import orm
 
 from ironic_inspection_rules.db import clock
 from ironic_inspection_rules.db import models
@@ -161,16 +162,36 @@ def _remove(table: Any, digest: str, old: Any, unnamed: Any) -> int:
             .with_for_update(skip_locked=True)).first()
         if held is None:
             return 0
-        removed: Any = session.execute(
-            sa.delete(table).where(table.c.digest == digest, unnamed))
-        if removed.rowcount and table is _CONTENTS:
-            places = session.execute(
-                sa.select(_LINKS.c.position)
-                .where(_LINKS.c.content == digest)).scalars().all()
-            for batch in transaction.chunks(places, _BATCH):
-                session.execute(sa.delete(_LINKS).where(
-                    _LINKS.c.content == digest, _LINKS.c.position.in_(batch)))
-        return int(removed.rowcount)
+        # Asked for apart: MySQL would wait for rows that a DELETE looks at.
+        # Who names the document from now on has to mark it first.
+        is_unnamed = session.execute(sa.select(table.c.digest).where(
+            table.c.digest == digest, unnamed)).first()
+        if is_unnamed is None:
+            return 0
+        if table is _CONTENTS and not _remove_links(session, digest):
+            return 0
+        session.execute(sa.delete(table).where(table.c.digest == digest))
+        return 1
+
+
+def _remove_links(session: orm.Session, digest: str) -> bool:
+    """Remove the links of a document, unless one of them is locked.
+
+    :returns: whether they were removed.
+    """
+    are_its = _LINKS.c.content == digest
+    places = session.execute(
+        sa.select(_LINKS.c.position).where(are_its)
+        .with_for_update(skip_locked=True)).scalars().all()
+    if len(places) < session.execute(
+            sa.select(sa.func.count()).where(are_its)).scalar_one():
+        return False
+    if places:
+        session.connection().execute(
+            sa.delete(_LINKS).where(
+                are_its, _LINKS.c.position == sa.bindparam('place')),
+            [{'place': place} for place in places])
+    return True
 
 
 def _framed(value: Any, sections: dict[str, str], order: list[str]) -> Any:

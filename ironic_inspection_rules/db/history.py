@@ -12,6 +12,7 @@ from sqlalchemy import orm
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import content
 from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import removal
 from ironic_inspection_rules.db import transaction
 
 _CHUNK = 200
@@ -119,35 +120,35 @@ def list_stays(identity: str, limit: int, earlier: str | None = None
 
 
 def destroy(node_uuids: Collection[str]) -> None:
-    """Remove the history of nodes, and where their parts have been."""
-    for table in (_KEPT, _STAYS):
-        while _destroy(table, table.c.node_uuid.in_(node_uuids)):
-            pass
+    """Remove the history of nodes, and where their parts have been.
+
+    What is locked stays.
+    """
+    removal.remove_with_nodes([models.KeptInventory, models.PartStay],
+                              node_uuids)
 
 
 def expire(before: datetime.datetime) -> int:
     """Remove inspections that are too old, and stays of their parts.
 
+    What is locked stays.
+
     :returns: how many rows were removed.
     """
+    kept: Any = models.KeptInventory
+    stay: Any = models.PartStay
     count = 0
     while count < _MOST_REMOVED:
-        removed = _destroy(_KEPT, _KEPT.c.created_at < before)
+        removed = _remove_some(kept, kept.created_at < before)
         count += removed
         if removed < _CHUNK:
             break
-    kept = sa.exists().where(_KEPT.c.node_uuid == _STAYS.c.node_uuid)
-    return count + _destroy(_STAYS, _STAYS.c.began_at < before, sa.or_(
-        _STAYS.c.ended_at < before, sa.not_(kept)))
+    has_history = sa.exists().where(kept.node_uuid == stay.node_uuid)
+    return count + _remove_some(stay, stay.began_at < before, sa.or_(
+        stay.ended_at < before, sa.not_(has_history)))
 
 
-@transaction.retried
-def _destroy(table: Any, *conditions: Any) -> int:
-    # By primary key: MySQL would lock the gaps in a range of another index.
-    with transaction.plain_writer() as connection:
-        ids = connection.execute(
-            sa.select(table.c.id).where(*conditions).order_by(table.c.id)
-            .limit(_CHUNK)).scalars().all()
-        if ids:
-            connection.execute(sa.delete(table).where(table.c.id.in_(ids)))
-        return len(ids)
+def _remove_some(table: Any, *conditions: sa.ColumnElement[bool]) -> int:
+    ids = transaction.read(sa.select(table.id).where(*conditions)
+                           .order_by(table.id).limit(_CHUNK))
+    return removal.remove_unlocked(table, ids, *conditions)

@@ -25,10 +25,25 @@ from ironic_inspection_rules.i18n import _
 def reserve(node_uuid: str, holder: str) -> bool:
     """Lock a node that nobody has locked.
 
+    A node whose row another transaction holds counts as locked: who stalls
+    with it keeps neither workers nor the leader waiting.
+
     :returns: whether there is such a node.
     """
     with transaction.writer() as session:
-        return _replace(session, node_uuid, None, holder)
+        return (_hold_row(session, node_uuid)
+                and _replace(session, node_uuid, None, holder))
+
+
+@transaction.retried
+def unlock(node_uuid: str, holder: str) -> bool:
+    """Unlock a node, unless another transaction holds its row.
+
+    :returns: whether it was locked by this holder, and is not any more.
+    """
+    with transaction.writer() as session:
+        return (_hold_row(session, node_uuid)
+                and release(session, node_uuid, holder))
 
 
 def release(session: orm.Session, node_uuid: str, holder: str) -> bool:
@@ -49,6 +64,16 @@ def list_reserved(prefix: str, limit: int) -> list[tuple[str, str]]:
     return [tuple(row.values()) for row in transaction.read_rows(
         sa.select(models.Node.uuid, column)
         .where(column >= prefix, column < prefix + '~').limit(limit))]
+
+
+@transaction.retried
+def without_held(node_uuids: Collection[str]) -> list[str]:
+    """Leave out the nodes whose rows other transactions hold."""
+    column = models.Node.uuid
+    with transaction.writer_without_gaps() as session:
+        return list(session.execute(
+            sa.select(column).where(column.in_(node_uuids))
+            .with_for_update(skip_locked=True)).scalars())
 
 
 def stop_clock(session: orm.Session, node_uuid: str,
@@ -103,6 +128,12 @@ def served_by(drivers: Collection[str], conductor_groups: Collection[str]
             [group.lower() for group in conductor_groups]))
     return ~sa.exists().where(
         node.uuid == own_models.Request.node_uuid, sa.or_(*of_others))
+
+
+def _hold_row(session: orm.Session, node_uuid: str) -> bool:
+    return session.execute(
+        sa.select(models.Node.id).where(models.Node.uuid == node_uuid)
+        .with_for_update(skip_locked=True)).first() is not None
 
 
 def _replace(session: orm.Session, node_uuid: str, present: str | None,

@@ -18,6 +18,7 @@ from sqlalchemy import orm
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import clock
 from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import removal
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.db import unprocessed
 
@@ -214,9 +215,12 @@ def destroy_done_requests(before: datetime.datetime, limit: int) -> int:
     row, destroyed = models.Request, 0
     condition = sa.and_(row.finished_at < before, row.due_at.is_(None))
     query = sa.select(row.id).where(condition).order_by(row.finished_at)
-    while destroyed < limit and (count := unprocessed.destroy(
-            row, transaction.read(query.limit(
-                min(unprocessed.CHUNK, limit - destroyed))), condition)):
+    while destroyed < limit:
+        ids = transaction.read(
+            query.limit(min(removal.CHUNK, limit - destroyed)))
+        count = removal.remove_unlocked(row, ids, condition)
+        if not count:
+            break
         destroyed += count
     return destroyed
 

@@ -2,7 +2,7 @@
 
 """Reading and writing the runs of rules."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -11,6 +11,7 @@ from sqlalchemy import orm
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import content
 from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import removal
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.i18n import _
 
@@ -25,8 +26,9 @@ _KEPT = (sa.select(_RUNS.c.id, _RUNS.c.uuid, _RUNS.c.content)
 HAS_DATA = sa.or_(_RUNS.c.content.is_not(None),
                   # A service that is still to be upgraded has them there.
                   _RUNS.c.inventory.is_not(None))
-_DELETE = sa.delete(_RUNS).where(
-    _RUNS.c.id.in_(sa.bindparam('ids', expanding=True)))
+_WITHOUT_DATA = (sa.update(_RUNS)
+                 .where(_RUNS.c.id == sa.bindparam('id_'))
+                 .values(content=None))
 
 
 def record_run(connection: sa.Connection, values: Mapping[str, Any],
@@ -48,14 +50,15 @@ def record_run(connection: sa.Connection, values: Mapping[str, Any],
             _RUNS.c.id == kept[0].id)).scalar()
     others = [each.id for each in kept if each.uuid != values['uuid']]
     remaining = set(others[:max(keep - 1, 0)])
-    _destroy(connection, [each.id for each in kept
-                          if each.id not in remaining])
+    # By primary key: deleting by node would lock the gap in the index that
+    # runs of other nodes are inserted into.
+    removal.remove(connection, models.Run, [
+        each.id for each in kept if each.id not in remaining])
     # Only the data of the newest run are ever read.
-    outdated = [each.id for each in kept
+    outdated = [{'id_': each.id} for each in kept
                 if each.content and each.id in remaining]
     if outdated:
-        connection.execute(sa.update(_RUNS).where(
-            _RUNS.c.id.in_(outdated)).values(content=None))
+        connection.execute(_WITHOUT_DATA, outdated)
     if keep > 0:
         connection.execute(sa.insert(_RUNS), row)
 
@@ -139,17 +142,6 @@ def list_nodes(after: str, limit: int) -> list[str]:
                                   limit)
 
 
-@transaction.retried
 def destroy_runs(node_uuids: Collection[str]) -> None:
-    """Remove all runs of nodes."""
-    with transaction.plain_writer() as connection:
-        _destroy(connection, connection.execute(
-            sa.select(_RUNS.c.id)
-            .where(_RUNS.c.node_uuid.in_(node_uuids))).scalars().all())
-
-
-def _destroy(connection: sa.Connection, ids: Sequence[int]) -> None:
-    # By primary key, and only if there are any: deleting by node would lock
-    # the gap in the index that runs of other nodes are inserted into.
-    if ids:
-        connection.execute(_DELETE, {'ids': list(ids)})
+    """Remove all runs of nodes; what is locked stays."""
+    removal.remove_with_nodes([models.Run], node_uuids)

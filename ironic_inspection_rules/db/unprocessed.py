@@ -15,10 +15,11 @@ from sqlalchemy import orm
 
 from ironic_inspection_rules.db import content
 from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import removal
 from ironic_inspection_rules.db import transaction
 
 CHUNK = 500
-"""How many values a statement is given at most."""
+"""How many data a round of the leader looks at in one go."""
 
 _CHUNKS = 10
 """How many chunks a round of the leader looks at to find some to archive."""
@@ -47,9 +48,7 @@ def put(session: orm.Session, node_uuid: str,
         sa.select(models.InspectionData.id)
         .where(models.InspectionData.node_uuid == node_uuid,
                models.InspectionData.posted == data['posted'])).scalars().all()
-    if old:
-        session.execute(sa.delete(models.InspectionData).where(
-            models.InspectionData.id.in_(old)))
+    removal.remove(session, models.InspectionData, old)
     row = models.InspectionData(node_uuid=node_uuid, **data)
     session.add(row)
     session.flush()
@@ -98,9 +97,9 @@ def archive(limit: int, after: int = 0) -> int:
             after = ended[-1].id
         if len(ended) == limit or not after:
             break
-    destroy(models.InspectionData, [row.id for row in ended
-                                    if not row.posted],
-            _ENDED, sa.not_(models.InspectionData.posted))
+    removal.remove_unlocked(
+        models.InspectionData, [row.id for row in ended if not row.posted],
+        _ENDED, sa.not_(models.InspectionData.posted))
     for row in ended:
         if row.posted:
             _archive(row.id)
@@ -145,10 +144,11 @@ def _archive(id_: int) -> None:
                 getattr(present, name) != getattr(data, name)
                 for name in ('node_uuid', 'inventory', 'plugin_data')):
             return
-        # By primary key, as in put().
-        for old in session.execute(sa.select(kept.id).where(
-                kept.node_uuid == data.node_uuid)).scalars().all():
-            session.execute(sa.delete(kept).where(kept.id == old))
+        # By primary key, as in put(). One that is locked stays until the
+        # next time: what is newer is read before it.
+        old = session.execute(sa.select(kept.id).where(
+            kept.node_uuid == data.node_uuid)).scalars().all()
+        removal.remove_unlocked_within(session, kept, old)
         session.execute(sa.insert(kept).values(
             node_uuid=data.node_uuid, content=digest))
         session.execute(sa.delete(row).where(row.id == id_))
@@ -161,33 +161,4 @@ def list_nodes(after: str, limit: int) -> list[str]:
 
 def destroy_nodes(node_uuids: Collection[str]) -> None:
     """Remove all requests and data of nodes; what is locked stays."""
-    for chunk in transaction.chunks(sorted(node_uuids), CHUNK):
-        for table in _TABLES:
-            is_theirs: Any = table.node_uuid.in_(chunk)
-            for ids in transaction.chunks(transaction.read(
-                    sa.select(table.id).where(is_theirs)), CHUNK):
-                destroy(table, ids, is_theirs)
-
-
-@transaction.retried
-def destroy(table: Any, ids: Sequence[int],
-            *conditions: sa.ColumnElement[bool]) -> int:
-    """Remove rows that nobody has locked.
-
-    :param conditions: which must still hold: SQLite reuses the id of a row
-        that is gone.
-    :returns: how many were removed.
-    """
-    if not ids:
-        return 0
-    with transaction.writer_without_gaps() as session:
-        unlocked = list(session.execute(
-            sa.select(table.id).where(table.id.in_(ids), *conditions)
-            .with_for_update(skip_locked=True)).scalars())
-        # One by one where some are locked: for several, MySQL scans a small
-        # table as a whole, and waits for each row that is.
-        for part in transaction.chunks(
-                unlocked, len(ids) if len(unlocked) == len(ids) else 1):
-            session.execute(sa.delete(table).where(table.id.in_(part))
-                            .execution_options(synchronize_session=False))
-        return len(unlocked)
+    removal.remove_with_nodes(_TABLES, node_uuids)

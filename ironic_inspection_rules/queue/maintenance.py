@@ -17,6 +17,7 @@ from ironic_inspection_rules.coordination import election
 from ironic_inspection_rules.coordination import watchdog
 from ironic_inspection_rules.db import backlog
 from ironic_inspection_rules.db import node_reservation
+from ironic_inspection_rules.db import patience
 from ironic_inspection_rules.db import run
 from ironic_inspection_rules.db import unprocessed
 from ironic_inspection_rules.queue import database_queue
@@ -96,12 +97,10 @@ class QueueMaintenance:
 
     def unlock_nodes(self) -> None:
         """Unlock nodes that were locked by dead workers."""
-        context = ironic_context.get_admin_context()
         for prefix in worker.HOLDERS:
             for node_uuid, holder in node_reservation.list_reserved(
                     prefix, _CHUNK):
-                queue_node.unlock_if_over(context, self._queue, node_uuid,
-                                         holder)
+                queue_node.unlock_if_over(self._queue, node_uuid, holder)
 
     def settle_nodes(self) -> None:
         """Bring the nodes of ended requests into a final state.
@@ -119,11 +118,17 @@ class QueueMaintenance:
                     f'its node is seen to later: {exc}')
 
     def put_timeouts(self) -> None:
-        """Store a timeout request for each overdue node."""
+        """Store a timeout request for each overdue node without a request.
+
+        Who holds the row of a node may be storing another request of it, and
+        is not waited for.
+        """
         put = False
-        for node_uuid in queue_node.list_overdue(
-                ironic_context.get_admin_context(),
-                self._inspection_timeout):
+        overdue = queue_node.list_overdue(ironic_context.get_admin_context(),
+                                          self._inspection_timeout)
+        for node_uuid in node_reservation.without_held(overdue):
+            if self._queue.find_open(node_uuid) is not None:
+                continue
             try:
                 self._queue.put(node_uuid, queue_request.TIMEOUT)
             except exceptions.RequestPending:
@@ -244,7 +249,8 @@ class LeaderTasks:
             if not self._election.is_leader or reset.is_set():
                 break
             try:
-                task()
+                with patience.short():
+                    task()
             # The next round tries again.
             except Exception as exc:
                 has_failed = True

@@ -201,10 +201,10 @@ def _unlock_dead_holder(context, requests: queue_request.Queue,
     """
     node = objects.Node.get_by_uuid(context, request.node_uuid)
     return (node.reservation is None
-            or unlock_if_over(context, requests, node.uuid, node.reservation))
+            or unlock_if_over(requests, node.uuid, node.reservation))
 
 
-def unlock_if_over(context, requests: queue_request.Queue, node_uuid: str,
+def unlock_if_over(requests: queue_request.Queue, node_uuid: str,
                    holder: str) -> bool:
     """Unlock a node if its lock is that of a delivery which has ended.
 
@@ -213,13 +213,9 @@ def unlock_if_over(context, requests: queue_request.Queue, node_uuid: str,
     """
     if not worker.is_holder(holder) or requests.is_held(node_uuid, holder):
         return False
-    try:
-        objects.Node.release(context, holder, node_uuid)
-    except (ironic_exception.NodeLocked, ironic_exception.NodeNotFound,
-            ironic_exception.NodeNotLocked):
-        return True
-    LOG.warning('Node %(node)s is unlocked, its worker died or was given up: '
-                '%(holder)s', {'node': node_uuid, 'holder': holder})
+    if node_reservation.unlock(node_uuid, holder):
+        LOG.warning('Node %(node)s is unlocked, its worker died or was given '
+                    'up: %(holder)s', {'node': node_uuid, 'holder': holder})
     return True
 
 

@@ -229,14 +229,14 @@ class DatabaseQueueMixin(contract.QueueContract):
         request = self.take()
         with transaction.writer() as session:
             self.queue.consume(request, transaction=session)
-        self.meanwhile('ironic_inspection_rules.db.unprocessed.destroy',
+        self.meanwhile('ironic_inspection_rules.db.removal.remove_unlocked',
                        self.replace_all)
         self.queue.forget(-60)
         self.assertIsNotNone(self.queue.find_open('node-2'))
 
     def test_what_comes_in_the_place_of_that_of_a_deleted_node_stays(self):
         self.put()
-        self.meanwhile('ironic_inspection_rules.db.unprocessed.destroy',
+        self.meanwhile('ironic_inspection_rules.db.removal.remove_unlocked',
                        self.replace_all)
         unprocessed.destroy_nodes([contract.NODE])
         self.assertIsNotNone(self.queue.find_open('node-2'))

@@ -20,6 +20,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.coordination import election
 from ironic_inspection_rules.coordination import watchdog
 from ironic_inspection_rules.db import models
+from ironic_inspection_rules.db import patience
 from ironic_inspection_rules.db import run
 from ironic_inspection_rules.db import unprocessed
 from ironic_inspection_rules.queue import database_queue
@@ -249,6 +250,17 @@ class LeaderTasksTestCase(base.TestCase):
         self.election.win()
         for _round in range(3):
             self.wait(self.rounds)
+
+    def test_a_task_does_not_wait_long_for_rows(self):
+        short = []
+
+        def task():
+            short.append(patience.is_short())
+            self.rounds.release()
+        self.run_tasks(task)
+        self.election.win()
+        self.wait(self.rounds)
+        self.assertEqual([True, False], [short[0], patience.is_short()])
 
     def test_who_does_not_lead_does_nothing(self):
         self.run_tasks(self.rounds.release)

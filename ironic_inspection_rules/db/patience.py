@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Transactions that do not wait long for rows that others have locked.
+
+The leader's tasks pass over such rows, but some of their transactions are
+Ironic's own, and a row may be locked just before it is written. By default,
+MySQL waits for 50 seconds and PostgreSQL for ever, and all other tasks of the
+leader would wait with it. It is an event of the engine, as Ironic's objects
+take no argument of ours.
+"""
+
+from collections.abc import Iterator
+import contextlib
+import contextvars
+from typing import Any
+
+import sqlalchemy as sa
+
+_SECONDS = 1
+"""How long a statement waits; MySQL takes whole seconds only."""
+
+_DEFAULT = 'lock_wait_of_session'
+"""Where a connection to MySQL keeps how long it waited before."""
+
+_IS_SHORT: contextvars.ContextVar[bool] = contextvars.ContextVar(
+    'is_short', default=False)
+
+
+@contextlib.contextmanager
+def short() -> Iterator[None]:
+    """Bound how long transactions that this thread begins wait for a row.
+
+    One that waits longer ends in an error of the surroundings.
+    """
+    outer = _IS_SHORT.set(True)
+    try:
+        yield
+    finally:
+        _IS_SHORT.reset(outer)
+
+
+def is_short() -> bool:
+    """Return whether transactions of this thread wait for a short time."""
+    return _IS_SHORT.get()
+
+
+@sa.event.listens_for(sa.Engine, 'begin')
+def _set_patience(connection: Any) -> None:
+    family = connection.dialect.name
+    if family == 'postgresql':
+        if is_short():
+            connection.exec_driver_sql(
+                f"SET LOCAL lock_timeout = '{_SECONDS}s'")
+    elif family in ('mysql', 'mariadb'):
+        _set_patience_of_session(connection)
+
+
+def _set_patience_of_session(connection: Any) -> None:
+    """Set it for the session: MySQL has no such setting of a transaction.
+
+    The next transaction on this connection may be that of another thread.
+    """
+    default = connection.info.get(_DEFAULT)
+    wanted: int | None = None
+    if is_short() and default is None:
+        connection.info[_DEFAULT] = connection.exec_driver_sql(
+            'SELECT @@innodb_lock_wait_timeout').scalar_one()
+        wanted = _SECONDS
+    elif default is not None and not is_short():
+        wanted = connection.info.pop(_DEFAULT)
+    if wanted is not None:
+        connection.exec_driver_sql(
+            f'SET SESSION innodb_lock_wait_timeout = {wanted}')

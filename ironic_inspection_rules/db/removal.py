@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Removing rows without waiting for those that somebody else has locked.
+
+Rows are deleted one by one, by their primary key. For several keys MySQL may
+scan the table as a whole, which it prefers for a small one, and then it waits
+for each locked row that it meets, whatever row that is.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from ironic_inspection_rules.db import transaction
+
+CHUNK = 500
+"""How many rows one transaction removes at most."""
+
+
+@transaction.retried
+def remove_unlocked(table: Any, ids: Sequence[int],
+                    *conditions: sa.ColumnElement[bool]) -> int:
+    """Remove rows that nobody has locked, in a transaction of its own.
+
+    :param table: a mapped class with the primary key ``id``.
+    :param ids: of :data:`CHUNK` rows at most.
+    :param conditions: which must still hold: SQLite reuses the id of a row
+        that is gone.
+    :returns: how many were removed.
+    """
+    if not ids:
+        return 0
+    with transaction.writer_without_gaps() as session:
+        return remove_unlocked_within(session, table, ids, *conditions)
+
+
+def remove_unlocked_within(session: orm.Session, table: Any,
+                           ids: Sequence[int],
+                           *conditions: sa.ColumnElement[bool]) -> int:
+    """Do the same within a transaction that locks no gaps."""
+    unlocked = session.execute(
+        sa.select(table.id).where(table.id.in_(ids), *conditions)
+        .with_for_update(skip_locked=True)).scalars().all()
+    remove(session, table, unlocked)
+    return len(unlocked)
+
+
+def remove(session: orm.Session | sa.Connection, table: Any,
+           ids: Iterable[int]) -> None:
+    """Remove rows one by one; it waits for those that are locked.
+
+    :param table: a mapped class with the primary key ``id``.
+    """
+    connection = (session if isinstance(session, sa.Connection)
+                  else session.connection())
+    parameters = [{'id_': id_} for id_ in ids]
+    if parameters:
+        connection.execute(
+            sa.delete(table).where(table.id == sa.bindparam('id_')),
+            parameters)
+
+
+def remove_with_nodes(tables: Iterable[Any], node_uuids: Collection[str]
+                      ) -> None:
+    """Remove all rows of nodes that are gone; what is locked stays.
+
+    :param tables: mapped classes with ``id`` and ``node_uuid``.
+    """
+    for chunk in transaction.chunks(sorted(node_uuids), CHUNK):
+        for table in tables:
+            is_theirs = table.node_uuid.in_(chunk)
+            found = transaction.read(sa.select(table.id).where(is_theirs))
+            for ids in transaction.chunks(found, CHUNK):
+                remove_unlocked(table, ids, is_theirs)
