@@ -23,21 +23,28 @@ _FAILURES = (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException,
 MOST_OPERATIONS = 100
 """How many operations one patch may have."""
 
+MOST_CHARACTERS = 2 ** 20
+"""How large a patch may make a rule, where the caller has no other limit."""
+
 # Copies of copies grow without bound, and moves get deeper.
-_LIMITS = budget.Limits(time=math.inf, operations=math.inf)
+_LIMITS = budget.Limits(time=2.0, operations=math.inf)
 
 # What "openstack baremetal inspection rule unset --condition 0" sends.
 _SHIPPED_CLIENT = {'condition': 'conditions', 'action': 'actions'}
 
 
-def apply(fields: dict[str, Any], patch: Any) -> dict[str, Any]:
+def apply(fields: dict[str, Any], patch: Any,
+          most_characters: int = MOST_CHARACTERS) -> dict[str, Any]:
     """Return the fields as the patch makes them.
 
     :param fields: those that a client may set.
     :param patch: as it came from the client; it is applied whole or not at
         all. What it removes is absent from the result.
-    :raises: Invalid if it is no patch, cannot be applied, writes a field
-        that is read only, or would reveal secrets of a sensitive rule.
+    :param most_characters: how large, as JSON, it may make the rule; one
+        that is larger already may stay so.
+    :raises: Invalid if it is no patch, cannot be applied, takes too long,
+        writes a field that is read only, or would reveal secrets of a
+        sensitive rule.
     """
     if not isinstance(patch, list):
         raise exceptions.Invalid(_('A JSON patch must be a list'))
@@ -54,12 +61,12 @@ def apply(fields: dict[str, Any], patch: Any) -> dict[str, Any]:
             refusals.append(_refusal(position, exc))
     if refusals:
         raise exceptions.Invalid(exceptions.listed(refusals))
-    room = budget.Budget(_LIMITS)
     # Plain lists: those of stored objects would convert what goes in.
     result: Any = json.loads(json.dumps(fields))
+    growing = _Growing(result, most_characters)
     for position, operation in enumerate(checked):
         try:
-            _pay(operation, result, room)
+            growing.check(operation, result)
             result = jsonpatch.apply_patch(result, [operation], in_place=True)
         except exceptions.Invalid as exc:
             raise exceptions.Invalid(_refusal(position, exc)) from exc
@@ -76,26 +83,72 @@ def apply(fields: dict[str, Any], patch: Any) -> dict[str, Any]:
     return result
 
 
-def _pay(operation: dict[str, Any], document: Any,
-         room: budget.Budget) -> None:
-    """Check how large and deep the rule gets, before it does.
+class _Growing:
+    """How large a rule gets, checked before an operation makes it so.
 
-    :param room: what the operations so far have left.
+    :param document: the rule as it is before the patch.
+    :param most: how many characters it may have as JSON, as far as the patch
+        makes it grow.
     """
-    op = operation['op']
-    needed = _NEEDS[op]
-    if needed is None or op == 'test':
-        return
-    value = operation['value'] if needed == 'value' else (
-        jsonpointer.resolve_pointer(document, operation['from'], None))
-    try:
-        room.write(value, jsonpointer.JsonPointer(operation['path']).parts,
-                   value if op == 'move' else None)
-    except exceptions.BudgetExceeded as exc:
-        raise exceptions.Invalid(
-            _('it would make the rule larger than %(size)d characters, or '
-              'deeper than %(depth)d levels')
-            % {'size': _LIMITS.size, 'depth': _LIMITS.depth}) from exc
+
+    def __init__(self, document: Any, most: int) -> None:
+        self._budget = budget.Budget(_LIMITS)
+        self._size = self._budget.measure(document)
+        self._most = max(most, self._size)
+
+    def check(self, operation: dict[str, Any], document: Any) -> None:
+        """Check the size and depth that an operation leads to, and the time.
+
+        :param document: what the operations before have made of the rule.
+        """
+        try:
+            self._budget.check_time()
+        except exceptions.BudgetExceeded as exc:
+            raise exceptions.Invalid(
+                _('all operations together take longer than %g seconds')
+                % _LIMITS.time) from exc
+        try:
+            self._size += self._growth(operation, document)
+        except exceptions.BudgetExceeded as exc:
+            raise exceptions.Invalid(
+                _('it would make the rule deeper than %d levels')
+                % _LIMITS.depth) from exc
+        if self._size > self._most:
+            raise exceptions.Invalid(
+                _('it would make the rule larger than %d characters')
+                % self._most)
+
+    def _growth(self, operation: dict[str, Any], document: Any) -> int:
+        op = operation['op']
+        if op == 'test':
+            return 0
+        target = jsonpointer.JsonPointer(operation['path'])
+        growth = 0
+        if _NEEDS[op] == 'value':
+            growth += self._added(operation['value'], target)
+        elif _NEEDS[op] == 'from':
+            value = jsonpointer.resolve_pointer(document, operation['from'],
+                                                None)
+            growth += self._added(value, target)
+            if op == 'move':
+                growth -= self._budget.measure(value)
+        if op in ('remove', 'replace') or not _is_inserted(target, document):
+            growth -= self._budget.measure(target.resolve(document, None))
+        return growth
+
+    def _added(self, value: Any, target: jsonpointer.JsonPointer) -> int:
+        return (self._budget.measure(value, len(target.parts))
+                + sum(map(len, target.parts)))
+
+
+def _is_inserted(target: jsonpointer.JsonPointer, document: Any) -> bool:
+    """Return whether a value that is added at a place replaces none."""
+    if not target.parts:
+        return False
+    *parents, _name = target.parts
+    parent = jsonpointer.JsonPointer.from_parts(parents).resolve(
+        document, None)
+    return isinstance(parent, list)
 
 
 def _refusal(position: int, reason: exceptions.Invalid) -> str:

@@ -30,6 +30,9 @@ from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.patches import body_limit
 
+_FROM_RAMDISKS = 'continue_inspection'
+"""How the path of posted inspection data ends."""
+
 
 @dec.wsgify.middleware
 def guard(request: webob.Request, app: Callable) -> Any:
@@ -56,7 +59,8 @@ def guard(request: webob.Request, app: Callable) -> Any:
     if not request.is_body_readable:
         return app
     is_limited = 'json' in content_type and body_limit.is_of_ironic()
-    limit = body_limit.size(environ.get('PATH_INFO', ''))
+    place = environ.get('PATH_INFO', '')
+    limit = body_limit.size(place)
     length = request.content_length
     sent = b''
     if length is None or length <= limit:
@@ -64,11 +68,11 @@ def guard(request: webob.Request, app: Callable) -> Any:
             limit + 1 if length is None else length)
         environ['wsgi.input'] = io.BytesIO(sent)
     if max(len(sent), length or 0) > limit:
-        if is_limited:
+        if is_limited and place.strip('/').endswith(_FROM_RAMDISKS):
+            # Ironic logs what operators of ramdisks need to know.
             return app
         raise _refusal(webob_exc.HTTPRequestEntityTooLarge,
-                       _('The request must not have more than %d bytes')
-                       % limit)
+                       _too_large(limit, body_limit.option_of_size(place)))
     try:
         sent.decode()
     except UnicodeDecodeError as exc:
@@ -79,6 +83,14 @@ def guard(request: webob.Request, app: Callable) -> Any:
                        _('The request is nested too deeply'))
     environ['CONTENT_LENGTH'] = str(len(sent))
     return app
+
+
+def _too_large(limit: int, option: str | None) -> str:
+    if option is None:
+        return _('The request must not have more than %d bytes') % limit
+    return _('The request must not have more than %(limit)d bytes; the limit '
+             "is the option %(option)s of Ironic's API") % {
+                 'limit': limit, 'option': option}
 
 
 def _refusal(kind: type[webob_exc.HTTPError], reason: str

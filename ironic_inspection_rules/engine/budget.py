@@ -120,7 +120,7 @@ class Budget:
         :raises: :class:`.exceptions.BudgetExceeded` if it is too large or
             nested too deeply.
         """
-        if self._measure(value, 0) > self.limits.size:
+        if self.measure(value) > self.limits.size:
             raise exceptions.BudgetExceeded(
                 _('the value is larger than %d characters') % self.limits.size)
 
@@ -132,17 +132,22 @@ class Budget:
         :raises: :class:`.exceptions.BudgetExceeded` if it is too large or
             nested too deeply.
         """
-        size = self._measure(value, len(path)) + sum(map(len, path))
+        size = self.measure(value, len(path)) + sum(map(len, path))
         if before.__class__ in (str, dict, list):
-            size -= self._measure(before, 0)
+            size -= self.measure(before)
         self._room -= size
         if self._room < 0:
             raise exceptions.BudgetExceeded(
                 _('the phase writes more than %d characters')
                 % self.limits.size)
 
-    def _measure(self, value: typing.Any, depth: int) -> int:
-        """Return about how many characters a value has as JSON."""
+    def measure(self, value: typing.Any, depth: int = 0) -> int:
+        """Return about how many characters a value has as JSON.
+
+        :param depth: how many levels the value is nested in.
+        :raises: :class:`.exceptions.BudgetExceeded` if it is nested too
+            deeply, or if there are too few operations left to look at it.
+        """
         if depth > self.limits.depth:
             raise self._too_deep()
         if value.__class__ is str:

@@ -54,12 +54,25 @@ def depth() -> int:
 
 def size(path: str) -> int:
     """Return how many bytes the body of a request may have."""
-    option = 'max_json_body_size'
+    return _option(_size_option(path)) * 1024
+
+
+def option_of_size(path: str) -> str | None:
+    """Return the option that limits the size of a body.
+
+    :returns: such as ``[api]max_json_body_size``, None if this Ironic has no
+        such option.
+    """
+    option = _size_option(path)
+    return f'[api]{option}' if is_of_ironic() else None
+
+
+def _size_option(path: str) -> str:
     if _is_inspection_path(path):
-        option += '_inspection'
-    elif path.strip('/').endswith('states/provision'):
-        option += '_provision'
-    return _option(option) * 1024
+        return 'max_json_body_size_inspection'
+    if path.strip('/').endswith('states/provision'):
+        return 'max_json_body_size_provision'
+    return 'max_json_body_size'
 
 
 def _option(option: str) -> int:

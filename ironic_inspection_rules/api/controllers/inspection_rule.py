@@ -25,6 +25,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import announcement
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.objects import rule as rule_object
+from ironic_inspection_rules.patches import body_limit
 
 Answer = dict[str, Any]
 
@@ -165,7 +166,8 @@ def update(rule_uuid: str, operations: Any) -> Answer:
     """Change some fields of a rule."""
     def decide(rule: rule_object.Rule) -> model.Rule:
         fields = patch.apply(
-            {name: rule[name] for name in model.WRITABLE}, operations)
+            {name: rule[name] for name in model.WRITABLE}, operations,
+            body_limit.size(api.request.path))
         try:
             return validation.parse(fields, start.rules().ops)
         except exceptions.InvalidRule as exc:

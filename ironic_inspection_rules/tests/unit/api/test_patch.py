@@ -3,6 +3,7 @@
 """Changing a rule by a JSON patch; HTTP tests cover what is refused."""
 
 import copy
+import itertools
 import json
 import types
 
@@ -13,7 +14,6 @@ import jsonpatch
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import patch
-from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.tests.unit import base
 
@@ -94,7 +94,54 @@ class ApplyTestCase(base.TestCase):
                   {'op': 'add', 'path': '/conditions', 'value': []}] * 20])
 
         self.assertIn('larger than', str(exc))
-        self.assertLess(max(made), 2 * budget.Limits().size)
+        self.assertLess(max(made), 2 * patch.MOST_CHARACTERS)
+
+    def test_copies_of_small_values_are_bounded_too(self):
+        copy_ = {'op': 'copy', 'from': '/actions', 'path': '/actions/-'}
+
+        exc = self.assertRaises(exceptions.Invalid, patch.apply, RULE,
+                                [copy_] * 20, 1000)
+
+        self.assertIn('larger than 1000 characters', str(exc))
+        # Half of that is one more copy than there is room for.
+        self.assertIn('Operation 4', str(exc))
+
+    def test_what_a_patch_removes_makes_room(self):
+        text = 'x' * 600
+        replace = {'op': 'replace', 'path': '/description', 'value': text}
+        moves = [{'op': 'move', 'from': '/description', 'path': '/scope'},
+                 {'op': 'move', 'from': '/scope', 'path': '/description'}]
+        renew = [{'op': 'remove', 'path': '/description'},
+                 {'op': 'add', 'path': '/description', 'value': text}]
+
+        changed = patch.apply(
+            RULE, [replace, *moves * 10, *renew * 10, replace], 1000)
+
+        self.assertEqual(text, changed['description'])
+
+    def test_a_rule_that_is_large_already_can_be_changed(self):
+        rule = {**RULE, 'description': 'x' * 5000}
+        smaller = {'op': 'replace', 'path': '/description', 'value': 'y'}
+        larger = {'op': 'add', 'path': '/actions/-', 'value': 'y' * 9}
+
+        changed = patch.apply(rule, [smaller, larger], 1000)
+
+        self.assertEqual('y', changed['description'])
+        self.assertRaises(exceptions.Invalid, patch.apply, rule, [larger],
+                          1000)
+
+    def test_a_patch_takes_a_bounded_time(self):
+        ticks = itertools.count()
+        self.useFixture(fixtures.MonkeyPatch(
+            'ironic_inspection_rules.engine.budget.time',
+            types.SimpleNamespace(monotonic=lambda: next(ticks))))
+
+        exc = self.assertRaises(
+            exceptions.Invalid, patch.apply, RULE,
+            [{'op': 'test', 'path': '/priority', 'value': 1}] * 9)
+
+        self.assertIn('Operation 2', str(exc))
+        self.assertIn('longer than 2 seconds', str(exc))
 
     def test_moves_do_not_nest_without_end(self):
         exc = self.assertRaises(exceptions.Invalid, patch.apply, RULE, [

@@ -200,6 +200,14 @@ class GuardTestCase(base.IronicTestCase):
         answer = sent.get_response(request.guard(app))
         return answer.status_int, *read
 
+    def refusal(self, body, content_type, path='/v1/rules'):
+        """Return the reason why a body is refused."""
+        sent = webob.Request.blank(path, method='POST', body=body)
+        sent.environ['CONTENT_TYPE'] = content_type
+        answer = sent.get_response(request.guard(webob.Response()))
+        self.assertEqual(413, answer.status_int)
+        return answer.json['faultstring']
+
     def without_limits_of_ironic(self):
         self.useFixture(fixtures.MonkeyPatch(
             'ironic_inspection_rules.patches.body_limit.json_depth', None))
@@ -231,14 +239,41 @@ class GuardTestCase(base.IronicTestCase):
             self.assertEqual((400,), self.send(
                 b'{"a": "\xff"}', content_type, **UNTOLD))
 
-    def test_size_of_json_is_left_to_ironic_where_it_looks(self):
+    def test_size_of_posted_json_is_left_to_ironic_where_it_looks(self):
         if body_limit.json_depth is None:
             self.skipTest('this Ironic has no limits')
+        self.config(group='api', max_json_body_size_inspection=1024)
         body = b'\xff' * 2 * 1024 ** 2
-        self.assertEqual((200, body), self.send(body, 'application/json'))
+        posted = {'path': '/v1/continue_inspection'}
+        self.assertEqual((200, body),
+                         self.send(body, 'application/json', **posted))
         # One byte more than the limit tells Ironic enough.
-        status, read = self.send(body, 'application/json', **UNTOLD)
+        status, read = self.send(body, 'application/json', **posted, **UNTOLD)
         self.assertEqual((200, 1024 ** 2 + 1), (status, len(read)))
+
+    def test_a_body_that_is_too_large_names_the_option(self):
+        if body_limit.json_depth is None:
+            self.skipTest('this Ironic has no options for bodies')
+        self.config(group='api', max_json_body_size=4,
+                    max_json_body_size_inspection=5,
+                    max_json_body_size_provision=6)
+        for path, option in (
+                ('/v1/inspection_rules/x', 'max_json_body_size'),
+                ('/v1/nodes/x/states/provision',
+                 'max_json_body_size_provision'),
+                ('/v1/continue_inspection', 'max_json_body_size_inspection')):
+            reason = self.refusal(b'x' * 9000, 'text/plain', path)
+            self.assertIn(f'[api]{option} ', reason)
+        self.assertIn('[api]max_json_body_size ', self.refusal(
+            b'x' * 9000, 'application/json', '/v1/inspection_rules/x'))
+
+    def test_a_body_that_is_too_large_names_no_option_that_is_not_there(self):
+        self.without_limits_of_ironic()
+
+        reason = self.refusal(b'x' * 2 * 1024 ** 2, 'application/json')
+
+        self.assertIn('more than 1048576 bytes', reason)
+        self.assertNotIn('[api]', reason)
 
     def test_depth_of_json_is_limited_where_ironic_does_not_look(self):
         self.without_limits_of_ironic()
