@@ -55,6 +55,19 @@ def put(session: orm.Session, node_uuid: str,
     return row.id
 
 
+def get(id_: int | None) -> dict[str, Any] | None:
+    """Read the data of a request.
+
+    :param id_: ``unprocessed_id`` of the request.
+    :returns: ``inventory`` and ``plugin_data``, None if there are none.
+    """
+    row: Any = models.InspectionData
+    for found in transaction.read_rows(
+            sa.select(row.inventory, row.plugin_data).where(row.id == id_)):
+        return found
+    return None
+
+
 @transaction.retried
 def get_unprocessed(node_uuid: str) -> dict[str, Any] | None:
     """Read what the ramdisk of a node posted last.

@@ -68,6 +68,9 @@ class DatabaseQueue:
         if data is not None:
             data['posted'] = event == queue_request.CONTINUE
         values = {'checkpoints': checkpoints or {}, 'sender': sender}
+        # Such data are an operator's, who is not the machine, either.
+        trusted = trusted and not (event == queue_request.REAPPLY
+                                   and inventory is not None)
         stored = None
         while stored is None:
             # None: another process has changed the open request.
@@ -98,15 +101,17 @@ class DatabaseQueue:
         present = _request(row)
         if created:
             return present
-        if not queue_request.displaces(event, present):
+        displaces = queue_request.displaces(event, present)
+        if not trusted and (displaces or present.state == state.WAITING):
+            waiting = unprocessed.get(row.unprocessed_id)
+            if waiting is None and row.unprocessed_id is not None:
+                return None
+            if waiting is not None and not _same(waiting, data):
+                raise exceptions.AnotherSender(node_uuid, present.sender)
+            if waiting is not None and event == queue_request.REAPPLY:
+                return present
+        if not displaces:
             raise exceptions.RequestPending(node_uuid)
-        last = None if trusted else unprocessed.get_unprocessed(node_uuid)
-        # As text: NaN, which a ramdisk may post, does not equal itself.
-        if not trusted and (last is None or data is None or any(
-                json.dumps(last[name], sort_keys=True)
-                != json.dumps(data[name], sort_keys=True)
-                for name in ('inventory', 'plugin_data'))):
-            raise exceptions.AnotherSender(node_uuid, present.sender)
         renewed = db_request.renew_request(
             present.uuid, present.token, present.state,
             {**values, 'lock_failures': 0}, data)
@@ -280,6 +285,17 @@ def _claimed(claimed: typing.Any) -> queue_request.Request | None:
         _request(row), checkpoints=row.checkpoints,
         inventory=data.inventory if data else {},
         plugin_data=data.plugin_data if data else {})
+
+
+def _same(waiting: dict[str, typing.Any],
+          data: dict[str, typing.Any] | None) -> bool:
+    """Return whether inventory and plugin data are the same."""
+    if data is None:
+        return False
+    # As text: NaN, which a ramdisk may post, does not equal itself.
+    return all(json.dumps(waiting[name], sort_keys=True)
+               == json.dumps(data[name], sort_keys=True)
+               for name in ('inventory', 'plugin_data'))
 
 
 def _require(request: queue_request.Request, held: bool) -> None:

@@ -115,15 +115,17 @@ class Queue(typing.Protocol):
         A node has at most one open request. An open one of an earlier
         inspection ends. A posted inventory ends one that waits for another
         event, and replaces the data of one that waits for the same event. A
-        timeout renews a waiting timeout.
+        timeout renews a waiting timeout. A reapplication with the data that
+        wait already is that request.
 
         :param checkpoints: outcomes of phases that have run already.
         :param sender: IP address that the data came from.
         :param trusted: whether the sender has proved to be the machine. If
-            not, different data that wait are not replaced.
+            not, different data that wait are not replaced. Who gives data to
+            a reapplication is not the machine.
         :raises: RequestPending if the node has any other open request.
-        :raises: AnotherSender if different data wait, and ``trusted`` is
-            false.
+        :raises: AnotherSender if different data wait, and the sender is not
+            the machine.
         """
 
     def get(self, worker: str) -> Request | None:

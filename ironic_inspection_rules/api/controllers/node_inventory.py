@@ -94,8 +94,11 @@ def put_request(node: Any, parse: Callable[[Any], Data]
     These are in the body of the API's request, or else what the ramdisk
     posted last.
 
-    :returns: the request, which is on disk.
+    :returns: the request, which is on disk; the one that waits where it has
+        the same data.
     :raises: NotFound if there are no data.
+    :raises: RequestPending if another request of the node is open.
+    :raises: AnotherSender if it waits with other data.
     :raises: Conflict if the node is locked, in inspection, or otherwise in
         a state in which its inventory must not change.
     :raises: HTTPForbidden if there are data in the body of somebody who may
@@ -113,19 +116,22 @@ def put_request(node: Any, parse: Callable[[Any], Data]
         raise exceptions.NodeBusy(
             _('Node %(node)s is locked by %(holder)s.')
             % {'node': node.uuid, 'holder': node.reservation})
-    if node.provision_state not in queue_node.REAPPLICABLE:
+    if requests.find_open(node.uuid) is not None:
+        # With data, the queue compares them with those that wait.
+        if given is None:
+            raise exceptions.RequestPending(node.uuid)
+    elif node.provision_state not in queue_node.REAPPLICABLE:
         raise exceptions.Conflict(
             _('Inspection of node %(node)s cannot be reapplied in state '
               '"%(state)s".')
             % {'node': node.uuid, 'state': node.provision_state})
-    if requests.find_open(node.uuid) is not None:
-        raise exceptions.RequestPending(node.uuid)
     inventory, posted = given or _unprocessed(node.uuid)
     plugin_data = continue_inspection.without_reserved(posted)
     continue_inspection.run_early_rules(api.request.context, inventory,
                                         plugin_data)
     return requests.put(node.uuid, queue_request.REAPPLY, given and inventory,
-                        posted, plugin_data)
+                        posted, plugin_data,
+                        sender=api.request.client_addr)
 
 
 def _check_policy(name: str, node: Any) -> None:

@@ -254,7 +254,7 @@ class QueueContract:
         self.put()
         for event in (queue_request.REAPPLY, queue_request.TIMEOUT):
             self.assertRaises(exceptions.RequestPending, self.put,
-                              event=event)
+                              event=event, mark='second')
 
     def test_a_reapplication_replaces_no_data_that_wait(self):
         waiting = self.put(event=queue_request.REAPPLY)
@@ -262,6 +262,30 @@ class QueueContract:
         self.assertRaises(exceptions.RequestPending, self.put,
                           event=queue_request.REAPPLY, mark='second')
         self.assertEqual(waiting.uuid, self.queue.get('w1').uuid)
+
+    def test_a_reapplication_of_the_data_that_wait_is_that_request(self):
+        for event in (queue_request.REAPPLY, queue_request.CONTINUE):
+            waiting = self.put(event=event, mark='first')
+
+            again = self.put(event=queue_request.REAPPLY, mark='first')
+
+            self.assertEqual(waiting, again)
+            taken = self.queue.get('w1')
+            self.assertEqual((waiting.uuid, {'mark': 'first'}),
+                             (taken.uuid, taken.inventory))
+            self.queue.consume(taken)
+
+    def test_a_reapplication_of_other_data_learns_who_sent_those(self):
+        for event in (queue_request.REAPPLY, queue_request.CONTINUE):
+            self.queue.put(NODE, event, {'a': 1}, {}, sender='192.0.2.1')
+
+            refused = self.assertRaises(
+                exceptions.AnotherSender, self.queue.put, NODE,
+                queue_request.REAPPLY, {'a': 1}, {'b': 2},
+                sender='192.0.2.2')
+
+            self.assertEqual('192.0.2.1', refused.sender)
+            self.queue.consume(self.queue.get('w1'))
 
     def test_a_node_takes_a_new_request_when_the_last_is_done(self):
         self.put()
