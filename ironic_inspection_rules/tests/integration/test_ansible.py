@@ -82,7 +82,8 @@ class AnsibleMixin:
 class RuleSetTestCase(AnsibleMixin, base.TestCase):
 
     def rule_sets(self, *runs: dict[str, Any], check: bool = False,
-                  ends_with: int = 0) -> tuple[str, list[dict[str, Any]]]:
+                  ends_with: int = 0, verbose: bool = False
+                  ) -> tuple[str, list[dict[str, Any]]]:
         """Run the module several times in one play.
 
         :param runs: options of each; ``module`` is another module.
@@ -100,8 +101,12 @@ class RuleSetTestCase(AnsibleMixin, base.TestCase):
             'ansible.builtin.copy': {'content': f'{{{{ [{names}] }}}}',
                                      'dest': str(results)},
             'check_mode': False, 'changed_when': False, 'diff': False})
-        output = self.play(tasks, '--diff', *(['--check'] if check else []),
-                           ends_with=ends_with)
+        options = ['--diff']
+        if check:
+            options.append('--check')
+        if verbose:
+            options.append('-vvv')
+        output = self.play(tasks, *options, ends_with=ends_with)
         return output, json.loads(
             '[]' if ends_with else results.read_text())
 
@@ -177,6 +182,30 @@ class RuleSetTestCase(AnsibleMixin, base.TestCase):
         self.assertIn('add-trate', output)
         self.assertEqual([], self.stored())
 
+    def test_nothing_of_a_sensitive_rule_is_printed(self) -> None:
+        rule = {'description': 'Credentials', 'sensitive': True,
+                'vars': {'user': 'r00t'}, 'conditions': [
+                    {'op': 'eq', 'args': ['{node.name}', 'm4chine']}],
+                'actions': [{'op': 'set-attribute', 'args': [
+                    '/driver_info/p4ssword', 's3cret']}]}
+        secrets = ('s3cret', 'p4ssword', 'm4chine', 'r00t')
+        path = self.write(yaml.safe_dump([{**rule, 'description': 'Other'}]))
+        for check in (True, False):
+            output, results = self.rule_sets(
+                {'rules': [rule]}, {'src': path}, check=check, verbose=True)
+            self.assertIn('"module_args"', output)
+            self.assertIn('Credentials', output)
+            self.assertIn('Nothing uses a value of the rule.', output)
+            for secret in secrets:
+                self.assertNotIn(secret, output)
+                self.assertNotIn(secret, json.dumps(results))
+        for wrong in ({'rules': [rule], 'nonsense': 1},
+                      {'rules': [{**rule, 'priority': 'x'}]}):
+            output, _none = self.rule_sets(wrong, verbose=True, ends_with=2)
+            self.assertIn('"module_args"', output)
+            for secret in secrets:
+                self.assertNotIn(secret, output)
+
     def test_an_ironic_without_the_plugin_is_said_to_be_one(self) -> None:
         self.ironic = ironics.AllInOne.shared({
             'api': {'middleware': None}, 'inspector': {'hooks': None}}).ironic
@@ -214,10 +243,10 @@ _SPECIFICATION = """\
 import importlib, json, sys
 sys.path.insert(0, '.')
 from ansible.module_utils import basic
-def show(argument_spec, **kwargs):
+def show(self, argument_spec, **kwargs):
     print(json.dumps(argument_spec))
     sys.exit()
-basic.AnsibleModule = show
+basic.AnsibleModule.__init__ = show
 collection, _dot, module = sys.argv[1].rpartition('.')
 importlib.import_module(
     f'ansible_collections.{collection}.plugins.modules.{module}').main()

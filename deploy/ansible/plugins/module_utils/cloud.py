@@ -34,13 +34,14 @@ _NAMES_OF_SDK = {'validate_certs': 'verify', 'ca_cert': 'cacert',
                  'client_cert': 'cert', 'client_key': 'key'}
 
 
-def module(own, **kwargs):
+def module(own, kind=basic.AnsibleModule, **kwargs):
     """Make a module with the options of a cloud.
 
     :param own: the options of this module.
+    :param kind: AnsibleModule, or a class that inherits from it.
     :param kwargs: as of AnsibleModule.
     """
-    made = basic.AnsibleModule(
+    made = kind(
         argument_spec={**own, 'cloud': {'type': 'raw'}, **_CONNECTION},
         supports_check_mode=True, **kwargs)
     if MISSING:

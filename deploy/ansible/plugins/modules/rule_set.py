@@ -11,6 +11,8 @@ description:
     with C(--diff) the plan is shown.
   - What C(ironic-inspection-rules lint) warns of in the rules is a warning
     of the module.
+  - Of sensitive rules, conditions, actions and vars are masked in all that
+    the module returns and logs.
 version_added: 1.0.0
 author: ironic-inspection-rules developers
 extends_documentation_fragment: ironic.inspection_rules.cloud
@@ -99,6 +101,7 @@ rules:
 import json
 
 from ansible_collections.ironic.inspection_rules.plugins.module_utils import cloud
+from ansible_collections.ironic.inspection_rules.plugins.module_utils import hiding
 
 if not cloud.MISSING:
     from ironic_inspection_rules.authoring import lint
@@ -121,11 +124,17 @@ def _read(module):
 
 
 def _warn(module, files):
+    hidden = {(rule.source.path, rule.label) for rule in files.written
+              if hiding.is_sensitive(rule.entry)}
     for each in lint.in_order(lint.of_documents(files.documents,
                                                 registry.installed())):
         if each.level == lint.WARNING:
+            message = each.message
+            if (each.path, each.rule) in hidden:
+                # The message itself quotes the rule.
+                message = lint.DESCRIPTIONS[each.check]
             module.warn(f'{each.path}:{each.line}:{each.column}: '
-                        f'{each.rule}: {each.message}')
+                        f'{each.rule}: {message}')
 
 
 def _diff(plan):
@@ -142,11 +151,12 @@ def main():
         'rules': {'type': 'list', 'elements': 'dict'},
         'prune': {'type': 'bool', 'default': False},
         'message': {},
-    }, mutually_exclusive=[('src', 'rules')],
+    }, hiding.HidingModule, mutually_exclusive=[('src', 'rules')],
         required_one_of=[('src', 'rules')])
     baremetal = cloud.connect(module)
     with cloud.explained(module, baremetal):
         files = _read(module)
+        module.hide(files.rules)
         _warn(module, files)
     with cloud.explained(module, baremetal, files):
         prune = module.params['prune']
