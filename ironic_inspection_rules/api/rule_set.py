@@ -9,6 +9,7 @@ from typing import Any
 from ironic import api
 from ironic.api.controllers.v1 import utils as api_utils
 from ironic.common import exception as ironic_exception
+from oslo_utils import strutils
 from oslo_utils import uuidutils
 import tenacity
 
@@ -31,6 +32,7 @@ _ACTIONS = {replacement.CREATED: 'create', replacement.UPDATED: 'update',
 _MOST_ATTEMPTS = 100
 
 Fields = Mapping[str, Any]
+NewUUID = Callable[[int, Fields], str]
 
 
 def decided_anew(change: Callable[[], Any]) -> Any:
@@ -72,7 +74,7 @@ def replace(rules: Sequence[Any], revision: int | None = None,
                        'sensitive': (rule['sensitive'] or rule['secret']
                                      or rule['uuid'] in closed)}
                       for rule in rules]
-        steps = _decide(wanted, present, restored, prune)
+        steps = decide(wanted, present, prune, restored)
         for outcome in {step.outcome for step in steps}:
             if outcome in _POLICIES:
                 api_utils.check_policy(_POLICIES[outcome])
@@ -83,15 +85,30 @@ def replace(rules: Sequence[Any], revision: int | None = None,
     return change() if revision is not None else decided_anew(change)
 
 
-def _decide(rules: Sequence[Any], present: Sequence[Fields],
-            restored: bool, prune: bool) -> list[replacement.Step]:
-    rules = [with_canonical_uuid(index, rule)
-             for index, rule in enumerate(rules)]
+def decide(rules: Sequence[Any], present: Sequence[Fields], prune: bool,
+           restored: bool = False,
+           new_uuid: NewUUID = lambda index, rule: uuidutils.generate_uuid()
+           ) -> list[replacement.Step]:
+    """Decide what becomes of the stored rules where some are given.
+
+    :param rules: as they were posted, or as GET shows them.
+    :param present: the stored rules; see :meth:`.Rule.read_rule_set`.
+    :param prune: whether stored rules that are not among these go.
+    :param restored: see :func:`replace`.
+    :param new_uuid: called with the number and the text of a rule that is
+        not stored and has no UUID; returns its UUID.
+    :raises: InvalidRule or InvalidRules with the place of each bad rule as
+        ``/rules/<number>``.
+    """
+    rules = [_with_canonical_uuid(rule) for rule in rules]
     matched = replacement.match(rules, present)
     wanted = []
     refused = []
     for index, (rule, pair) in enumerate(zip(rules, matched, strict=True)):
         try:
+            if pair is None and isinstance(rule, dict) and (
+                    rule.get('uuid') in (None, '')):
+                rule = {**rule, 'uuid': new_uuid(index, rule)}
             wanted.append(_parse(index, rule, pair[0] if pair else None,
                                  restored and rule['sensitive']))
         except exceptions.Invalid as exc:
@@ -116,13 +133,19 @@ def _parse(index: int, rule: Any, before: Fields | None, secret: bool
                 % index)
         rule = {name: value for name, value in rule.items()
                 if name == 'uuid' or name not in view.READ_ONLY}
+        has_none = has_no_operations(rule)
         if before:
             rule['uuid'] = before['uuid']
-            hidden = before['sensitive'] and all(
-                rule.get(name) is None for name in view.SECRET)
-        elif not rule.get('uuid'):
-            rule['uuid'] = uuidutils.generate_uuid()
-        if rule['uuid'] in start.rules().built_in_uuids:
+            hidden = before['sensitive'] and has_none
+        if has_none and not hidden and (
+                strutils.bool_from_string(rule.get('sensitive'))):
+            raise exceptions.InvalidRule([exceptions.Problem(
+                '', _('no sensitive rule is stored by this UUID or '
+                      'description, whose conditions and actions would be '
+                      'used; write them here, or leave the rule out'))],
+                f'/rules/{index}')
+        built_in = start.rules().built_in_uuids
+        if isinstance(rule['uuid'], str) and rule['uuid'] in built_in:
             raise exceptions.Invalid(
                 _('/rules/%(index)d: rule %(uuid)s is built-in')
                 % {'index': index, 'uuid': rule['uuid']})
@@ -148,15 +171,16 @@ def _parse(index: int, rule: Any, before: Fields | None, secret: bool
     return parsed.to_mapping()
 
 
-def with_canonical_uuid(index: int, rule: Any) -> Any:
-    """Return a posted rule with its UUID as it is stored.
+def has_no_operations(rule: Any) -> bool:
+    """Return whether a posted rule lacks all that sensitive ones hide."""
+    return isinstance(rule, dict) and all(
+        rule.get(name) is None for name in view.SECRET)
 
-    :raises: Invalid if that is no string.
-    """
+
+def _with_canonical_uuid(rule: Any) -> Any:
+    """Return a posted rule with its UUID as it is stored, if it is one."""
     uuid = rule.get('uuid') if isinstance(rule, dict) else None
-    if uuid is not None and not isinstance(uuid, str):
-        raise exceptions.Invalid(_('/rules/%d/uuid: must be a UUID') % index)
-    if uuid and uuidutils.is_uuid_like(uuid):
+    if isinstance(uuid, str) and uuidutils.is_uuid_like(uuid):
         return {**rule, 'uuid': request.rule_uuid(uuid)}
     return rule
 

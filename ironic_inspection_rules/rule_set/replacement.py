@@ -58,6 +58,13 @@ class Step:
             return UPDATED
         return UNCHANGED if self.position is None else MOVED
 
+    @property
+    def place(self) -> float:
+        """The place that the rule has among the others afterwards."""
+        if self.position is not None:
+            return self.position
+        return float(self.before['position']) if self.before else 0.0
+
     @functools.cached_property
     def fields(self) -> list[str]:
         """Names of the fields that differ."""
@@ -80,9 +87,13 @@ def match(wanted: typing.Sequence[typing.Any],
     :returns: of each the stored rule and by what it was found, or None.
     :raises: :class:`.exceptions.InvalidRule` where two have the same UUID.
     """
+    # What is no rule, or has no UUID that could be one, is none of these.
+    wanted = [rule if isinstance(rule, dict)
+              and isinstance(rule.get('uuid'), str | None) else None
+              for rule in wanted]
     uuids = set()
     for index, rule in enumerate(wanted):
-        if isinstance(rule, dict) and rule.get('uuid'):
+        if rule and rule.get('uuid'):
             if rule['uuid'] in uuids:
                 raise exceptions.InvalidRule([exceptions.Problem(
                     '/uuid', _('rule %s is there twice') % rule['uuid'])],
@@ -91,10 +102,10 @@ def match(wanted: typing.Sequence[typing.Any],
     by_uuid = {rule['uuid']: rule for rule in present}
     left = _unique(rule for rule in present if rule['uuid'] not in uuids)
     unnamed = _unique(rule for rule in wanted
-                      if isinstance(rule, dict) and not rule.get('uuid'))
+                      if rule and not rule.get('uuid'))
 
-    def find(rule: typing.Any) -> tuple[Fields, str | None] | None:
-        if not isinstance(rule, dict):
+    def find(rule: Fields | None) -> tuple[Fields, str | None] | None:
+        if rule is None:
             return None
         if rule.get('uuid'):
             found, by = by_uuid.get(rule['uuid']), 'uuid'
@@ -112,7 +123,7 @@ def match(wanted: typing.Sequence[typing.Any],
         if rule['uuid'] not in uuids:
             same[_content(rule)].append(rule)
     for index, rule in enumerate(wanted):
-        if same and isinstance(rule, dict) and not rule.get('uuid') and (
+        if same and rule and not rule.get('uuid') and (
                 matched[index] is None and (equals := same[_content(rule)])):
             matched[index] = equals.popleft(), (
                 'description' if rule.get('description') else None)
@@ -160,6 +171,12 @@ def decide(wanted: typing.Sequence[Fields],
         steps.append(Step(before, rule, matched_by, place if moved else None))
     return steps + [Step(rule, None if prune else rule) for rule in present
                     if rule['uuid'] not in kept]
+
+
+def rules_after(steps: typing.Iterable[Step]) -> list[Fields]:
+    """Return the stored rules after some steps, in their order."""
+    steps = sorted(steps, key=lambda step: step.place)
+    return [step.after for step in steps if step.after is not None]
 
 
 def _unique(rules: typing.Iterable[Fields]) -> dict[str, Fields]:

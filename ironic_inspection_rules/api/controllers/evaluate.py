@@ -39,7 +39,7 @@ _OF_FLEET = {**PAGE, 'compare': {'type': ['boolean', 'null']}}
 SCHEMA = {
     'type': 'object', 'additionalProperties': False, 'properties': {
         **_OF_MACHINE, **_OF_FLEET,
-        'rules': {'type': ['array', 'null']},
+        **posted_rules.MEMBERS,
         'phase': {'enum': [None, *model.PHASES]}}}
 """Body of a request to try rules."""
 
@@ -55,8 +55,8 @@ def post(asked: Answer) -> Answer:
     context = api.request.context
     rules = start.rules().refresh(context)
     in_force = {phase: rules.plans(phase) for phase in model.PHASES}
-    plans = in_force if asked['rules'] is None else (
-        posted_rules.plans(asked['rules']))
+    given = posted_rules.plans(asked)
+    plans = in_force if given is None else given
     # Who posts a rule by the UUID of a sensitive one could change when it
     # runs, and so read what it has left.
     hidden_by_rules = facts.hidden_by_rules(

@@ -30,7 +30,7 @@ LOG = log.getLogger(__name__)
 
 SCHEMA = {
     'type': 'object', 'additionalProperties': False, 'properties': {
-        **evaluate.PAGE, 'rules': {'type': ['array', 'null']},
+        **evaluate.PAGE, **posted_rules.MEMBERS,
         'since': {'type': ['string', 'null']}}}
 """Body of a request to decide kept inspections again."""
 
@@ -44,8 +44,7 @@ Entry = dict[str, Any]
 def post(asked: Entry) -> Entry:
     """Send how each kept inspection would end, entry by entry."""
     since = asked['since'] and inventory_history.time('since', asked['since'])
-    plans = None if asked['rules'] is None else (
-        posted_rules.plans(asked['rules']))
+    plans = posted_rules.plans(asked)
     page = fleet_page.find({} if asked['nodes'] is None else asked['nodes'],
                            asked['limit'], asked['marker'])
     readable = inventory_history.readable(
@@ -79,7 +78,8 @@ def _compile(rules: repository.Repository, revision: int | None, options: str
 class _Replay:
     """The rules to try on each run.
 
-    ``plans`` are the given rules, None for those of its time.
+    ``plans`` are the rules in force with the given ones among them, None for
+    the rules of its time.
     """
 
     plans: posted_rules.Plans | None

@@ -88,8 +88,8 @@ class FleetTestCase(base.TestCase):
                 plugin_data={'number': number}).create()
         return node
 
-    def send(self, body, user='admin', path=URL):
-        request = webob.Request.blank(path, method='POST', headers={
+    def send(self, body, user='admin', path=URL, method='POST'):
+        request = webob.Request.blank(path, method=method, headers={
             'X-OpenStack-Ironic-API-Version': '1.96', 'X-Auth-Token': user})
         request.json_body = body
         request.content_type = 'application/json'
@@ -281,7 +281,7 @@ class CompareTestCase(FleetTestCase):
                 201, self.send(rule, path=RULES).status_int)
 
     def compared(self, *rules):
-        return self.entries({}, rules=list(rules), compare=True)
+        return self.entries({}, rules=list(rules), prune=True, compare=True)
 
     def test_the_same_rules_differ_nowhere(self):
         renamed = {**SMALL, 'uuid': None, 'description': 'other'}
@@ -313,6 +313,33 @@ class CompareTestCase(FleetTestCase):
              for each in found['n3']['changes']})
         self.assertEqual({'result': 'ok', 'error': None, 'matched': []},
                          found['n3']['in_force'])
+
+    def test_given_rules_are_added_to_those_in_force(self):
+        for more in ({}, {'prune': False}):
+            found = self.entries({}, rules=[BROKEN], compare=True, **more)
+            self.assertEqual(['n3'], [
+                name for name in sorted(found) if found[name]['differs']])
+        # The one without a UUID replaces that of the same description.
+        found = self.entries({}, compare=True, rules=[
+            {**SMALL, 'uuid': None, 'mode': 'off'}])
+        self.assertEqual(['n0', 'n1'], [
+            name for name in sorted(found) if found[name]['differs']])
+
+    def test_what_was_tried_is_what_is_applied(self):
+        given = [{**SMALL, 'uuid': None, 'priority': 3}, SECRET, BROKEN]
+        for prune in (True, False):
+            tried = self.entries({}, rules=given, prune=prune)
+            response = self.send({'rules': given}, method='PUT',
+                                 path=f'{RULES}?prune={prune}')
+            self.assertEqual(200, response.status_int, response.text)
+            self.assertEqual(tried, self.entries({}))
+            self.send({'rules': [SIZE, SMALL]}, method='PUT', path=RULES)
+
+    def test_prune_needs_rules(self):
+        self.assertIn('"prune" needs "rules"', self.reason(
+            {'nodes': {}, 'prune': True}))
+        self.assertIn('"prune" must be of the type boolean', self.reason(
+            {'nodes': {}, 'rules': [], 'prune': 'yes'}))
 
     def test_a_failure_that_is_new_or_gone_is_a_difference(self):
         found = self.compared(SIZE, BROKEN)

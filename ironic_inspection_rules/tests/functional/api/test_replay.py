@@ -244,7 +244,7 @@ class OtherRulesTestCase(ReplayTestCase):
 
     def by_name(self, *rules, **body):
         return {each['node']: each for each in self.replay(
-            rules=[BUILT_IN, *rules], **body)}
+            rules=list(rules), **{'prune': True, **body})}
 
     def test_the_same_rules_make_no_difference(self):
         runs = self.by_name(CPUS, EARLY, SECRET, COPY, SMALL)
@@ -254,6 +254,21 @@ class OtherRulesTestCase(ReplayTestCase):
                    in enumerate((CPUS, EARLY, SECRET, COPY, SMALL))]
         self.assertEqual({'same'}, {each['outcome'] for each in self.by_name(
             *renamed).values()})
+
+    def test_given_rules_are_added_to_those_in_force(self):
+        noted = rule(51, ('set-attribute', ['/extra/noted', True]))
+        runs = self.by_name(noted, prune=False)
+        # The second one is refused before the new rule runs.
+        self.assertEqual(['different', 'same', 'different'], [
+            runs[uuid_of(each)]['outcome'] for each in range(3)])
+        self.assertEqual([noted['uuid']], [
+            uuid for uuid in runs[uuid_of(0)]['now']['matched']
+            if uuid not in runs[uuid_of(0)]['then']['matched']])
+        self.assertEqual({'same'}, {
+            each['outcome'] for each in self.by_name(
+                {**CPUS, 'uuid': None}, prune=False).values()})
+        passes = self.by_name({**SMALL, 'mode': 'off'}, prune=False)
+        self.assertEqual('ok', passes[uuid_of(1)]['now']['result'])
 
     def test_who_would_end_otherwise_is_told_with_what(self):
         runs = self.by_name(EARLY, SECRET, COPY, {
@@ -303,15 +318,14 @@ class OtherRulesTestCase(ReplayTestCase):
     def test_an_inspection_that_went_no_further_may_end_anyhow(self):
         self.put({**SMALL, 'phase': 'preprocess'})
         self.inspect(self.tasks[1], dict(MACHINES[1]))
-        runs = self.replay(rules=[BUILT_IN], nodes=['n1'])
+        runs = self.replay(rules=[], prune=True, nodes=['n1'])
         self.assertEqual(('different', 'unknown'), (
             runs[0]['outcome'], runs[0]['now']['result']))
 
     def test_what_was_stored_before_is_found_if_it_was_not_read_then(self):
         self.inspect(self.tasks[0], {'cpu': {'count': 4}, 'serial': 'X'},
                      rack='r1')
-        rules = [BUILT_IN, CPUS, EARLY, SECRET, COPY, SMALL, SWAPPED]
-        last, first = self.replay(rules=rules, nodes=['n0'])
+        last, first = self.replay(rules=[SWAPPED], nodes=['n0'])
         self.assertEqual(('different', 'incomparable'),
                          (last['outcome'], first['outcome']))
         self.assertIn('/extra/was', str(last['now']['changes']))

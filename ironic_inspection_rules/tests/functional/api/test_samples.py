@@ -74,6 +74,7 @@ class SamplesTestCase(base.TestCase):
                            sample('update-request'))
         self.assert_answer('replace-response', 'PUT', rule,
                            sample('replace-request'))
+        self.send('DELETE', RULES)
         self.assert_answer('evaluate-response', 'POST', f'{RULES}/evaluate',
                            sample('evaluate-request'))
 
