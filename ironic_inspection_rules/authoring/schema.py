@@ -20,6 +20,7 @@ from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import schema as form
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.rule_file import form as rule_form
 from ironic_inspection_rules.traits import names as trait_names
 
 Schema = form.Schema
@@ -80,16 +81,22 @@ def schema(ops: registry.Registry, built_in: bool = False) -> Schema:
         'title': _('Inspection rules'),
         'if': {'type': 'array'},
         'then': {'items': rule},
-        'else': {
-            **is_rule,
+        'else': {**is_rule, 'else': {
+            'if': {'type': 'object', 'anyOf': [
+                {'required': [name]} for name in rule_form.LISTS]},
+            'then': {'additionalProperties': False, 'properties': {
+                **dict.fromkeys((*rule_form.REQUEST, *rule_form.ANSWER), True),
+                **dict.fromkeys(rule_form.LISTS, {
+                    'type': ['array', 'null'], 'items': rule})}},
             'else': {'type': 'object', 'minProperties': 1,
-                     'properties': {'rules': {'type': 'array',
-                                              'items': rule}},
-                     'additionalProperties': _defined('named')}},
+                     'additionalProperties': _defined('named')}}},
         'definitions': {
             'rule': _rule(built_in),
             'named': {**is_rule, 'else': {
-                'items': is_rule, 'additionalProperties': _defined('named')}},
+                'not': {'type': 'object'},
+                'if': {'type': 'array', 'contains': is_rule['if']},
+                'then': {'items': {'if': {'type': 'string'},
+                                   'else': rule}}}},
             **_operations(ops)}}
 
 

@@ -2,9 +2,8 @@
 
 """Trying rules on many machines at once, without changing anything."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-import uuid
 
 from ironic_inspection_rules.client import http
 
@@ -24,51 +23,47 @@ Entry = dict[str, Any]
 def evaluate_page(baremetal, nodes: Nodes,
                   rules: Sequence[Mapping[str, Any]] | None = None,
                   phase: str | None = None, compare: bool = False,
-                  limit: int | None = None, marker: str | None = None
-                  ) -> dict[str, Any]:
+                  limit: int | None = None, marker: str | None = None,
+                  prune: bool = False) -> dict[str, Any]:
     """Try rules on one page of nodes.
 
     :param nodes: which nodes: filters, ``{}`` for all that may be seen, or a
         list of up to 1000 names and UUIDs.
-    :param rules: the rules to try, None for those in force. Rules without
-        ``uuid`` get one of the server, the same on every page.
+    :param rules: the rules to try among those in force, as applying them
+        would put them there; None for those in force alone. A new rule
+        without ``uuid`` gets one of the server, the same on every page.
     :param phase: the only phase to try, None for all.
     :param compare: ask only for what differs from the rules in force.
     :param limit: nodes of the page, at most 1000.
     :param marker: ``next`` of the page before.
+    :param prune: whether stored rules that are not among ``rules`` are left
+        out.
     :returns: ``nodes``, a list of :data:`Entry`, and ``next``, the marker
         of the next page, None after the last one.
     """
     return http.call(
         baremetal, 'POST', '/inspection_rules/evaluate', json=http.given(
             nodes=dict(nodes) if isinstance(nodes, Mapping) else list(nodes),
-            rules=rules, phase=phase, compare=compare or None, limit=limit,
-            marker=marker))
+            rules=rules, prune=prune or None, phase=phase,
+            compare=compare or None, limit=limit, marker=marker))
 
 
 def evaluate(baremetal, nodes: Nodes,
              rules: Sequence[Mapping[str, Any]] | None = None,
              phase: str | None = None, compare: bool = False,
-             limit: int = PAGE) -> Iterator[Entry]:
+             limit: int = PAGE, prune: bool = False) -> Iterator[Entry]:
     """Try rules on any number of nodes, page by page.
 
     :param nodes: as for :func:`evaluate_page`, with any number of names.
     :param limit: nodes of a page.
     """
-    rules = rules and with_uuids(rules)
     parts = [nodes] if isinstance(nodes, Mapping) else [
         nodes[start:start + _MOST] for start in range(0, len(nodes), _MOST)]
     for part in parts:
         marker, more = None, True
         while more:
             page = evaluate_page(baremetal, part, rules, phase, compare,
-                                 limit, marker)
+                                 limit, marker, prune)
             yield from page['nodes']
             marker = page['next']
             more = marker is not None
-
-
-def with_uuids(rules: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return rules with UUIDs, by which the answer names them."""
-    return [{**rule, 'uuid': rule.get('uuid') or str(uuid.uuid4())}
-            for rule in rules]

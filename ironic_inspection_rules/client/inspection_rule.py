@@ -104,7 +104,7 @@ def evaluate_inspection_rules(baremetal, **request: Any) -> dict[str, Any]:
     """Try rules without changing anything.
 
     :param request: any of ``node``, ``inventory``, ``plugin_data``,
-        ``rules`` and ``phase``; None counts as not given.
+        ``rules``, ``prune`` and ``phase``; None counts as not given.
     """
     return http.call(baremetal, 'POST', f'{_RULES}/evaluate',
                      json=http.given(**request))

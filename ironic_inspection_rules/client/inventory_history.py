@@ -46,18 +46,23 @@ def parts(baremetal, identity: str) -> list[dict[str, Any]]:
 def replay_page(baremetal, nodes: Mapping[str, Any] | Sequence[str],
                 rules: Sequence[Mapping[str, Any]] | None = None,
                 since: str | None = None, limit: int | None = None,
-                marker: str | None = None) -> dict[str, Any]:
+                marker: str | None = None, prune: bool = False
+                ) -> dict[str, Any]:
     """Decide the kept inspections of a page of nodes again.
 
     :param nodes: filters, or a list of names and UUIDs.
-    :param rules: the rules to decide by, None for those of their time.
+    :param rules: the rules to decide by, among those in force, as applying
+        them would put them there; None for the rules of their time.
     :param since: only inspections since this time.
+    :param prune: whether stored rules that are not among ``rules`` are left
+        out.
     :returns: ``runs``, and ``next``, the marker of the next page, None after
         the last one.
     """
     return http.call(
         baremetal, 'POST', '/inspection_rules/replay', json=http.given(
-            nodes=nodes, rules=rules, since=since, limit=limit, marker=marker))
+            nodes=nodes, rules=rules, prune=prune or None, since=since,
+            limit=limit, marker=marker))
 
 
 def _history(node: str) -> str:

@@ -29,12 +29,12 @@ class Plan:
     :ivar steps: the answer to a dry run, in the order in which the rules
         would be; each with ``before`` and ``after``, the rule as it is and as
         it would be, None where there is none.
-    :ivar built_in: the built-in rules, which stay, as evaluate takes them.
+    :ivar in_force: all rules that are in force, built-in ones too.
     """
 
     revision: int
     steps: Sequence[dict[str, Any]]
-    built_in: Sequence[Rule] = ()
+    in_force: Sequence[Rule] = ()
 
     @property
     def changes(self) -> list[dict[str, Any]]:
@@ -112,9 +112,7 @@ def plan(baremetal, rules: Sequence[Any], prune: bool) -> Plan:
         steps.append({**step, 'before': present, 'after': after})
     if not prune:
         steps.sort(key=lambda step: places.get(step['uuid'], len(places)))
-    return Plan(answer['revision'], steps, [
-        {name: rule[name] for name in ('uuid', 'description', 'built_in')}
-        for rule in listed if rule['built_in']])
+    return Plan(answer['revision'], steps, listed)
 
 
 def _written(rule: Any) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def load(command: Any, source: str) -> list[flavor.Flavor]:
             if flavor.asks_for_bare_metal(each.extra_specs)]
     else:
         found = []
-        for number, entry in enumerate(document.load(source).entries, 1):
+        for number, entry in enumerate(document.load_list(source).entries, 1):
             place = {'path': source, 'number': number,
                      'sizes': ', '.join(_SIZES)}
             if not (isinstance(entry, Mapping)

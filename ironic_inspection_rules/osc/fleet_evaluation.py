@@ -2,7 +2,7 @@
 
 """Rules tried on many machines, for ``evaluate --nodes``."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 import itertools
 import json
 import os.path
@@ -54,11 +54,11 @@ def add_arguments(parser: Any) -> None:
     compare = parser.add_mutually_exclusive_group()
     compare.add_argument(
         '--compare', action='store_true', default=None,
-        help=_('With --nodes, show only what the rules of --rules do '
-               'differently than those in force; this is the default'))
+        help=_('With --nodes and --rules, show only what differs from the '
+               'results of the rules in force; this is the default'))
     compare.add_argument(
         '--no-compare', action='store_false', dest='compare',
-        help=_('With --nodes, show everything that the rules of --rules do'))
+        help=_('With --nodes and --rules, show everything that rules do'))
     parser.add_argument(
         '--report', metavar='<file>', type=arguments.new_file,
         help=_('With --nodes, write a page with the whole result'))
@@ -80,6 +80,9 @@ def check(parsed_args: Any) -> None:
                      or parsed_args.compare is not None):
         raise osc_exceptions.CommandError(
             _('--report, --flavors, --compare and --no-compare need --nodes'))
+    if parsed_args.prune and not parsed_args.rules:
+        raise osc_exceptions.CommandError(
+            _('--prune needs --rules, which would be the whole rule set'))
     if parsed_args.compare and not parsed_args.rules:
         raise osc_exceptions.CommandError(
             _('--compare needs --rules: without them the rules in force are '
@@ -96,11 +99,10 @@ def run(caller: Any, parsed_args: Any) -> int:
     with parallel.interruptible(caller.app.stderr, _(
             'Interrupted; nothing was changed')):
         with rule_files.explained(baremetal, files):
-            in_force = list(inspection_rule.inspection_rules(baremetal))
+            in_force = list(inspection_rule.inspection_rules(
+                baremetal, details=bool(files.rules)))
             found, fleet_sum = _evaluate(baremetal, selection, files,
                                          in_force, flavors, parsed_args)
-    if found['compared']:
-        rule_files.warn_of_left_out(files, in_force, caller.app.stderr)
     if parsed_args.report:
         arguments.write(parsed_args.report, page.render(found),
                         caller.app.stdout)
@@ -154,26 +156,28 @@ def _evaluate(baremetal: Any, selection: node_selection.NodeSelection,
     rules = None
     compared = False
     title = _('The rules in force')
+    tried_rules = in_force
     if parsed_args.rules:
         rules = rule_files.with_uuids(files.rules, in_force)
+        tried_rules = rule_files.among(rules, in_force, parsed_args.prune)
         compared = parsed_args.compare is not False
         title = ', '.join(map(os.path.basename, parsed_args.rules))
         if compared:
             title = _('%s compared with the rules in force') % title
     shown = [{name: model.DEFAULTS.get(name) if rule.get(name) is None
               else rule[name] for name in _SHOWN}
-             for rule in (in_force if rules is None else rules)
-             if isinstance(rule, Mapping) and parsed_args.phase in (
+             for rule in tried_rules if parsed_args.phase in (
                  None, rule.get('phase') or model.MAIN)]
     made = summary.Summary(shown, compared)
     counted = capacity.Capacity(flavors)
-    nodes = list(selection.nodes(baremetal, *_BEFORE, 'properties', *(
-        capacity.FIELDS if flavors else ())))
+    nodes = selection.matching(baremetal, *_BEFORE, 'properties', *(
+        capacity.FIELDS if flavors else ()))
     entries = []
     with parallel.Requests(parsed_args.jobs) as threads:
         for node, (entry, plain) in zip(nodes, tried(
                 baremetal, nodes, threads, bool(flavors), rules=rules,
-                phase=parsed_args.phase, compare=compared), strict=True):
+                prune=parsed_args.prune, phase=parsed_args.phase,
+                compare=compared), strict=True):
             made.add(entry, node)
             counted.add(plain, node)
             entries.append({**entry, **{

@@ -85,10 +85,9 @@ class EditInspectionRule(command.ShowOne):
             # Distinguish a text from a file name as the shipped commands do.
             is_text = given.lstrip().startswith(('[', '{'))
             source = (f'--{name}', given) if is_text else (given,)
-            load = document.parse if is_text else document.load
             fields[name] = (document.load_mapping(*source)
                             if name == model.VARS
-                            else list(load(*source).entries))
+                            else list(document.load_list(*source).entries))
         if parsed_args.rule is None:
             shown = inspection_rule.create_inspection_rule(baremetal, fields)
         elif 'uuid' in fields:
@@ -211,7 +210,8 @@ class EvaluateInspectionRules(command.Command):
                    'ramdisk sends it'))
         parser.add_argument(
             '--rules', metavar='<file>', nargs='+', action='extend',
-            help=_('Files with rules to try instead of those in force'))
+            help=_('Files with rules to try among those in force'))
+        rule_files.add_prune(parser)
         parser.add_argument('--phase', metavar='<phase>',
                             help=_('Only this phase'))
         parser.add_argument(
@@ -230,6 +230,7 @@ class EvaluateInspectionRules(command.Command):
         if parsed_args.rules:
             files = rule_files.load(parsed_args.rules, self.app.stderr)
             request['rules'] = files.rules
+            request['prune'] = parsed_args.prune or None
         if parsed_args.inventory:
             read = machine_file.load(parsed_args.inventory)
             request['inventory'] = read.inventory

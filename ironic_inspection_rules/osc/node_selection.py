@@ -94,6 +94,20 @@ class NodeSelection:
         for name in self.names:
             yield node.node(baremetal, name, wanted)
 
+    def matching(self, baremetal: Any, *fields: str
+                 ) -> list[dict[str, Any]]:
+        """Return the nodes, for a command that makes no sense without any.
+
+        :raises: CommandError if there are filters, and no node matches.
+        """
+        found = list(self.nodes(baremetal, *fields))
+        if self.filters and not found:
+            raise osc_exceptions.CommandError(
+                _('No node matches %s') % ' '.join(
+                    f'{name}={value}' for name, value
+                    in self.filters.items()))
+        return found
+
     def _explain(self, refusal: Exception) -> None:
         """Raise an error with suggestions if a filter is unknown."""
         unknown = [name for name in self.filters if name not in FILTERS]

@@ -11,6 +11,7 @@ import os.path
 from typing import Any
 
 from openstack import exceptions as sdk_exceptions
+from osc_lib import exceptions as osc_exceptions
 
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.client import inventory_history as client
@@ -42,9 +43,10 @@ Entry = dict[str, Any]
 class ReplayInspectionRules(command.Command):
     """Evaluate every stored inspection again, with given rules.
 
-    Shows which inspections would have ended differently, and how. Without
-    files the rules of their time are used, and every inspection must end as
-    it did. Needs the option keep_history. Returns 0 if none ends differently,
+    Shows which inspections would have ended differently, and how, if the
+    rules of the files had been applied to those in force now. Without files
+    the rules of their time are used, and every inspection must end as it
+    did. Needs the option keep_history. Returns 0 if none ends differently,
     2 if some do, and 1 on an error, or if none can be compared.
     """
 
@@ -53,6 +55,7 @@ class ReplayInspectionRules(command.Command):
             'words', metavar='<file or filter>', nargs='*',
             help=_('Files and folders with rules, "-" for standard input. %s')
             % node_selection.HELP)
+        rule_files.add_prune(parser)
         inventory_history.add_since(parser)
         parser.add_argument(
             '-f', '--format', choices=('table', 'json'), default='table',
@@ -68,6 +71,9 @@ class ReplayInspectionRules(command.Command):
                      word.endswith(_ENDINGS) or os.path.exists(word))]
         selection = node_selection.NodeSelection.parse(
             [word for word in parsed_args.words if word not in paths])
+        if parsed_args.prune and not paths:
+            raise osc_exceptions.CommandError(
+                _('--prune needs files, which would be the whole rule set'))
         files = file_set.load_all(paths)
         baremetal = self.baremetal
         in_force = []
@@ -75,16 +81,15 @@ class ReplayInspectionRules(command.Command):
                 self.app.stderr, _('Interrupted; nothing was changed')), (
                     rule_files.explained(baremetal, files)):
             if paths or parsed_args.report:
-                in_force = list(inspection_rule.inspection_rules(baremetal))
-            if paths:
-                rule_files.warn_of_left_out(files, in_force, self.app.stderr)
+                in_force = list(inspection_rule.inspection_rules(
+                    baremetal, details=bool(paths)))
             given = rule_files.with_uuids(files.rules, in_force)
             ask = functools.partial(
                 client.replay_page, baremetal,
-                rules=given if paths else None,
+                rules=given if paths else None, prune=parsed_args.prune,
                 since=inventory_history.since(parsed_args.since))
             names = {node['uuid']: node['name']
-                     for node in selection.nodes(baremetal)}
+                     for node in selection.matching(baremetal)}
             pages = [list(names)[start:start + _PAGE]
                      for start in range(0, len(names), _PAGE)]
             with parallel.Requests(parsed_args.jobs) as threads:
@@ -166,8 +171,7 @@ class _Result:
 def _names(baremetal: Any, rules: list[Any], told: list[Entry]
            ) -> dict[str, str | None]:
     """Return descriptions by UUID, including rules deleted since then."""
-    names = {rule['uuid']: rule.get('description') for rule in rules
-             if isinstance(rule, dict)}
+    names = {rule['uuid']: rule.get('description') for rule in rules}
     asked = set()
     for entry in told:
         matched = (entry.get('then') or {}).get('matched', ())

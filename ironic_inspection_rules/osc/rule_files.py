@@ -2,23 +2,26 @@
 
 """Rule files given to a command, and errors in them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import contextlib
 import json
 from typing import Any
+import uuid
 
 from openstack import exceptions as sdk_exceptions
 from osc_lib import exceptions as osc_exceptions
+from oslo_utils import uuidutils
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.authoring import lint
-from ironic_inspection_rules.client import fleet
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_set
 from ironic_inspection_rules.rule_set import replacement
+
+Rule = Mapping[str, Any]
 
 _MOST_WARNINGS = 50
 
@@ -29,6 +32,16 @@ def add_argument(parser: Any) -> None:
         'files', metavar='<file>', nargs='+',
         help=_('YAML or JSON file with one rule or a list of rules; a folder '
                'with such files, or - for standard input'))
+
+
+def add_prune(parser: Any) -> None:
+    """Add the option that makes the files the whole rule set."""
+    parser.add_argument(
+        '--prune', action='store_true',
+        help=_('Take the files for the whole rule set, beside the built-in '
+               'rules. Without it they are added to the rules in force, and '
+               'a rule replaces the stored one with its UUID or, without a '
+               'UUID, with its description; "apply" does the same'))
 
 
 def load(paths: list[str], stderr: Any) -> file_set.RuleFiles:
@@ -50,13 +63,15 @@ def load(paths: list[str], stderr: Any) -> file_set.RuleFiles:
 
 @contextlib.contextmanager
 def explained(baremetal: Any, files: file_set.RuleFiles) -> Iterator[None]:
-    """Add file and line to the error when Ironic refuses a rule.
+    """Add file and line to the error when a rule is refused.
 
     :param files: the source of the rules that are sent.
-    :raises: CommandError instead of openstacksdk's exception.
+    :raises: CommandError instead of openstacksdk's exception, or ours.
     """
     try:
         yield
+    except exceptions.InvalidRule as exc:
+        raise osc_exceptions.CommandError(files.explain(str(exc))) from exc
     except sdk_exceptions.HttpException as exc:
         if exc.response is None or exc.response.status_code >= 500:
             raise
@@ -67,38 +82,46 @@ def explained(baremetal: Any, files: file_set.RuleFiles) -> Iterator[None]:
             files.explain(exc.details or str(exc))) from exc
 
 
-def with_uuids(rules: Sequence[Any], in_force: Sequence[dict[str, Any]]
-               ) -> list[Any]:
+def with_uuids(rules: Sequence[Rule], in_force: Sequence[Rule]
+               ) -> list[Rule]:
     """Return rules with a UUID each, the same one in every request.
 
     It is the UUID of the rule in force that ``apply`` would replace.
-    Entries that are no rules stay as they are; Ironic refuses them.
+
+    :param in_force: with conditions and actions, by which a rule that has
+        neither UUID nor description is known.
     """
+    rules = [_with_canonical_uuid(rule) for rule in rules]
     places = replacement.match(
-        [rule if isinstance(rule, dict)
-         and isinstance(rule.get('uuid', ''), str | None) else None
-         for rule in rules],
-        [rule for rule in in_force if not rule['built_in']])
-    return [rule if not isinstance(rule, dict) or rule.get('uuid')
-            else {**rule, 'uuid': place[0]['uuid']} if place
-            else fleet.with_uuids([rule])[0]
-            for rule, place in zip(rules, places, strict=True)]
+        rules, [rule for rule in in_force if not rule['built_in']])
+    identified = []
+    for rule, place in zip(rules, places, strict=True):
+        if place:
+            rule = {**rule, 'uuid': place[0]['uuid']}
+        elif rule.get('uuid') in (None, ''):
+            rule = {**rule, 'uuid': str(uuid.uuid4())}
+        identified.append(rule)
+    return identified
 
 
-def warn_of_left_out(files: file_set.RuleFiles, in_force: Iterable[Any],
-                     stderr: Any) -> None:
-    """Warn of built-in rules in force that the files do not contain."""
-    given = {rule.get('uuid') for rule in files.rules
-             if isinstance(rule, dict)}
-    count = sum(rule['built_in'] and rule['uuid'] not in given
-                for rule in in_force)
-    if count:
-        stderr.write(_P(
-            'Warning: %d built-in rule is in force, and the files do not '
-            'have it: what it does counts as a difference\n',
-            'Warning: %d built-in rules are in force, and the files do not '
-            'have them: what they do counts as a difference\n', count)
-            % count)
+def _with_canonical_uuid(rule: Rule) -> Rule:
+    given = rule.get('uuid')
+    if isinstance(given, str) and uuidutils.is_uuid_like(given):
+        return {**rule, 'uuid': str(uuid.UUID(given))}
+    return rule
+
+
+def among(rules: Sequence[Rule], in_force: Sequence[Rule], prune: bool
+          ) -> list[Rule]:
+    """Return the rules that would be in force with some others.
+
+    :param rules: those of the files, as of :func:`with_uuids`.
+    :param prune: whether stored rules that are not among these go.
+    """
+    given = {str(rule['uuid']): rule for rule in rules}
+    kept = [given.pop(rule['uuid'], rule) for rule in in_force
+            if rule['built_in'] or rule['uuid'] in given or not prune]
+    return [*kept, *given.values()]
 
 
 def warnings(rule: dict[str, Any]) -> list[str]:

@@ -11,7 +11,6 @@ from typing import Any
 
 from osc_lib import exceptions as osc_exceptions
 
-from ironic_inspection_rules.client import fleet
 from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.client import rule_set
 from ironic_inspection_rules.command import arguments
@@ -69,17 +68,16 @@ def _plan(command_: Any, baremetal: Any, parsed_args: Any) -> _Planned:
         plan = rule_set.plan(baremetal, files.rules, parsed_args.prune)
     if not flavors:
         return _Planned(files.rules, plan, None)
-    rules = [*plan.built_in, *fleet.with_uuids(
-        {**step['after'], 'uuid': None}
-        if step['uuid'] == rule_set.KNOWN_LATER else step['after']
-        for step in plan.steps if step['after'])]
-    names = {rule['uuid']: rule['description'] for rule in rules}
+    rules = rule_files.with_uuids(files.rules, plan.in_force)
+    names = {rule['uuid']: rule.get('description')
+             for rule in (*plan.in_force, *rules)}
     counted = capacity.Capacity(flavors)
     nodes = list(node_selection.NodeSelection({}).nodes(
         baremetal, *capacity.FIELDS))
     with parallel.Requests() as threads:
         for node, (entry, _plain) in zip(nodes, fleet_evaluation.tried(
-                baremetal, nodes, threads, rules=rules), strict=True):
+                baremetal, nodes, threads, rules=rules,
+                prune=parsed_args.prune), strict=True):
             counted.add(entry, node)
     found = counted.as_list()
     for each in found:

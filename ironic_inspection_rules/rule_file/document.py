@@ -16,6 +16,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.rule_file import form
 from ironic_inspection_rules.rule_file import yaml_text
 
 Place = tuple[int, int]
@@ -23,11 +24,6 @@ Place = tuple[int, int]
 STDIN = '-'
 
 _SUFFIXES = ('.json', '.yaml', '.yml')
-_LISTS = ('rules', 'inspection_rules')
-"""The keys under which bodies of the API have rules."""
-
-_VARIABLE = '{{'
-
 
 @dataclasses.dataclass(frozen=True)
 class Document:
@@ -83,7 +79,7 @@ def files(paths: typing.Iterable[str],
 
 
 def load(path: str) -> Document:
-    """Read the rules of a file: a list of them, or one, or some by name.
+    """Read the rules of a file, in one of the forms of :mod:`.form`.
 
     :raises: :class:`.exceptions.InvalidDocument` where it cannot be read,
         with the line where it is one's fault, holds a machine, or rules
@@ -118,6 +114,16 @@ def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
         raise exceptions.InvalidDocument(
             path, _('the file must hold one mapping'))
     return value
+
+
+def load_list(path: str, text: str | None = None) -> Document:
+    """Read a file that holds a list of something else than rules.
+
+    :param text: what it holds, where that is known.
+    :returns: its items, or the only one.
+    :raises: :class:`.exceptions.InvalidDocument` where it cannot be read.
+    """
+    return _compose(path, _read(path) if text is None else text, _items)
 
 
 def _read(path: str) -> str:
@@ -176,7 +182,9 @@ def _compose(path: str, text: str,
     except (yaml.YAMLError, RecursionError) as exc:
         mark = getattr(exc, 'problem_mark', None)
         reason = getattr(exc, 'problem', None) or str(exc)
-        hint = mark and yaml_text.syntax_hint(text, mark.line)
+        # YAML's own errors are subclasses.
+        hint = mark and type(exc) is not yaml.MarkedYAMLError and (
+            yaml_text.syntax_hint(text, mark.line))
         raise exceptions.InvalidDocument(
             path, f'{reason}; {hint}' if hint else reason,
             mark and (mark.line + 1, mark.column + 1)) from exc
@@ -188,44 +196,13 @@ def entry_nodes(text: str) -> list[yaml.Node]:
 
     :raises: YAMLError where they cannot be read.
     """
-    return [entry for node in yaml_text.nodes(text) for entry in _split(node)]
+    return [entry for node in yaml_text.nodes(text)
+            for entry in form.entries(node)]
 
 
-def _split(node: yaml.Node, is_inner: bool = False) -> list[yaml.Node]:
-    """Return the rules of a document, which may be listed or have names.
-
-    They have names in a file of variables, where text refers to other
-    variables. If one item of a list is a rule, or the list is that of a body
-    of the API, all its items are.
-
-    :param is_inner: whether the node is only a part of the document.
-    :raises: MarkedYAMLError where a body has no list.
-    """
-    if isinstance(node, yaml.SequenceNode):
-        return list(node.value)
-    if isinstance(node, yaml.ScalarNode) and not node.value:
-        return []
-    if not isinstance(node, yaml.MappingNode) or _is_rule(node):
-        return [node]
-    named: list[yaml.Node] = []
-    is_body = False
-    for key, value in node.value:
-        items = [] if value.tag == yaml_text.NULL else _split(value, True)
-        has_rules = any(map(_is_rule, items))
-        if key.value in _LISTS and not is_inner:
-            is_body = True
-            if items and not has_rules and items[0] is value:
-                raise yaml.MarkedYAMLError(
-                    problem=_('expected a list of rules under "%s"')
-                    % key.value, problem_mark=value.start_mark)
-        if has_rules or is_body and key.value in _LISTS:
-            named += [item for item in items if _VARIABLE not in item.value]
-    return named if is_body else named or [node]
-
-
-def _is_rule(node: yaml.Node) -> bool:
-    return isinstance(node, yaml.MappingNode) and any(
-        key.value == 'actions' for key, _value in node.value)
+def _items(text: str) -> list[yaml.Node]:
+    return [item for node in yaml_text.nodes(text) for item in (
+        node.value if isinstance(node, yaml.SequenceNode) else [node])]
 
 
 def _values(node: yaml.Node, pointer: str

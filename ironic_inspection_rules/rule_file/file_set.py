@@ -7,6 +7,7 @@ import re
 import typing
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
 
@@ -65,6 +66,19 @@ class RuleFiles:
 def load_all(paths: typing.Iterable[str]) -> RuleFiles:
     """Read files of rules, folders with such files and what is piped in.
 
-    :raises: :class:`.exceptions.InvalidDocument` where one cannot be read.
+    :raises: :class:`.exceptions.InvalidDocument` where one cannot be read,
+        or something else stands where rules do.
     """
-    return RuleFiles(tuple(map(document.load, document.files(paths))))
+    return of_documents(map(document.load, document.files(paths)))
+
+
+def of_documents(documents: typing.Iterable[document.Document]) -> RuleFiles:
+    """Return files that have been read as one list; see :func:`load_all`."""
+    files = RuleFiles(tuple(documents))
+    for rule in files.written:
+        if not isinstance(rule.entry, dict):
+            raise exceptions.InvalidDocument(
+                rule.source.path,
+                f'{rule.label}: ' + _('a rule must be a mapping'),
+                rule.place())
+    return files

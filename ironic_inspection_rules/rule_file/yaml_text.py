@@ -27,7 +27,7 @@ ALIASED = 1_000_000  # Values that all aliases of a file may stand for.
 
 Loader = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 _TEXT = 'tag:yaml.org,2002:str'
-_MERGE = 'tag:yaml.org,2002:merge'
+MERGE = 'tag:yaml.org,2002:merge'
 # Two escapes of JSON for one character, which YAML does not know.
 _PAIR = re.compile(r'(?<!\\)((?:\\\\)*)\\u[dD][89abAB][0-9a-fA-F]{2}'
                    r'\\u[dD][c-fC-F][0-9a-fA-F]{2}')
@@ -276,14 +276,7 @@ def construct(node: yaml.Node, text: str) -> typing.Any:
 
 def _construct_mapping(node: yaml.MappingNode, text: str
                        ) -> dict[str, typing.Any]:
-    names = set()
-    for key, _value in node.value:
-        _require_text(key, _TEXT, _MERGE)
-        if key.value in names:
-            raise yaml.MarkedYAMLError(
-                problem=_('key "%s" is there twice') % key.value,
-                problem_mark=key.start_mark)
-        names.add(key.value)
+    check_names(node)
     yaml.constructor.SafeConstructor().flatten_mapping(node)
     for key, _value in node.value:
         _require_text(key, _TEXT)
@@ -293,6 +286,21 @@ def _construct_mapping(node: yaml.MappingNode, text: str
                        for key, value in node.value}.values())
     return {construct(key, text): construct(value, text)
             for key, value in node.value}
+
+
+def check_names(node: yaml.MappingNode) -> None:
+    """Check that the keys of a mapping are text, each once.
+
+    :raises: MarkedYAMLError where one is not.
+    """
+    names = set()
+    for key, _value in node.value:
+        _require_text(key, _TEXT, MERGE)
+        if key.value in names:
+            raise yaml.MarkedYAMLError(
+                problem=_('key "%s" is there twice') % key.value,
+                problem_mark=key.start_mark)
+        names.add(key.value)
 
 
 def _require_text(key: yaml.Node, *tags: str) -> None:

@@ -119,8 +119,8 @@ def _read(module):
     """Return the rules that are given, with their places."""
     if module.params['rules'] is None:
         return file_set.load_all(module.params['src'])
-    return file_set.RuleFiles((
-        document.parse('rules', json.dumps(module.params['rules'])),))
+    return file_set.of_documents([
+        document.parse('rules', json.dumps(module.params['rules']))])
 
 
 def _warn(module, files):

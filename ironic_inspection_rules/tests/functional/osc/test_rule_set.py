@@ -291,6 +291,54 @@ class RuleSetCommandsTestCase(CommandsTestCase):
 
         self.assertIn('rules.yaml:7:', str(exc))
 
+    def test_what_is_no_rule_is_told_by_file_and_line(self):
+        for text, line in (('5', 1), ('"x"', 1), ('null', 1), ('\n- 5', 2),
+                           ('2026-01-01', 1)):
+            path = self.write('rules.yaml', text)
+            for kind in (rule_set.PlanInspectionRules,
+                         rule_set.ApplyInspectionRules,
+                         inspection_rule.ImportInspectionRules):
+                error = self.assertRaises(exceptions.InvalidDocument,
+                                          self.run_command, kind, path)
+                self.assertIn(f'{path}:{line}:', str(error))
+                self.assertIn('a rule must be a mapping', str(error))
+
+    def test_what_is_tried_is_what_is_applied(self):
+        self.apply("""
+            - description: size
+              priority: 5
+              actions: [{op: set-attribute, args: {path: /extra/a, value: 1}}]
+            - description: small
+              actions: [{op: fail, args: {msg: too small}}]
+            """)
+        machine = self.write('machine.json', '{"inventory": {}}')
+        given = """
+            - description: small
+              mode: 'off'
+              actions: [{op: fail, args: {msg: too small}}]
+            - description: tag
+              actions: [{op: add-trait, args: {name: CUSTOM_A}}]
+            """
+
+        def evaluated(*arguments):
+            return json.loads(self.run_command(
+                inspection_rule.EvaluateInspectionRules, '--inventory',
+                machine, '-f', 'json', *arguments)[1])
+
+        for prune, changed in (
+                ((), ['/extra/a', '/CUSTOM_A']),
+                (('--prune',), ['/CUSTOM_A'])):
+            tried = evaluated(
+                '--rules', self.write('rules.yaml', given), *prune)
+            self.assertEqual(changed,
+                             [each['path'] for each in tried['changes']])
+            self.apply(given, *prune)
+            in_force = evaluated()
+            for answer in (tried, in_force):
+                for rule in answer['rules']:
+                    rule['uuid'] = None
+            self.assertEqual(in_force, tried)
+
     def test_apply_wants_yes_where_nobody_can_answer(self):
         path = self.write('rules.yaml', RULES)
 

@@ -144,11 +144,15 @@ class SchemaTestCase(base.TestCase):
 
     def test_a_file_is_a_list_one_rule_or_rules_by_name(self):
         for data in ([], [GOOD], GOOD, {'rules': [GOOD], 'message': 'x'},
-                     {'a': GOOD, 'b': [GOOD, 5], 'c': {'d': GOOD}}):
+                     {'rules': None, 'revision': 5},
+                     {'inspection_rules': [GOOD], 'next': 'x'},
+                     {'a': GOOD, 'b': [GOOD, '{{ a }}'], 'c': 5, 'd': ['x']}):
             self.assertEqual([], self.messages(data), data)
         bad = {'actions': [{'op': 'lg'}]}
         for data in ([bad], bad, {'rules': [bad]}, {'a': [bad]},
-                     {'a': {'b': bad}}, {}, 5, 'x', [5],
+                     {'a': {'b': bad}}, {'a': {'b': GOOD}}, {}, 5, 'x', [5],
+                     {'a': [GOOD, 5]}, {'a': GOOD, 'defaults': {'b': 1}},
+                     {'rules': [GOOD], 'tables': {}}, {'rules': 5},
                      {'rules': [{'action': 1}]}):
             self.assertNotEqual([], self.messages(data), data)
 

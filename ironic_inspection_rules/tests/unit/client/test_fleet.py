@@ -77,13 +77,14 @@ class FleetTestCase(base.TestCase):
                          [asked.get('marker') for _path, asked
                           in cloud.asked])
 
-    def test_rules_have_the_same_uuids_on_each_page(self):
+    def test_rules_are_posted_as_they_are_with_each_page(self):
+        # One without a UUID replaces the stored one of its description.
         cloud = BareMetal(4)
-        self.evaluate(cloud, {}, rules=[RULE], limit=2, compare=True)
-        first, second = (asked for _path, asked in cloud.asked)
-        self.assertTrue(first['compare'])
-        self.assertEqual(first['rules'], second['rules'])
-        self.assertIn('uuid', first['rules'][0])
+        self.evaluate(cloud, {}, rules=[RULE], limit=2, compare=True,
+                      prune=True)
+        for _path, asked in cloud.asked:
+            self.assertEqual(([RULE], True, True), (
+                asked['rules'], asked['prune'], asked['compare']))
 
     def test_a_list_needs_no_look_at_the_nodes(self):
         cloud = BareMetal(3)

@@ -10,6 +10,7 @@ from openstack.compute.v2 import flavor as sdk_flavor
 from osc_lib import exceptions as osc_exceptions
 import yaml
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.client import fleet
 from ironic_inspection_rules.osc import inspection_rule
 from ironic_inspection_rules.tests.unit import base
@@ -99,6 +100,16 @@ class EvaluateNodesTestCase(base.TestCase):
         self.assertEqual({'resource_class': 'baremetal', 'traits': 'A,B'},
                          self.printed()['filters'])
 
+    def test_filters_that_match_no_node_are_an_error(self):
+        self.has()
+        error = self.assertRaises(
+            osc_exceptions.CommandError, self.evaluate, '--nodes',
+            'resource_class=typo', 'maintenance=false')
+        self.assertEqual(
+            'No node matches resource_class=typo maintenance=false',
+            str(error))
+        self.assertEqual(0, self.evaluate('--nodes'))
+
     def test_options_with_lists_may_be_repeated(self):
         other = self.scratch / 'other.yaml'
         other.write_text(yaml.safe_dump([{**RULE, 'description': 'Other'}]))
@@ -179,16 +190,55 @@ class EvaluateNodesTestCase(base.TestCase):
                            'phase': 'main', 'priority': 7,
                            'mode': 'enforce'}], self.printed()['rules'])
 
-    def test_built_in_rules_that_are_left_out_are_told(self):
+    def test_given_rules_are_among_those_in_force(self):
+        others = [{**IN_FORCE, 'uuid': uuid, 'description': uuid,
+                   'built_in': uuid == 'b'} for uuid in 'ab']
         self.ironic.routes['GET', '/inspection_rules'] = (
-            200, {'inspection_rules': [
-                IN_FORCE, {**IN_FORCE, 'uuid': 'b', 'built_in': True}]})
-        self.evaluate('--nodes')
-        self.evaluate('--nodes', '--rules', self.rules(RULE),
-                      '--no-compare')
-        self.assertEqual('', self.app.stderr.getvalue())
-        self.evaluate('--nodes', '--rules', self.rules(RULE))
-        self.assertIn('Warning: 1 built-in', self.app.stderr.getvalue())
+            200, {'inspection_rules': [*others, IN_FORCE]})
+        rules = self.rules(RULE, {**RULE, 'description': 'New'})
+        for more, names in (((), ['a', 'b', 'Tag', 'New']),
+                            (('--prune',), ['b', 'Tag', 'New'])):
+            self.ironic.calls.clear()
+            self.app.stdout = io.StringIO()
+            self.evaluate('--nodes', '--rules', rules, '-f', 'json', *more)
+            asked, = self.ironic.asked(*EVALUATE)
+            self.assertEqual(bool(more), asked['json'].get('prune', False))
+            self.assertEqual(names, [rule['description'] for rule
+                                     in self.printed()['rules']])
+            self.assertEqual(['Tag', 'New'], [
+                rule['description'] for rule in asked['json']['rules']])
+
+    def test_what_is_in_force_is_known_by_all_that_is_in_it(self):
+        actions = RULE['actions']
+        self.ironic.routes['GET', '/inspection_rules'] = (
+            200, {'inspection_rules': [{
+                **IN_FORCE, 'description': None, 'priority': 0,
+                'actions': actions}]})
+        self.evaluate('--nodes', '--rules', self.rules({'actions': actions}))
+        asked, = self.ironic.asked(*EVALUATE)
+        self.assertEqual([IN_FORCE['uuid']], [
+            rule['uuid'] for rule in asked['json']['rules']])
+        listed, = self.ironic.asked('GET', '/inspection_rules')
+        self.assertEqual('true', listed['params']['detail'])
+
+    def test_rules_of_one_uuid_are_named_by_their_file(self):
+        twice = {**RULE, 'uuid': IN_FORCE['uuid']}
+        path = self.rules(twice, {**twice, 'uuid': twice['uuid'].upper()})
+        error = self.assertRaises(osc_exceptions.CommandError, self.evaluate,
+                                  '--nodes', '--rules', path)
+        self.assertIn(f'{path}:', str(error))
+        self.assertIn('is there twice', str(error))
+
+    def test_what_is_no_rule_is_named_by_its_file(self):
+        for text in ('5', '"x"', 'null', '[5]', '2026-01-01'):
+            path = self.scratch / 'rules.yaml'
+            path.write_text(text)
+            for arguments in (('--nodes',), ('--node', 'a')):
+                error = self.assertRaises(
+                    exceptions.InvalidDocument, self.evaluate, *arguments,
+                    '--rules', str(path))
+                self.assertIn(f'{path}:1:', str(error))
+        self.assertEqual([], self.ironic.asked(*EVALUATE))
 
     def test_tables_say_what_matters(self):
         self.says(
@@ -253,7 +303,8 @@ class EvaluateNodesTestCase(base.TestCase):
                           ('--node', 'a', '--report', 'b'),
                           ('--node', 'a', '--no-compare'),
                           ('--node', 'a', '--flavors', 'nova'),
-                          ('--nodes', '--compare')):
+                          ('--nodes', '--compare'),
+                          ('--nodes', '--prune'), ('--node', 'a', '--prune')):
             self.assertRaises(osc_exceptions.CommandError, self.evaluate,
                               *arguments)
         self.assertEqual([], self.ironic.calls)

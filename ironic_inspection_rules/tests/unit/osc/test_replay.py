@@ -7,6 +7,7 @@ import io
 import json
 
 import fixtures
+from osc_lib import exceptions as osc_exceptions
 
 from ironic_inspection_rules.osc import replay
 from ironic_inspection_rules.tests.unit.osc import fakes
@@ -79,10 +80,21 @@ class ReplayTestCase(test_inspection_run.CommandTestCase):
                      '1 end otherwise', '2: rules are gone'):
             self.assertIn(part, text)
         self.assertEqual([rule], self.bodies()[0]['rules'])
-        self.assertIn('1 built-in rule is in force',
-                      self.app.stderr.getvalue())
+        self.assertNotIn('prune', self.bodies()[0])
         self.assertEqual('redfish', self.baremetal.calls[1][2]['params'][
             'driver'])
+
+    def test_filters_that_match_no_node_are_an_error(self):
+        self.answer({'nodes': []})
+        error = self.assertRaises(osc_exceptions.CommandError, self.replay,
+                                  'driver=typo')
+        self.assertEqual('No node matches driver=typo', str(error))
+
+    def test_prune_needs_files(self):
+        self.answer()
+        self.assertRaises(osc_exceptions.CommandError, self.replay,
+                          '--prune')
+        self.assertEqual([], self.baremetal.calls)
 
     def test_programs_read_json(self):
         self.answer(NODES, page(DIFFERENT, GONE), page(LOST))

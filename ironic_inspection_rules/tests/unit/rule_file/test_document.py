@@ -47,24 +47,27 @@ class LoadTestCase(base.TestCase):
             '[&one {a: 1}, {<<: *one, a: 2, a: 3}]'))
         for key in ('1', '[a]'):
             self.assertIn('keys must be text', self.refused(
-                f'base: &one {{{key}: 1}}\n'
-                'rules: [{<<: *one, actions: []}]'))
+                f'[{{a: &one {{{key}: 1}}}}, {{<<: *one, actions: []}}]'))
 
     def test_rules_among_variables_are_found(self):
         self.assertEqual(
-            ({'actions': [1]}, {'actions': [2]}, {'actions': [3]}),
+            ({'actions': [1]}, {'actions': [2]}, {'actions': [3]},
+             {'actions': [1], 'a': 4}),
             self.load("""
-                rule_a: {actions: [1]}
+                rule_a: &a {actions: [1]}
                 size: 5
-                rules:
+                names: [a, 5]
+                all: "{{ ours + rule_b }}"
+                ours:
                   - "{{ rule_a }}"
                   - actions: [2]
                   - actions: [3]
+                rule_b: {<<: *a, a: 4}
             """).entries)
 
     def test_what_is_listed_beside_a_rule_is_one(self):
         self.assertEqual(
-            ({'actions': [1]}, {'action': [2]}, 'a'),
+            ({'actions': [1]}, {'action': [2]}, 'a', '{{ rule_a }}'),
             self.load("""
                 ours:
                   - actions: [1]
@@ -74,10 +77,83 @@ class LoadTestCase(base.TestCase):
                 names: [a]
             """).entries)
 
+    def test_what_has_actions_elsewhere_is_no_rule(self):
+        for text in ('a: {b: {actions: [1]}}', 'a: {b: [{actions: [1]}]}',
+                     'a: [[{actions: [1]}]]', 'a: [{actions: x}]',
+                     'a: {actions: x}'):
+            self.assertEqual((yaml.safe_load(text),), self.load(text).entries,
+                             text)
+
+    def test_what_is_not_read_is_refused(self):
+        good = 'rules: [{actions: [1]}]'
+        for text, place, said in (
+                (f'rules_more: 5\n{good}', '1:1', 'did you mean "rules"?'),
+                (f'{good}\nrule: []', '2:1', 'did you mean "rules"?'),
+                (f'{good}\ndefaults: {{priority: 5}}', '2:1',
+                 'unknown member of the file "defaults"'),
+                (f'{good}\ntables: {{a: {{rows: [{{actions: [1]}}]}}}}',
+                 '2:1', '"tables"'),
+                (f'a: 1\n{good}\nb: 2', '1:1', 'unknown member of the file '
+                 '"b"'),
+                (good.replace('rules', 'ours')
+                 + '\ndefaults: {priority: 5}', '2:1',
+                 '"defaults" is neither a rule'),
+                (good.replace('rules', 'ours') + '\nrows: [{serial: 1}]',
+                 '2:1', '"rows" is neither a rule')):
+            message = self.refused(text)
+            self.assertIn(f':{place}: ', message)
+            self.assertIn(said, message)
+
+    def test_what_is_not_read_needs_no_quotes(self):
+        self.assertNotIn('quotes', self.refused(
+            'base: &one {a: 1}\nrules: [{<<: *one}]'))
+
+    def test_a_member_is_there_once(self):
+        self.assertIn(':2:1: key "rules" is there twice',
+                      self.refused('rules: []\nrules: []'))
+
+    def test_the_answers_of_the_api_are_read(self):
+        rules = '[{"actions": [1]}]'
+        for text in (f'{{"rules": {rules}, "message": "x", "revision": 5}}',
+                     f'{{"rules": {rules}, "revision": 5, "created_at": "x",'
+                     '"user_id": null, "project_id": null, "message": null,'
+                     '"changes": [{"uuid": "x"}], "links": []}',
+                     f'{{"inspection_rules": {rules}, "next": "x",'
+                     '"warnings": []}'):
+            self.assertEqual(({'actions': [1]},), self.load(text).entries)
+
+    def test_an_object_of_kubernetes_is_refused_as_one(self):
+        self.assertEqual(
+            'm.yaml:2:1: this is a ConfigMap of Kubernetes, not a file of '
+            'rules; write the text of data.a.yaml or data.b.yaml to a file '
+            'and give that', str(self.assertRaises(
+                exceptions.InvalidDocument, document.parse, 'm.yaml', """
+apiVersion: v1
+kind: ConfigMap
+data:
+  a.yaml: "[]"
+  b.yaml: "[]"
+""".lstrip('\n').join(('\n', '')))))
+        self.assertIn('a Pod of Kubernetes, not a file of rules',
+                      self.refused('{apiVersion: v1, kind: Pod}'))
+
+    def test_only_nothing_is_no_entry(self):
+        for text, entry in (('5', 5), ('"x"', 'x'), ('""', ''),
+                            ('null', None), ('~', None),
+                            ('2026-01-01', '2026-01-01')):
+            self.assertEqual((entry,), self.load(text).entries)
+        self.assertEqual((), self.load('---\n---\n# nothing\n').entries)
+
+    def test_a_list_of_something_else_is_read_as_it_is(self):
+        for text in ('[{"rules": 1}, 5]', '{"rules": [], "a": 1}'):
+            listed = document.load_list('a.json', text).entries
+            self.assertEqual(yaml.safe_load(f'[{text}]')
+                             if text.startswith('{')
+                             else yaml.safe_load(text), list(listed))
+
     def test_a_body_may_have_no_rules(self):
         for text in ('{"rules": []}', '{"inspection_rules": []}',
-                     '{"rules": [], "revision": 5}', 'rules:',
-                     'rules: ["{{ rule_a }}"]'):
+                     '{"rules": [], "revision": 5}', 'rules:'):
             self.assertEqual((), self.load(text).entries, text)
 
     def test_all_of_the_list_of_a_body_are_rules(self):

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Forms of a file of rules: which of its values are rules.
+
+What is a rule is decided by where it stands. A document is
+
+* a list of rules,
+* a mapping with ``actions``: one rule,
+* a mapping with ``rules`` or ``inspection_rules``, as requests and answers of
+  the API have them: a list of rules, with other members of these,
+* any other mapping of names to rules and lists of rules, such as a file of
+  variables of Ansible, where text refers to other variables.
+"""
+
+import re
+
+import yaml
+
+from ironic_inspection_rules.engine import suggestion
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.rule_file import yaml_text
+
+LISTS = ('rules', 'inspection_rules')
+"""Members of a document that have its rules."""
+
+REQUEST = ('message', 'revision')
+ANSWER = ('changes', 'created_at', 'links', 'next', 'project_id', 'user_id',
+          'warnings')
+"""Members that may stand beside these, and are not read."""
+
+_REFERENCE = re.compile(r'\{\{\s*(\w+)\s*\}\}')
+
+
+def entries(node: yaml.Node) -> list[yaml.Node]:
+    """Return the rules of a document.
+
+    :returns: nodes that stand where rules do, whatever they are.
+    :raises: MarkedYAMLError where a member is unknown or has no list.
+    """
+    if isinstance(node, yaml.SequenceNode):
+        return list(node.value)
+    if node.tag == yaml_text.NULL and not node.value:
+        return []
+    if not isinstance(node, yaml.MappingNode):
+        return [node]
+    yaml_text.check_names(node)
+    members = {key.value: value for key, value in node.value}
+    if 'apiVersion' in members and 'kind' in members:
+        raise _of_kubernetes(node, members)
+    if _actions(node) is not None:
+        return [node]
+    if not members.keys().isdisjoint(LISTS):
+        return _listed(node)
+    return _named(node) or [node]
+
+
+def _listed(node: yaml.MappingNode) -> list[yaml.Node]:
+    """Return the rules of a document that has them in a list."""
+    unknown = [key for key, _value in node.value
+               if key.value not in (*LISTS, *REQUEST, *ANSWER)]
+    if unknown:
+        raise yaml.MarkedYAMLError(
+            problem=suggestion.all_unknown(
+                _('member of the file'), [key.value for key in unknown],
+                (*LISTS, *REQUEST)),
+            problem_mark=unknown[0].start_mark)
+    found: list[yaml.Node] = []
+    for key, value in node.value:
+        if key.value not in LISTS or value.tag == yaml_text.NULL:
+            continue
+        if not isinstance(value, yaml.SequenceNode):
+            raise yaml.MarkedYAMLError(
+                problem=_('expected a list of rules under "%s"') % key.value,
+                problem_mark=value.start_mark)
+        found += value.value
+    return found
+
+
+def _named(node: yaml.MappingNode) -> list[yaml.Node]:
+    """Return the rules of a document that has them by name.
+
+    Variables that are no rules are text, numbers and lists of such.
+
+    :returns: no rules if there are none by name.
+    """
+    names = {key.value for key, _value in node.value}
+    found: list[yaml.Node] = []
+    others: list[yaml.Node] = []
+    for key, value in node.value:
+        if _is_named_rule(value):
+            found.append(value)
+        elif not isinstance(value, yaml.SequenceNode):
+            others += [key] if isinstance(value, yaml.MappingNode) else []
+        elif any(map(_is_named_rule, value.value)):
+            found += [item for item in value.value
+                      if not _refers(item, names)]
+        elif not all(isinstance(item, yaml.ScalarNode)
+                     for item in value.value):
+            others.append(key)
+    if found and others:
+        raise yaml.MarkedYAMLError(
+            problem=_('"%s" is neither a rule nor a list of rules, as others '
+                      'in this file are') % others[0].value,
+            problem_mark=others[0].start_mark)
+    return found
+
+
+def _is_named_rule(node: yaml.Node) -> bool:
+    """Return whether a mapping has a list of actions.
+
+    A variable may have something else that it calls so. Of a sensitive rule
+    the API shows null.
+    """
+    actions = _actions(node)
+    return actions is not None and (
+        isinstance(actions, yaml.SequenceNode)
+        or actions.tag == yaml_text.NULL)
+
+
+def _actions(node: yaml.Node) -> yaml.Node | None:
+    """Return the value of ``actions``, which may be merged into a mapping."""
+    if not isinstance(node, yaml.MappingNode):
+        return None
+    for key, value in node.value:
+        if key.value == 'actions':
+            return value
+    for key, value in node.value:
+        if key.tag == yaml_text.MERGE:
+            merged = (value.value if isinstance(value, yaml.SequenceNode)
+                      else [value])
+            found = [each for each in map(_actions, merged) if each]
+            if found:
+                return found[0]
+    return None
+
+
+def _refers(node: yaml.Node, names: set[str]) -> bool:
+    """Return whether text stands for another variable of the file."""
+    if not isinstance(node, yaml.ScalarNode):
+        return False
+    reference = _REFERENCE.fullmatch(node.value)
+    return reference is not None and reference[1] in names
+
+
+def _of_kubernetes(node: yaml.MappingNode, members: dict[str, yaml.Node]
+                   ) -> yaml.MarkedYAMLError:
+    """Return the error for an object of Kubernetes, such as a ConfigMap."""
+    text = _('this is a %s of Kubernetes, not a file of rules') % (
+        members['kind'].value)
+    inside = [f'{name}.{key.value}' for name in ('data', 'stringData')
+              if isinstance(members.get(name), yaml.MappingNode)
+              for key, _value in members[name].value]
+    if inside:
+        text += '; ' + _('write the text of %s to a file and give that') % (
+            _(' or ').join(inside))
+    return yaml.MarkedYAMLError(problem=text, problem_mark=node.start_mark)
