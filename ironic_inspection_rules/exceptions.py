@@ -6,6 +6,8 @@ The borders (HTTP, the command line, Ironic's inspection) translate them once
 and keep the ``__cause__``. ``code`` is the HTTP status of the API's answer.
 """
 
+from collections.abc import Iterator
+import contextlib
 from http import client as http_client
 import itertools
 import re
@@ -76,6 +78,23 @@ def storable(text: str) -> str:
         return text
     most = _MOST_BYTES - len(_CUT.encode())
     return encoded[:most].decode(errors='ignore') + _CUT
+
+
+@contextlib.contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Name a file in the errors of writing it.
+
+    Python names a file that cannot be opened, but not one that cannot be
+    written, such as on a full disk.
+
+    :raises: OSError with the name of the file.
+    """
+    try:
+        yield
+    except OSError as exc:
+        if exc.errno is None or exc.filename is not None:
+            raise
+        raise OSError(exc.errno, exc.strerror, path) from exc
 
 
 class InspectionRulesError(Exception):

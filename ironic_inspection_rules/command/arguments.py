@@ -12,6 +12,7 @@ import typing
 
 from cliff import command
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.i18n import _
 
 STANDARD_OUTPUT = '-'
@@ -132,11 +133,14 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def write(path: str, text: str, output: typing.TextIO) -> None:
-    """Write a text to a file, or to ``output`` if the path is "-"."""
+    """Write a text to a file, or to ``output`` if the path is "-".
+
+    :raises: OSError with the name of the file.
+    """
     if path == STANDARD_OUTPUT:
         output.write(text)
         return
-    with open(path, 'w', encoding='utf-8') as stream:
+    with exceptions.naming(path), open(path, 'w', encoding='utf-8') as stream:
         stream.write(text)
 
 

@@ -19,6 +19,8 @@ from ironic_inspection_rules.terminal import escapes
 NAME = 'ironic-inspection-rules'
 COMMANDS = 'ironic_inspection_rules.commands'
 
+_INTERRUPTED = 130
+
 
 class _Commands(commandmanager.CommandManager):
     """The installed commands, each loaded when it is called."""
@@ -67,7 +69,8 @@ class Shell(app.App):
 def main(argv: typing.Sequence[str] | None = None) -> int:
     """Run a command.
 
-    :returns: the status of the command, 1 on an error, 64 on wrong usage.
+    :returns: the status of the command, 1 on an error, 64 on wrong usage,
+        130 if interrupted.
     """
     try:
         return Shell().run(list(sys.argv[1:] if argv is None else argv)
@@ -75,3 +78,6 @@ def main(argv: typing.Sequence[str] | None = None) -> int:
     except SystemExit as exc:
         # argparse returns 2 for errors, which has another meaning here.
         return os.EX_USAGE if exc.code == 2 else int(exc.code or 0)
+    except KeyboardInterrupt:
+        # cliff handles it once it runs, but loads for some time before.
+        return _INTERRUPTED

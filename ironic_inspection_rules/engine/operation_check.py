@@ -29,6 +29,8 @@ Problem = exceptions.Problem
 _ACTION = schema.Shape(schema.ACTION, _('key'))
 _CONDITION = schema.Shape(schema.CONDITION, _('key'))
 _GROUP = schema.Shape(schema.GROUP, _('key'))
+_KEYS = frozenset(name for each in (schema.ACTION, schema.CONDITION)
+                  for name in each['properties'])
 
 
 def check_all(
@@ -53,7 +55,8 @@ def check_condition(condition: dict[str, typing.Any], ops: registry.Registry,
     name, _inverted = model.split_op(op if isinstance(op, str) else '')
     is_group = name in ops.conditions and isinstance(
         ops.conditions[name].plugin, plugin.Group)
-    yield from (_GROUP if is_group else _CONDITION).problems(condition)
+    yield from _check_keys(_GROUP if is_group else _CONDITION, condition,
+                           ops.conditions.get(name))
     yield from _check_loop(condition)
     loop = engine_loop.Loop.of(condition.get('loop'), outer)
     if is_group and depth == schema.DEEPEST_GROUP:
@@ -69,13 +72,14 @@ def check_condition(condition: dict[str, typing.Any], ops: registry.Registry,
 def check_action(action: dict[str, typing.Any], ops: registry.Registry,
                  early: bool) -> typing.Iterator[Problem]:
     """Return the problems of an action."""
-    found = list(_ACTION.problems(action))
+    op = action.get('op')
+    found = list(_check_keys(_ACTION, action, ops.actions.get(
+        op.strip() if isinstance(op, str) else '')))
     yield from found
     yield from _check_loop(action)
     loop = engine_loop.Loop.of(action.get('loop'))
     yield from check_all(action, 'when',
                          lambda each: check_condition(each, ops, early, loop))
-    op = action.get('op')
     if isinstance(op, str):
         name = op.strip()
         yield from _check_call(action, name, ops.actions, early, loop)
@@ -90,6 +94,18 @@ def check_action(action: dict[str, typing.Any], ops: registry.Registry,
         if known and known.plugin.revert is None and (
                 strutils.bool_from_string(action.get('revert'))):
             yield Problem('/revert', _('"%s" cannot be undone') % name)
+
+
+def _check_keys(shape: schema.Shape, operation: dict[str, typing.Any],
+                op: registry.Op | None) -> typing.Iterator[Problem]:
+    """Return the problems of the keys of an operation."""
+    arguments_ = op.signature.by_name if op else {}
+    for problem in shape.problems(operation):
+        name = problem.pointer.removeprefix('/')
+        if name in arguments_ and name not in _KEYS:
+            problem = problem._replace(message=_(
+                '"%s" is an argument: write it into "args"') % name)
+        yield problem
 
 
 def _check_loop(operation: dict[str, typing.Any]) -> typing.Iterator[Problem]:

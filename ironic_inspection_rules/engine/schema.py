@@ -174,11 +174,15 @@ class Shape:
     """A schema to check values with.
 
     :param kind: what messages call a property.
+    :param elsewhere: the messages for properties that stand elsewhere, by
+        name.
     """
 
-    def __init__(self, schema: Schema, kind: str) -> None:
+    def __init__(self, schema: Schema, kind: str,
+                 elsewhere: typing.Mapping[str, str] | None = None) -> None:
         self._validator = jsonschema.Draft7Validator(schema)
         self._kind = kind
+        self._elsewhere = elsewhere or {}
 
     def problems(self, value: typing.Any) -> Iterator[exceptions.Problem]:
         """Yield the problems of a value."""
@@ -190,8 +194,8 @@ class Shape:
                     if name not in properties:
                         yield exceptions.Problem(
                             pointer + data_path.pointer([name]),
-                            suggestion.unknown(self._kind, str(name),
-                                               properties))
+                            self._elsewhere.get(name) or suggestion.unknown(
+                                self._kind, str(name), properties))
             elif error.validator == 'required':
                 # There is one error for each name, which has it only in its
                 # message.

@@ -33,8 +33,11 @@ _LIMITS = budget.Limits(time=math.inf)
 
 # With NUL, the characters that databases refuse.
 _SURROGATES = re.compile('[\ud800-\udfff]')
-_SHAPES = {built_in: schema.Shape(schema.rule(built_in), _('field'))
-           for built_in in (False, True)}
+_SHAPES = {
+    built_in: schema.Shape(schema.rule(built_in), _('field'), {
+        name: _('"%s" belongs in a condition or an action, not beside them')
+        % name for name in ('op', 'args', 'loop', 'multiple')})
+    for built_in in (False, True)}
 
 
 def parse(rule: typing.Any, ops: registry.Registry,

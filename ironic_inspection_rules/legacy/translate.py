@@ -15,6 +15,7 @@ import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.engine import validation
@@ -31,11 +32,18 @@ _OLDER_ARGUMENTS = {'key': 'path'}
 _NULLABLE = ('set-attribute', 'value')
 
 
-def parse(rule: typing.Any, ops: registry.Registry) -> model.Rule:
+_FIELDS = ('uuid', 'description', 'scope', 'conditions', 'actions', 'links')
+"""The fields of a rule in the API of ironic-inspector."""
+
+
+def parse(rule: typing.Any, ops: registry.Registry, only_known: bool = False
+          ) -> model.Rule:
     """Read a rule in the old language.
 
     :param rule: a mapping with ``uuid``, ``description``, ``scope``,
-        ``conditions`` and ``actions``; other keys are ignored.
+        ``conditions`` and ``actions``.
+    :param only_known: whether other keys are refused; ironic-inspector's API
+        ignores them.
     :raises: :class:`.exceptions.InvalidRule` with all problems, and pointers
         into the old rule.
     """
@@ -46,6 +54,11 @@ def parse(rule: typing.Any, ops: registry.Registry) -> model.Rule:
         name: rule.get(name) or None
         for name in ('uuid', 'description', 'scope')}
     problems: list[Problem] = []
+    if only_known:
+        problems += [
+            Problem(data_path.pointer([name]), suggestion.unknown(
+                _('field of a rule of ironic-inspector'), name, _FIELDS))
+            for name in rule if name not in _FIELDS]
     for name, translate in (('conditions', _condition), ('actions', _action)):
         operations = rule.get(name, [])
         if not isinstance(operations, list):

@@ -6,6 +6,8 @@ import collections
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
+from keystoneauth1 import exceptions as auth_exceptions
+from openstack import exceptions as sdk_exceptions
 from openstack.compute.v2 import flavor as compute_flavor
 from osc_lib import exceptions as osc_exceptions
 
@@ -51,13 +53,10 @@ def load(command: Any, source: str) -> list[flavor.Flavor]:
         bare metal.
     """
     if source == 'nova':
-        compute = command.app.client_manager.sdk_connection.compute
         found = [flavor.parse(
             each.name, each.extra_specs, each.vcpus, each.ram,
             each.disk + each.ephemeral + -(-int(each.swap or 0) // 1024))
-            # The first microversion that lists extra specs.
-            for each in compute_flavor.Flavor.list(
-                compute, microversion='2.61')
+            for each in _of_compute_service(command)
             if flavor.asks_for_bare_metal(each.extra_specs)]
     else:
         found = []
@@ -83,6 +82,23 @@ def load(command: Any, source: str) -> list[flavor.Flavor]:
             _('%s has no flavor that you may see and that asks for a custom '
               'resource class (resources:CUSTOM_…)') % source)
     return found
+
+
+def _of_compute_service(command: Any) -> list[Any]:
+    """Return all flavors of the compute service.
+
+    :raises: CommandError if it cannot be asked.
+    """
+    try:
+        compute = command.app.client_manager.sdk_connection.compute
+        # The first microversion that lists extra specs.
+        return list(compute_flavor.Flavor.list(compute, microversion='2.61'))
+    except (sdk_exceptions.SDKException,
+            auth_exceptions.ClientException) as exc:
+        raise osc_exceptions.CommandError(
+            _('The flavors of the compute service cannot be read (%s); give '
+              'a file of flavors instead of "nova"')
+            % (getattr(exc, 'details', None) or exc)) from exc
 
 
 def check(found: Sequence[Plain], most: float) -> None:

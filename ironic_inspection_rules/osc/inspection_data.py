@@ -14,6 +14,7 @@ from typing import Any
 from openstack import exceptions as sdk_exceptions
 from osc_lib import exceptions as osc_exceptions
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.client import inspection_run
 from ironic_inspection_rules.client import node
 from ironic_inspection_rules.i18n import _
@@ -96,7 +97,8 @@ class ExportInspectionData(command.Command):
                 # Another suffix, so that an incomplete file is not taken for
                 # an inventory.
                 unfinished = path.with_suffix('.part')
-                with open(unfinished, 'w', encoding='utf-8') as stream:
+                with exceptions.naming(str(unfinished)), open(
+                        unfinished, 'w', encoding='utf-8') as stream:
                     json.dump(data, stream, indent=2)
                     stream.write('\n')
                 os.replace(unfinished, path)

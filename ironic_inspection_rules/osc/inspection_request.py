@@ -181,8 +181,10 @@ class ReapplyInspectionRules(command.Command):
                 if parsed_args.wait:
                     _wait(threads, baremetal, done)
         except KeyboardInterrupt:
-            # Accepted requests go on; only the waiting ends.
             self._show(done)
+            self.app.stderr.write(_(
+                'Interrupted; what Ironic has accepted goes on, see '
+                '"openstack baremetal inspection request list"\n'))
             return parallel.EXIT_INTERRUPTED
         self._show(done)
         return EXIT_INCOMPLETE if any(

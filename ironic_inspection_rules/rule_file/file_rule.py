@@ -102,7 +102,8 @@ def parse(entry: typing.Any, ops: registry.Registry) -> model.Rule:
         if isinstance(given, str) and not uuidutils.is_uuid_like(given):
             entry = {**entry, 'uuid': str(uuid.uuid5(_NAMESPACE, given))}
     if validation.is_old(entry):
-        return dataclasses.replace(translate.parse(entry, ops), built_in=True)
+        return dataclasses.replace(
+            translate.parse(entry, ops, only_known=True), built_in=True)
     return validation.parse(entry, ops, built_in=True)
 
 

@@ -88,7 +88,8 @@ def dump(path: str, actual: typing.Iterable[tuple[str, Expectation]]) -> None:
         made of its trial.
     """
     made = f'{path}.new'
-    with open(made, 'w', encoding='utf-8') as stream:
+    with exceptions.naming(made), open(
+            made, 'w', encoding='utf-8') as stream:
         for inventory, each in actual:
             stream.write(_as_yaml({_name(path, inventory): {
                 key: value for key, value in each.items()

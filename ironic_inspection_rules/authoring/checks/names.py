@@ -83,10 +83,13 @@ def _of_vars(use: reach.Use, rule: checked_rule.CheckedRule) -> str | None:
     if not use.steps[1:] or use.steps[1] in known:
         return None
     name = use.steps[1]
-    return _('{%(field)s}: the rule has no "%(name)s" in its vars%(where)s; '
+    if name in rule.rule.vars:
+        return _('{%(field)s}: "%(name)s" comes later, and vars are computed '
+                 'in their order; a program that sorts the names of a file '
+                 'changes it') % {'field': use.text, 'name': name}
+    return _('{%(field)s}: the rule has no "%(name)s" in its vars; '
              '%(hint)s') % {
                  'field': use.text, 'name': name,
-                 'where': _(' before') if name in rule.rule.vars else '',
                  'hint': suggestion.hint(name, known) or _('it has none')}
 
 

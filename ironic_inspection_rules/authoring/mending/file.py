@@ -275,7 +275,8 @@ def _write(path: str, text: str) -> None:
     descriptor, name = tempfile.mkstemp(
         dir=os.path.dirname(path), prefix='.', suffix='.tmp')
     try:
-        with open(descriptor, 'w', encoding='utf-8', newline='') as stream:
+        with exceptions.naming(path), open(
+                descriptor, 'w', encoding='utf-8', newline='') as stream:
             stream.write(text)
             stream.flush()
             os.fsync(stream.fileno())

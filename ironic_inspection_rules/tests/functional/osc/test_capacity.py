@@ -9,6 +9,7 @@ import types
 from urllib import parse
 
 import openstack
+from osc_lib import exceptions as osc_exceptions
 
 from ironic_inspection_rules.osc import capacity
 from ironic_inspection_rules.tests.unit import base
@@ -53,10 +54,21 @@ class Nova(server.BaseHTTPRequestHandler):
         """Print nothing."""
 
 
+class Nobody(server.BaseHTTPRequestHandler):
+    """A service that is not Nova."""
+
+    def do_GET(self):
+        self.send_error(404)
+
+    def log_message(self, *_args):
+        """Print nothing."""
+
+
 class FlavorsOfNovaTestCase(base.TestCase):
 
-    def test_all_pages_are_read_with_extra_specs(self):
-        nova = server.ThreadingHTTPServer(('127.0.0.1', 0), Nova)
+    def serve(self, handler):
+        """Serve an API, and return the server and a command for it."""
+        nova = server.ThreadingHTTPServer(('127.0.0.1', 0), handler)
         nova.asked = []
         self.addCleanup(nova.server_close)
         threading.Thread(target=nova.serve_forever, daemon=True).start()
@@ -67,8 +79,19 @@ class FlavorsOfNovaTestCase(base.TestCase):
             # What the openstack command asks for by default.
             compute_api_version='2.1')
         self.addCleanup(cloud.close)
-        command = types.SimpleNamespace(app=types.SimpleNamespace(
+        return nova, types.SimpleNamespace(app=types.SimpleNamespace(
             client_manager=types.SimpleNamespace(sdk_connection=cloud)))
+
+    def test_a_cloud_without_nova_is_told_to_be_that(self):
+        _server, command = self.serve(Nobody)
+        error = self.assertRaises(osc_exceptions.CommandError, capacity.load,
+                                  command, 'nova')
+        self.assertIn('flavors of the compute service cannot be read',
+                      str(error))
+        self.assertIn('give a file', str(error))
+
+    def test_all_pages_are_read_with_extra_specs(self):
+        nova, command = self.serve(Nova)
         bm, swapping = capacity.load(command, 'nova')
         self.assertEqual(('bm', 'CUSTOM_BM', None),
                          (bm.name, bm.resource_class, bm.problem))

@@ -137,6 +137,22 @@ class CommandTestCase(test_shell.CallTestCase):
                 self.assertIn(f'no file can be written there: {path}',
                               errors.getvalue())
 
+    def test_a_full_disk_is_told_with_the_file(self):
+        full = '/dev/full'
+        if not os.path.exists(full):
+            self.skipTest('no device that is always full')
+        machine = ('--inventory', self.machine)
+        for words in (('test', self.rules, *machine, '--html', full),
+                      ('test', self.rules, *machine, '--coverage',
+                       '--html', full),
+                      ('diff', self.rules, self.rules, '--html', full),
+                      ('profile', self.machine, '-o', full),
+                      ('convert', self.rules, '-o', full)):
+            with contextlib.redirect_stderr(io.StringIO()) as errors:
+                code, _output = self.call(*words)
+            self.assertEqual(1, code, words)
+            self.assertIn(full, errors.getvalue())
+
     def test_a_dash_is_standard_output(self):
         self.assertEqual(
             self.call('profile', self.machine),

@@ -51,6 +51,13 @@ class ShellTestCase(CallTestCase):
         for name in ('convert', 'lint', 'test'):
             self.assertIn(f'\n  {name} ', output)
 
+    def test_an_interruption_before_it_runs_is_no_traceback(self):
+        def interrupt(*_args, **_kwargs):
+            raise KeyboardInterrupt
+
+        self.patch(shell.Shell, '__init__', interrupt)
+        self.assertEqual((130, ''), self.call('lint', 'x'))
+
     def test_a_machine_may_say_what_no_terminal_can_show(self):
         rules = self.write('rules.yaml', GOOD.replace(
             'value: 1', 'value: "{plugin_data.a}"'))

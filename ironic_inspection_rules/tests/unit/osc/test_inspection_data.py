@@ -47,6 +47,16 @@ class ExportInspectionDataTestCase(base.TestCase):
         return {path.name: path.read_text()
                 for path in self.directory.iterdir()}
 
+    def test_a_full_disk_is_told_with_the_file(self):
+        if not os.path.exists('/dev/full'):
+            self.skipTest('no device that is always full')
+        self.directory.mkdir(parents=True)
+        part = self.directory / 'rack1-07.part'
+        part.symlink_to('/dev/full')
+        error = self.assertRaises(osc_exceptions.CommandError, self.export,
+                                  '--force', '--jobs', '1')
+        self.assertIn(str(part), str(error))
+
     def test_the_files_are_those_that_rules_are_tried_on(self):
         self.assertFalse(self.export('resource_class=baremetal'))
         self.assertEqual(

@@ -194,6 +194,8 @@ class ReapplyInspectionRulesTestCase(base.TestCase):
             'GET', '/inspection_requests/request-a'] = interrupt
         self.assertEqual(130, self.reapply('--wait', '--jobs', '1'))
         self.assertEqual('3 accepted\n', self.printed())
+        self.assertIn('Interrupted; what Ironic has accepted goes on',
+                      self.app.stderr.getvalue())
 
     def test_no_nodes_are_said(self):
         self.ironic.routes['GET', '/nodes'] = (200, {'nodes': []})

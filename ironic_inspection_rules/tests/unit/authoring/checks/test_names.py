@@ -52,6 +52,14 @@ class CheckTestCase(base.CheckTestCase):
 
 class VarsTestCase(base.CheckTestCase):
 
+    def test_a_value_that_comes_later_is_told_to_be_that(self):
+        found = self.messages(names.check, """
+            - vars: {a: "{vars.b}", b: "{inventory.cpu.count}"}
+              actions: [{op: log, args: {msg: "{vars.a}"}}]
+            """)
+        self.assertEqual(['/vars/a'], [pointer for pointer, _text in found])
+        self.assertIn('{vars.b}: "b" comes later', found[0][1])
+
     def test_other_problems_take_no_value_away(self):
         for broken in ('"{inventory.disks | lst}"', '1'):
             found = self.messages(names.check, f"""
