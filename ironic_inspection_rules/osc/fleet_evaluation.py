@@ -156,7 +156,7 @@ def _evaluate(baremetal: Any, selection: node_selection.NodeSelection,
     rules = None
     compared = False
     title = _('The rules in force')
-    tried_rules = in_force
+    tried_rules: Sequence[rule_files.Rule] = in_force
     if parsed_args.rules:
         rules = rule_files.with_uuids(files.rules, in_force)
         tried_rules = rule_files.among(rules, in_force, parsed_args.prune)

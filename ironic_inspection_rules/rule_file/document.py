@@ -25,6 +25,7 @@ STDIN = '-'
 
 _SUFFIXES = ('.json', '.yaml', '.yml')
 
+
 @dataclasses.dataclass(frozen=True)
 class Document:
     """Content of one file.

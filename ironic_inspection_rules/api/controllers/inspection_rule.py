@@ -131,7 +131,7 @@ def page(context: Any, built_in: Iterable[model.Rule],
 
 def get_one(rule_uuid: str, query: Answer) -> Answer:
     """Show one rule."""
-    uuid = request.rule_uuid(rule_uuid)
+    uuid = _uuid(rule_uuid)
     built_in = (rule for rule in start.rules().built_in if rule.uuid == uuid)
     rule = next(built_in, None) or _stored(uuid)
     fields = query['fields']
@@ -225,8 +225,27 @@ def delete_all() -> None:
         rule_object.Rule.destroy_all(context)
 
 
+def _uuid(text: str) -> str:
+    """Read the UUID in a path.
+
+    :raises: Invalid if it is none, with the UUIDs of rules that have the text
+        as their description, as commands take it elsewhere.
+    """
+    try:
+        return request.rule_uuid(text)
+    except exceptions.Invalid as exc:
+        rules = [*start.rules().built_in,
+                 *rule_object.Rule.list(api.request.context)]
+        found = [rule.uuid for rule in rules if rule.description == text]
+        if not found:
+            raise
+        raise exceptions.Invalid(
+            _('%(expected)s, the description of %(uuids)s') % {
+                'expected': exc, 'uuids': ', '.join(found)}) from exc
+
+
 def _changeable(rule_uuid: str) -> rule_object.Rule:
-    uuid = request.rule_uuid(rule_uuid)
+    uuid = _uuid(rule_uuid)
     if uuid in start.rules().built_in_uuids:
         raise exceptions.Invalid(
             _('Inspection rule %s is built-in and cannot be changed') % uuid)
