@@ -105,7 +105,8 @@ FLEETS = st.fixed_dictionaries(
         fuzz.plain, max_size=2) | st.lists(
             st.sampled_from(['posted', UUID, 'x', 5, '']), max_size=3)},
     optional={'rules': st.lists(RULES, max_size=2), 'limit': fuzz.plain,
-              'marker': fuzz.plain, 'compare': fuzz.plain})
+              'marker': fuzz.plain, 'compare': fuzz.plain,
+              'prune': fuzz.plain})
 
 WIDE = st.integers(1, 4).map(lambda size: {
     f'f{number}': number for number in range(10 ** size)})

@@ -81,6 +81,10 @@ class ReplayTestCase(test_inspection_run.CommandTestCase):
             self.assertIn(part, text)
         self.assertEqual([rule], self.bodies()[0]['rules'])
         self.assertNotIn('prune', self.bodies()[0])
+        self.answer({'inspection_rules': []}, NODES, page(SAME), page())
+        self.replay('--prune', path)
+        self.assertEqual([True, True],
+                         [each['prune'] for each in self.bodies()[-2:]])
         self.assertEqual('redfish', self.baremetal.calls[1][2]['params'][
             'driver'])
 
