@@ -35,7 +35,8 @@ _POLICY = 'baremetal:inspection_rule:update'
 """Others could find out what sensitive rules do by trying them."""
 
 
-def plans(asked: Mapping[str, Any]) -> Plans | None:
+def plans(asked: Mapping[str, Any], revision: int | None = None
+          ) -> Plans | None:
     """Compile the rules that would be in force with those of a request.
 
     They take the place of stored rules as when the rule set is replaced:
@@ -48,6 +49,7 @@ def plans(asked: Mapping[str, Any]) -> Plans | None:
     has those of the stored rule that it would replace.
 
     :param asked: the request, with ``rules`` as they were posted.
+    :param revision: of the stored rules, if it has been read already.
     :returns: the rules by phase, in the order they run in; None if the
         request has no rules.
     :raises: :class:`.exceptions.InvalidRules` with the place of a bad one as
@@ -67,8 +69,9 @@ def plans(asked: Mapping[str, Any]) -> Plans | None:
     text = json.dumps(posted)
     compile_ = _compile if len(text) > _LARGEST else _compile_kept
     rules = start.rules()
-    return compile_(rules, rules.refresh(api.request.context).revision, text,
-                    prune)
+    if revision is None:
+        revision = rules.refresh(api.request.context).revision
+    return compile_(rules, revision, text, prune)
 
 
 def _compile(rules: repository.Repository, _revision: int | None, text: str,

@@ -55,7 +55,7 @@ def post(asked: Answer) -> Answer:
     context = api.request.context
     rules = start.rules().refresh(context)
     in_force = {phase: rules.plans(phase) for phase in model.PHASES}
-    given = posted_rules.plans(asked)
+    given = posted_rules.plans(asked, rules.revision)
     plans = in_force if given is None else given
     # Who posts a rule by the UUID of a sensitive one could change when it
     # runs, and so read what it has left.
