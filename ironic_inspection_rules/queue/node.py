@@ -242,7 +242,7 @@ def check(node, request: queue_request.Request) -> delivery.NodeCheck:
         allowed = _BEGUN
     elif (present == states.INSPECTFAIL
           and request.inspection_began_at is not None
-          and _TIMED_OUT in (node.last_error or '').lower()):
+          and has_timed_out(node)):
         # The data were accepted after a conductor had listed the node as
         # overdue, and before it failed the node.
         allowed = _BEGUN
@@ -252,6 +252,11 @@ def check(node, request: queue_request.Request) -> delivery.NodeCheck:
         return delivery.NodeCheck()
     return delivery.NodeCheck(obstacle=_('the node is in state "%s"')
                               % present)
+
+
+def has_timed_out(node) -> bool:
+    """Return whether the last error of a node is that of a timeout."""
+    return _TIMED_OUT in (node.last_error or '').lower()
 
 
 def _is_of_inspection(node, request: queue_request.Request) -> bool:

@@ -109,6 +109,7 @@ class RequestProcessor:
                            'node': request.node_uuid})
             reason = _reason(exc)
             self._fail_node(task, request, reason)
+            _put_first(task.node, reason)
             task.run = keeping.prepare(run, task, reason)
             return reason
 
@@ -151,7 +152,8 @@ class RequestProcessor:
         reason = _('The ramdisk did not call for %d seconds.') % self._timeout
         task.process_event('fail')
         conductor_utils.cleanup_inspectwait_timeout(task)
-        _keep_error(task.node, reason)
+        if not queue_node.has_timed_out(task.node):
+            _put_first(task.node, reason)
         return reason
 
     def _power_on(self, task, request: queue_request.Request) -> str | None:
@@ -205,15 +207,21 @@ class RequestProcessor:
             'request': request.uuid, 'reason': reason}
         if node.provision_state in queue_node.IN_INSPECTION:
             _clean_up(task, message)
-            task.process_event('fail', last_error=message)
+            # Ironic fails a node itself where it cannot clean up.
+            if node.provision_state in queue_node.IN_INSPECTION:
+                task.process_event('fail', last_error=message)
+            else:
+                _put_first(node, message)
         elif (request.event == queue_request.REAPPLY
               or node.provision_state == states.ENROLL):
             conductor_utils.node_history_record(
                 node, event=message, event_type=states.INTROSPECTION,
                 error=True)
             node.save()
-        elif node.provision_state == states.INSPECTFAIL:
-            _keep_error(node, message)
+        elif (node.provision_state == states.INSPECTFAIL
+              and node.last_error is None):
+            # Powering off has removed the reason.
+            _put_first(node, message)
 
 
 def _guard_hooks(task, current: attempt.Attempt) -> None:
@@ -226,13 +234,25 @@ def _guard_hooks(task, current: attempt.Attempt) -> None:
 
 @contextlib.contextmanager
 def _kept_from_failing(task) -> Iterator[None]:
-    """Keep Ironic from failing a node for what its surroundings did."""
+    """Keep Ironic from failing a node wrongly.
+
+    For what its surroundings did, and where the node has no such transition:
+    the error of that would hide the cause.
+    """
     process_event = task.process_event
 
     def process(event: str, *args: Any, **kwargs: Any) -> None:
         cause = sys.exception()
         if event == 'fail' and surroundings.are_to_blame(cause):
             raise attempt.Abandoned() from cause
+        # A node that was just discovered cannot fail, nor one that has
+        # failed already.
+        if not task.fsm.is_actionable_event(event):
+            if cause is not None:
+                raise cause
+            if task.node.last_error:
+                raise ironic_exception.HardwareInspectionFailure(
+                    error=task.node.last_error)
         process_event(event, *args, **kwargs)
 
     task.process_event = process
@@ -275,11 +295,20 @@ def _taken_up(request: queue_request.Request) -> recorder.Run:
     return run
 
 
-def _keep_error(node, message: str) -> None:
-    """Store why a node failed, if cleaning up has removed the reason."""
-    if node.last_error is None:
-        node.last_error = message
-        node.save()
+def _put_first(node, reason: str) -> None:
+    """Begin what a node says of its failure with the first cause.
+
+    Where cleaning up fails as well, Ironic leaves only the reason of that.
+    """
+    present = node.last_error
+    if present is None:
+        node.last_error = reason
+    elif reason not in present:
+        node.last_error = _('%(reason)s. Also: %(other)s') % {
+            'reason': reason.rstrip('.'), 'other': present}
+    else:
+        return
+    node.save()
 
 
 def _clean_up(task, message: str) -> None:
