@@ -103,9 +103,9 @@ class _Retry(urllib3_retry.Retry):
 def _get(request: working_copy.Request, deadline: _Deadline) -> str | None:
     """Send a GET request; the body of the answer is not read.
 
-    :returns: None for success; else the status and its reason, or the class
-        of an error, without the message, which may contain the query of the
-        URL.
+    :returns: None for success; else the status, or what went wrong. No text
+        of the server, which may be a secret, and none of an error, which may
+        contain the query of the URL.
     """
     try:
         retry = _Retry(
@@ -123,9 +123,27 @@ def _get(request: working_copy.Request, deadline: _Deadline) -> str | None:
                     timeout=deadline.at_most(request.timeout),
                     verify=_verify(), stream=True) as response:
                 return None if response.ok else (
-                    f'{response.status_code} {response.reason}')
+                    _('the status is %d') % response.status_code)
     except Exception as exc:
-        return type(exc).__name__
+        LOG.debug('A request of the action api-call failed: %s',
+                  type(exc).__name__)
+        for kind, problem in _PROBLEMS:
+            if isinstance(exc, kind):
+                return problem
+        return _('the request cannot be sent')
+
+
+_ERRORS = requests.exceptions
+
+_PROBLEMS = (
+    (_ERRORS.SSLError, _('no TLS connection; its certificate may be invalid')),
+    (_ERRORS.ProxyError, _('the proxy cannot be reached')),
+    ((_ERRORS.ConnectionError, _ERRORS.Timeout),
+     _('the host cannot be reached, or does not answer in time')),
+    (_ERRORS.TooManyRedirects, _('too many redirects')),
+    (_ERRORS.InvalidSchema, _('a redirect to another scheme')),
+)
+"""What to say of errors of requests; the first one that fits."""
 
 
 class _Session(requests.Session):

@@ -13,7 +13,9 @@ from ironic.common import args
 from ironic.common import exception as ironic_exception
 from ironic.conf import CONF
 from ironic.drivers.modules import inspect_utils
+from oslo_log import log
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import inspection_queue
 from ironic_inspection_rules.api import request
 from ironic_inspection_rules.engine import model
@@ -30,8 +32,16 @@ from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.patches import controllers as stock
 from ironic_inspection_rules.runs import record
 
+LOG = log.getLogger(__name__)
+
 AGENT_TOKEN = 'agent_token'
 """Member by which a ramdisk proves which machine it is, as in heartbeats."""
+
+_MOST_ADDRESSES = 8
+"""Maximum number of addresses of a machine in one line of a log."""
+
+_LONGEST_NAME = 64
+"""Maximum length of a serial number or an address in a log."""
 
 
 def post() -> Any:
@@ -93,6 +103,8 @@ def run_early_rules(context, inventory: dict, plugin_data: dict) -> None:
     seconds = time.perf_counter() - started
     keeping.phase_ended(model.EARLY, outcome, seconds, None, outcome.error)
     if outcome.error:
+        LOG.info('The machine with %(machine)s is refused: %(error)s',
+                 {'machine': _machine(inventory), 'error': outcome.error})
         raise outcome.error
     saving.update_plugin_data(target, plugin_data)
     outcome.record(plugin_data, model.EARLY)
@@ -108,3 +120,29 @@ def run_early_rules(context, inventory: dict, plugin_data: dict) -> None:
     plugin_data[record.EARLY_KEY] = {
         model.EARLY: kept,
         record.EARLY_HIDDEN: target.journal.hidden.lasting(())}
+
+
+def _machine(inventory: dict) -> str:
+    """Return what an operator knows a machine by, for one line of a log.
+
+    :param inventory: as the machine sent it; any value may be of any type.
+    :returns: its serial number and the first addresses of its interfaces.
+    """
+    vendor = inventory.get('system_vendor')
+    serial = vendor.get('serial_number') if isinstance(vendor, dict) else None
+    interfaces = inventory.get('interfaces')
+    if not isinstance(interfaces, list):
+        interfaces = []
+    addresses = [_name(interface.get('mac_address'))
+                 for interface in interfaces[:_MOST_ADDRESSES]
+                 if isinstance(interface, dict)]
+    if len(interfaces) > _MOST_ADDRESSES:
+        addresses.append(f'{len(interfaces) - _MOST_ADDRESSES} more')
+    return (f'serial number {_name(serial)}, '
+            f'addresses {", ".join(addresses) or "unknown"}')
+
+
+def _name(value: Any) -> str:
+    if not isinstance(value, str | int):
+        return 'unknown'
+    return exceptions.one_line(str(value)[:_LONGEST_NAME])

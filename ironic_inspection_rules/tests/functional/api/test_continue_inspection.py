@@ -3,6 +3,7 @@
 """Who may post inspection data, before any rule looks at them."""
 
 import json
+import logging
 import pathlib
 
 import fixtures
@@ -52,6 +53,45 @@ class ContinueInspectionTestCase(base.TestCase):
 
         self.assertEqual(400, status)
         self.assertIn('a rule has run', text)
+
+    def refused(self, **inventory):
+        """Return what the log says of a machine that a rule refuses."""
+        log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
+        self.assertEqual(400, self.post({'inventory': inventory})[0])
+        line, = (line for line in log.output.splitlines()
+                 if 'a rule has run' in line)
+        return line
+
+    def test_one_line_of_the_log_names_a_refused_machine_and_the_rule(self):
+        self.serve(rule())
+
+        line = self.refused(system_vendor={'serial_number': 'R9-1'},
+                            **DATA['inventory'])
+
+        for named in ('R9-1', '52:54:00:00:00:01', rule()['uuid']):
+            self.assertIn(named, line)
+
+    def test_no_machine_can_make_this_line_anything_else(self):
+        self.serve(rule())
+
+        line = self.refused(system_vendor={'serial_number': 'a\nb' * 9999},
+                            interfaces=[{'mac_address': 'c' * 9999}] * 99)
+
+        self.assertIn('a\\nb', line)
+        self.assertLess(len(line), 2000)
+        for odd in (None, 1, [], {}, [[]], [{}], [{'mac_address': [1]}]):
+            answer = self.post({'inventory': {'system_vendor': odd,
+                                              'interfaces': odd}})
+            self.assertEqual(400, answer[0])
+
+    def test_a_sensitive_rule_shows_nothing_of_itself_in_the_log(self):
+        self.serve({**rule(), 'sensitive': True})
+        log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
+
+        self.post()
+
+        self.assertIn(rule()['uuid'], log.output)
+        self.assertNotIn('a rule has run', log.output)
 
     def test_no_rule_runs_for_a_version_without_the_call(self):
         self.serve(rule())

@@ -130,12 +130,41 @@ class ApiCallTestCase(base.IronicTestCase):
         server = self.serve(lambda handler: handler.send_error(404))
         closed = f'http://127.0.0.1:{self.useFixture(base.DeadPort())}/?key=k3y'
         for url, problem in ((self.url(server), '404'),
-                             (closed, 'ConnectionError')):
+                             (closed, 'the host cannot be reached')):
             exc = self.assertRaises(exceptions.OperationError, self.call, url)
             self.assertIn(problem, str(exc))
             while exc:
                 self.assertNotIn('k3y', str(exc))
                 exc = exc.__cause__ or exc.__context__
+
+    def test_an_error_holds_no_text_of_the_server(self):
+        server = self.serve(
+            lambda handler: handler.send_error(403, 's3cret', 's3cret'))
+        exc = self.assertRaises(exceptions.OperationError, self.call,
+                                self.url(server))
+        self.assertIn('403', str(exc))
+        self.assertIn('127.0.0.1', str(exc))
+        self.assertNotIn('s3cret', str(exc))
+
+    def test_an_error_names_no_class(self):
+        rest = threading.Event()
+        slow = self.serve(lambda handler: rest.wait(ENOUGH))
+
+        def again(handler):
+            handler.send_response(302)
+            handler.send_header('Location', '/')
+            handler.end_headers()
+
+        url = self.url(self.serve(again))
+        for problem, url, options in (
+                ('answer in time', self.url(slow), {'timeout': 0.05}),
+                ('too many redirects', url, {}),
+                ('TLS', url.replace('http:', 'https:'), {}),
+                ('cannot be sent', 'http://[1/', {})):
+            exc = self.assertRaises(exceptions.OperationError, self.call,
+                                    url, **options)
+            self.assertIn(problem, str(exc))
+        rest.set()
 
     def test_another_host_gets_no_headers_of_the_rule(self):
         def found(handler):
@@ -162,4 +191,4 @@ class ApiCallTestCase(base.IronicTestCase):
 
         exc = self.assertRaises(exceptions.OperationError, self.call,
                                 self.url(self.serve(elsewhere)))
-        self.assertIn('InvalidSchema', str(exc))
+        self.assertIn('another scheme', str(exc))
