@@ -5,7 +5,7 @@
 Each call is one of Ironic's own in other words (blueprint 002).
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 import datetime
 import itertools
 from typing import Any
@@ -18,6 +18,7 @@ from ironic.api.controllers.v1 import utils as api_utils
 from ironic.common import args
 from ironic.common import exception as ironic_exception
 from ironic.common import states
+from ironic.conf import CONF
 from ironic.drivers.modules import inspect_utils
 from oslo_utils import timeutils
 
@@ -25,7 +26,9 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import request
 from ironic_inspection_rules.api.controllers import node_inventory
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.objects import request as request_object
 from ironic_inspection_rules.patches import controllers
+from ironic_inspection_rules.queue import state as queue_state
 
 _provision = controllers.undecorated(
     ironic_node.NodeStatesController.provision)
@@ -53,14 +56,16 @@ def get_all(query: Answer) -> Answer:
     """List inspections, the last begun first."""
     project = api_utils.check_list_policy('node', None)
     limit = api_utils.validate_limit(query['limit'])
-    shown = map(_represent, _nodes(project, query['marker']))
+    starting = _starting()
+    shown = (_represent(node, starting)
+             for node in _nodes(project, query['marker']))
     return {'introspection': list(itertools.islice(
         filter(None, shown), limit))}
 
 
 def get_one(node: Any) -> Answer:
     """Show how far the inspection of a node is."""
-    shown = _represent(node)
+    shown = _represent(node, _starting(node.uuid))
     if shown is None:
         raise exceptions.NotFound(_('Node %s was never inspected') % node.uuid)
     return shown
@@ -145,15 +150,34 @@ def _began(node: Any) -> tuple[datetime.datetime, str]:
             node.uuid)
 
 
-def _state(node: Any) -> str:
+def _starting(node_uuid: str | None = None) -> set[str]:
+    """Return the nodes whose machines wait for their turn to be powered on.
+
+    :param node_uuid: the only node to look at; None for all.
+    """
+    if not CONF.inspection_queue.enabled:
+        return set()
+    filters = {'state': queue_state.STARTING}
+    if node_uuid is not None:
+        filters['node_uuid'] = node_uuid
+    return {request.node_uuid for request
+            in request_object.InspectionRequest.list(
+                api.request.context, filters)}
+
+
+def _state(node: Any, starting: Collection[str]) -> str:
     """Return the state of an inspection in ironic-inspector's words.
 
     Ironic goes through ``inspecting`` twice: until the ramdisk boots, and
     again with its data, of which it notes the time first. The queue stops the
     clock of a node whose data, or whose turn to be powered on, it keeps.
+
+    :param starting: nodes that are to be powered on.
     """
     began = node.inspection_started_at
     if node.provision_state == states.INSPECTWAIT:
+        if node.uuid in starting:
+            return 'starting'
         return 'waiting' if began else 'processing'
     if node.provision_state == states.INSPECTING:
         if node.inspect_interface != _IN_BAND:
@@ -166,11 +190,12 @@ def _state(node: Any) -> str:
         'finished')
 
 
-def _represent(node: Any) -> dict[str, Any] | None:
+def _represent(node: Any, starting: Collection[str]
+               ) -> dict[str, Any] | None:
     """Return what the client sees, None for a node never inspected."""
     if not _was_inspected(node):
         return None
-    state = _state(node)
+    state = _state(node, starting)
     finished_at = node.inspection_finished_at
     if state == 'error':
         finished_at = finished_at or node.provision_updated_at

@@ -45,10 +45,15 @@ class NodesController(node.NodesController):
 
     @pecan.expose()
     def _lookup(self, ident: str, *remainder: str) -> typing.Any:
-        if (api.request.method == 'GET' and remainder[:1] == ('traits',)
-                and len(remainder) > 1 and not api_utils.allow_traits()):
-            # Ironic looks for no call then, and this one is not its own.
-            pecan.abort(http_client.NOT_FOUND)
+        # Below their versions Ironic looks for none of these calls. What it
+        # answers for its own list of traits stays as it is.
+        if ((remainder[:1] == ('traits',) and not api_utils.allow_traits())
+                or (remainder[:1] == ('inventory',)
+                    and not api_utils.allow_node_inventory())):
+            if api.request.method != 'GET':
+                pecan.abort(http_client.METHOD_NOT_ALLOWED)
+            if len(remainder) > 1:
+                pecan.abort(http_client.NOT_FOUND)
         return super()._lookup(ident, *remainder)
 
 
