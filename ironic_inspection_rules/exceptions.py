@@ -110,6 +110,18 @@ class InspectionRulesError(Exception):
         super().__init__(self.template % about if self.template else about)
 
 
+def reason_of(exc: Exception) -> str:
+    """Return what a user is told of an error.
+
+    One that nobody foresaw, such as in the code of a plugin, comes with its
+    class: its text alone may say nothing.
+    """
+    if isinstance(exc, InspectionRulesError):
+        return str(exc)
+    return _('unexpected error in its code: %(kind)s: %(text)s') % {
+        'kind': type(exc).__name__, 'text': exc}
+
+
 class Invalid(InspectionRulesError):
     """The input cannot be accepted as it is."""
 

@@ -17,6 +17,7 @@ import typing
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.engine import text_cache
 from ironic_inspection_rules.i18n import _
 
@@ -272,8 +273,8 @@ class OneOf(plugin.Condition):
                  values: typing.Any) -> bool:
         if not isinstance(values, list):
             raise exceptions.OperationError(
-                _('values must be a list, not of type %s')
-                % type(values).__name__)
+                _('values must be a list, not %s')
+                % suggestion.kind_of(values))
         allowance.spend(len(values) >> 4)
         for each in values:
             if value.__class__ in _NESTED:

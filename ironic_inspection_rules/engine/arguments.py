@@ -183,7 +183,7 @@ def convert(value: typing.Any, argument: Argument) -> typing.Any:
         raise exceptions.OperationError(
             _('argument "%(name)s" must be of type %(type)s, not %(value)s')
             % {'name': argument.name, 'type': declared.name,
-               'value': type(value).__name__}) from exc
+               'value': suggestion.kind_of(value)}) from exc
 
 
 def _of(value: typing.Any, types: typing.Any) -> typing.Any:

@@ -23,6 +23,7 @@ from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import pattern
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import rendering
+from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.i18n import _
 
@@ -266,8 +267,7 @@ def _read_path(tokens: list[str], allowance: budget.Budget
 def _read_token(value: typing.Any, _allowance: budget.Budget) -> str:
     if isinstance(value, dict | list):
         raise exceptions.OperationError(
-            _('a value of type %s cannot be part of a path')
-            % type(value).__name__)
+            _('%s cannot be part of a path') % suggestion.kind_of(value))
     text = str(value)
     return data_path.Key(text) if text == data_path.APPEND else text
 

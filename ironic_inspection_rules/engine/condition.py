@@ -131,11 +131,9 @@ def check_part(part: Condition, roots: budget.View) -> bool:
     except exceptions.BudgetExceeded:
         raise
     except Exception as exc:
-        known = isinstance(exc, exceptions.InspectionRulesError)
         raise exceptions.OperationError(_('%(op)s: %(error)s') % {
             'op': part.operation['op'],
-            'error': exc if known else f'{type(exc).__name__}: {exc}',
-        }) from exc
+            'error': exceptions.reason_of(exc)}) from exc
 
 
 class Looped(Condition):

@@ -8,6 +8,7 @@ They never show values that sensitive rules have written.
 import contextlib
 import typing
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import condition as engine_condition
@@ -43,7 +44,7 @@ def explain(plan: compiler.CompiledRule, view: budget.View,
             traces.append(condition.decide(view))
         except Exception as exc:
             traces.append(trace.ConditionTrace(condition.written_op, None,
-                                               str(exc)))
+                                               exceptions.reason_of(exc)))
     if plan.unexplained:
         return tuple(each._replace(reason=None) for each in traces)
     return tuple([
@@ -73,7 +74,7 @@ def reason(condition: engine_condition.Condition, view: budget.View,
     try:
         return condition.reason(view, shown)
     except Exception as exc:
-        return str(exc)
+        return exceptions.reason_of(exc)
 
 
 def reads_hidden(plan: compiler.CompiledRule, hidden: hiding.Hidden) -> bool:

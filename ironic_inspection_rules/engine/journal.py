@@ -25,10 +25,11 @@ class Change:
 
     ``object`` is ``node``, ``port <MAC>``, ``plugin_data`` or ``traits``; a
     port with a hidden address has its UUID there. ``op`` is ``add``,
-    ``replace`` or ``remove`` with ``path`` and ``value`` as in RFC 6902.
-    ``before`` is the previous value, None if there was none. Secrets, and the
-    places and values of sensitive rules, are masked. ``place`` is the path
-    without masks, which must not be shown, with an index in place of ``-``.
+    ``replace`` or ``remove`` with ``path`` and ``value`` as in RFC 6902, but
+    ``add`` also creates missing parents. ``before`` is the previous value,
+    None if there was none. Secrets, and the places and values of sensitive
+    rules, are masked. ``place`` is the path without masks, which must not be
+    shown, with an index in place of ``-``.
     ``left`` is the number of items that are left in the list, if an item was
     removed from one. ``earlier`` is the number of changes of the phase before
     a value was set that was already there. ``port`` is the UUID of the port.

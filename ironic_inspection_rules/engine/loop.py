@@ -11,6 +11,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import rendering
+from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.engine import template
 from ironic_inspection_rules.i18n import _
 
@@ -128,4 +129,4 @@ def _as_list(value: typing.Any) -> list[typing.Any]:
     if isinstance(value, list):
         return value
     raise exceptions.OperationError(
-        _('cannot loop over a value of type %s') % type(value).__name__)
+        _('cannot loop over %s') % suggestion.kind_of(value))

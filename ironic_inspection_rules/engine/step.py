@@ -226,8 +226,7 @@ def _error(plan: compiler.CompiledRule, op: str,
     """Return an error with rule and op; of a sensitive rule no reason."""
     reason = None
     if not plan.rule.sensitive:
-        known = isinstance(exc, exceptions.InspectionRulesError)
-        reason = str(exc) if known else f'{type(exc).__name__}: {exc}'
+        reason = exceptions.reason_of(exc)
     if isinstance(exc, exceptions.FailRequested):
         return exceptions.RuleFailed(plan.rule.label, op, reason,
                                      exc.maintenance)

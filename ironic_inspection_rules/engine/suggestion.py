@@ -9,6 +9,7 @@ import difflib
 import json
 import os.path
 import re
+import types
 import typing
 
 from ironic_inspection_rules import exceptions
@@ -147,7 +148,21 @@ def quoted(value: object) -> str:
         return f'"{shown(value)}"'
     if value is None or isinstance(value, bool | int | float):
         return json.dumps(value)
-    return _('a value of type %s') % type(value).__name__
+    return kind_of(value)
+
+
+_KINDS: tuple[tuple[type | types.UnionType, str], ...] = (
+    (bool, _('a boolean')), (int | float, _('a number')), (str, _('text')),
+    (list | tuple, _('a list')), (dict, _('a mapping')),
+    (types.NoneType, _('null')))
+
+
+def kind_of(value: object) -> str:
+    """Return what a value of JSON is, with its article, for a message."""
+    for known, kind in _KINDS:
+        if isinstance(value, known):
+            return kind
+    return _('no value of JSON')
 
 
 def shown(text: str) -> str:

@@ -260,7 +260,7 @@ def _apply(steps: tuple[_Step, ...], value: typing.Any,
             raise
         except (exceptions.OperationError, TypeError, ValueError,
                 ArithmeticError, LookupError) as exc:
-            raise _error(op, str(exc)) from exc
+            raise _error(op, exceptions.reason_of(exc)) from exc
         if value.__class__ is not str or len(value) > _SHORT:
             _check(op, value, allowance)
     return value

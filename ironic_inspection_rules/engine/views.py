@@ -15,6 +15,7 @@ from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
 
 Container = dict[str, typing.Any] | list[typing.Any]
@@ -57,8 +58,8 @@ class Tree:
             return data
         if not isinstance(data, list):
             raise exceptions.OperationError(
-                _('"%(token)s" cannot be set inside a value of type %(type)s')
-                % {'token': token, 'type': type(data).__name__})
+                _('"%(token)s" cannot be set inside %(kind)s')
+                % {'token': token, 'kind': suggestion.kind_of(data)})
         position = (len(data) if data_path.appends(token)
                     else data_path.index(token))
         if position is None or position > len(data):

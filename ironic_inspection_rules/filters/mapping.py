@@ -8,6 +8,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
 
 Mapping = dict[str, typing.Any]
@@ -20,8 +21,7 @@ def read(allowance: budget.Budget, value: typing.Any) -> Mapping:
     """
     if not isinstance(value, dict):
         raise exceptions.OperationError(
-            _('takes a mapping, not a value of type %s')
-            % type(value).__name__)
+            _('takes a mapping, not %s') % suggestion.kind_of(value))
     allowance.spend(len(value) >> 2)
     return value
 

@@ -2,7 +2,6 @@
 
 """Filters on numbers."""
 
-import contextlib
 import math
 import operator
 import typing
@@ -11,6 +10,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
 
 Number = int | float
@@ -30,7 +30,11 @@ def read(value: typing.Any) -> Number:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
     raise exceptions.OperationError(
-        _('takes a number, not a value of type %s') % type(value).__name__)
+        _('takes a number, not %s') % suggestion.kind_of(value))
+
+
+def _too_large() -> exceptions.OperationError:
+    return exceptions.OperationError(_('the number is too large'))
 
 
 def _convert(value: typing.Any, *kinds: type[Number]) -> Number:
@@ -41,8 +45,12 @@ def _convert(value: typing.Any, *kinds: type[Number]) -> Number:
     if not isinstance(value, str | bool):
         value = read(value)
     for kind in kinds:
-        with contextlib.suppress(ValueError):
+        try:
             return kind(value)
+        except ValueError:
+            continue
+        except OverflowError as exc:
+            raise _too_large() from exc
     raise exceptions.OperationError(_('"%s" is no number') % value)
 
 
@@ -50,7 +58,10 @@ class Int(plugin.Filter):
     """``int``: a whole number, cut off, also of text."""
 
     def __call__(self, value: typing.Any) -> int:
-        return int(_convert(value, int, float))
+        number = _convert(value, int, float)
+        if not abs(number) < math.inf:
+            raise exceptions.OperationError(_('"%s" is no number') % value)
+        return int(number)
 
 
 class Float(plugin.Filter):
@@ -86,7 +97,13 @@ class Add(plugin.Filter):
     operate: typing.ClassVar[typing.Any] = operator.add
 
     def __call__(self, value: typing.Any, number: typing.Any) -> Number:
-        return typing.cast(Number, self.operate(read(value), read(number)))
+        try:
+            return typing.cast(Number,
+                               self.operate(read(value), read(number)))
+        except ZeroDivisionError as exc:
+            raise exceptions.OperationError(_('division by zero')) from exc
+        except OverflowError as exc:
+            raise _too_large() from exc
 
 
 class Subtract(Add):

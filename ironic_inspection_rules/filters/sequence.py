@@ -8,6 +8,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
 
 Items = list[typing.Any]
@@ -24,7 +25,7 @@ def read(allowance: budget.Budget, value: typing.Any) -> Items:
         allowance.spend(len(value) >> 2)
         return list(value)
     raise exceptions.OperationError(
-        _('takes a list, not a value of type %s') % type(value).__name__)
+        _('takes a list, not %s') % suggestion.kind_of(value))
 
 
 def attributes(items: Items, attribute: typing.Any,
@@ -41,7 +42,7 @@ def attributes(items: Items, attribute: typing.Any,
         return items
     if isinstance(attribute, list | dict):
         raise exceptions.OperationError(
-            _('an attribute cannot be of type %s') % type(attribute).__name__)
+            _('an attribute cannot be %s') % suggestion.kind_of(attribute))
     path = tuple(str(attribute).split('.'))
     found = [data_path.get(item, path) for item in items]
     if data_path.ABSENT not in found:
@@ -49,6 +50,20 @@ def attributes(items: Items, attribute: typing.Any,
     if default is data_path.ABSENT:
         return default
     return [default if each is data_path.ABSENT else each for each in found]
+
+
+def _without_order(columns: list[Items]) -> exceptions.OperationError:
+    """Return the error for values that cannot be compared.
+
+    :param columns: the values of each attribute.
+    """
+    for column in columns:
+        kinds = sorted({suggestion.kind_of(each) for each in column})
+        if len(kinds) > 1:
+            return exceptions.OperationError(
+                _('cannot compare %s') % _(' with ').join(kinds))
+    return exceptions.OperationError(
+        _('puts numbers and texts in order; of mappings, give an attribute'))
 
 
 def ignore_case(value: typing.Any) -> typing.Any:
@@ -76,8 +91,8 @@ class Length(plugin.Filter):
     def __call__(self, value: typing.Any) -> int:
         if not isinstance(value, str | list | dict):
             raise exceptions.OperationError(
-                _('takes text, a list or a mapping, not a value of type %s')
-                % type(value).__name__)
+                _('takes text, a list or a mapping, not %s')
+                % suggestion.kind_of(value))
         return len(value)
 
 
@@ -89,7 +104,17 @@ class Sum(plugin.Filter):
     def __call__(self, allowance: budget.Budget, value: typing.Any,
                  attribute: typing.Any = None) -> typing.Any:
         found = attributes(read(allowance, value), attribute)
-        return found if found is data_path.ABSENT else sum(found)
+        if found is data_path.ABSENT:
+            return found
+        for each in found:
+            if not isinstance(each, int | float):
+                raise exceptions.OperationError(
+                    _('takes numbers, not %s') % suggestion.kind_of(each))
+        try:
+            return sum(found)
+        except OverflowError as exc:
+            raise exceptions.OperationError(
+                _('the number is too large')) from exc
 
 
 class _Extreme(plugin.Filter):
@@ -104,7 +129,10 @@ class _Extreme(plugin.Filter):
         if found is data_path.ABSENT or not found:
             return data_path.ABSENT
         keys = [ignore_case(each) for each in found]
-        return items[keys.index(type(self).choose(keys))]
+        try:
+            return items[keys.index(type(self).choose(keys))]
+        except TypeError as exc:
+            raise _without_order([keys]) from exc
 
 
 class Min(_Extreme):
@@ -182,11 +210,14 @@ class Sort(plugin.Filter):
             if found is data_path.ABSENT:
                 return found
             allowance.spend(1 + (len(items) >> 2))
-            columns.append(map(ignore_case, found))
+            columns.append([ignore_case(each) for each in found])
         # As Jinja2 has it: what is equal needs no order.
         keys = list(zip(*columns, strict=True))
-        order = sorted(range(len(items)), key=keys.__getitem__,
-                       reverse=reverse)
+        try:
+            order = sorted(range(len(items)), key=keys.__getitem__,
+                           reverse=reverse)
+        except TypeError as exc:
+            raise _without_order(columns) from exc
         return [items[index] for index in order]
 
 

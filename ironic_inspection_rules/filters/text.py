@@ -11,6 +11,7 @@ from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import pattern
 from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.traits import names as trait_names
 
@@ -33,7 +34,7 @@ def read(value: typing.Any, or_number: bool = True) -> str:
             not isinstance(value, bool)):
         return str(value)
     raise exceptions.OperationError(
-        _('takes text, not a value of type %s') % type(value).__name__)
+        _('takes text, not %s') % suggestion.kind_of(value))
 
 
 class Lower(plugin.Filter):
@@ -177,7 +178,12 @@ class Date(plugin.Filter):
         if len(read(value, or_number=False)) > _LONGEST_DATE:
             raise exceptions.OperationError(
                 _('the text is longer than %d characters') % _LONGEST_DATE)
-        date = datetime.datetime.strptime(value, format)
+        try:
+            date = datetime.datetime.strptime(value, format)
+        except ValueError as exc:
+            raise exceptions.OperationError(
+                _('"%(value)s" is no date of the format "%(format)s"')
+                % {'value': value, 'format': format}) from exc
         return (date if _TIME.search(format.replace('%%', ''))
                 else date.date()).isoformat()
 

@@ -20,6 +20,7 @@ from jsonpath_ng import parser
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
+from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.engine import text_cache
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.legacy import document
@@ -209,8 +210,9 @@ def _find_items(indices: tuple[int, ...], value: typing.Any,
         return [value[index] for index in indices if len(value) > index]
     except (TypeError, KeyError, IndexError) as exc:
         raise exceptions.OperationError(
-            _('there is no item %(index)s in a value of type %(type)s')
-            % {'index': indices[0], 'type': type(value).__name__}) from exc
+            _('there is no item %(index)s in %(kind)s') % {
+                'index': indices[0],
+                'kind': suggestion.kind_of(value)}) from exc
 
 
 def _find_slice(part: slice, value: typing.Any,
@@ -219,8 +221,7 @@ def _find_slice(part: slice, value: typing.Any,
         value = [value]
     if not isinstance(value, list):
         raise exceptions.OperationError(
-            _('there are no items in a value of type %s')
-            % type(value).__name__)
+            _('there are no items in %s') % suggestion.kind_of(value))
     return value[part]
 
 

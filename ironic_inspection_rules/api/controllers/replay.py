@@ -113,7 +113,7 @@ class _Replay:
         except Exception as exc:
             LOG.exception('Inspection %s cannot be decided again', row.uuid)
             return {'outcome': _ERROR,
-                    'reason': f'{type(exc).__name__}: {exc}'}
+                    'reason': exceptions.reason_of(exc)}
 
     def _decided(self, past: replay.Past) -> Entry:
         allowed = limits.by_phase()

@@ -116,7 +116,7 @@ class Trial:
         except Exception as exc:
             LOG.exception('Rules cannot be tried on node %s',
                           machine.node.uuid)
-            return _not_tried(machine, f'{type(exc).__name__}: {exc}')
+            return _not_tried(machine, exceptions.reason_of(exc))
 
     def _tried(self, machine: Machine, facts: working_copy.Facts) -> Entry:
         hidden = node_facts.hidden(machine.hidden, self.hidden, facts)

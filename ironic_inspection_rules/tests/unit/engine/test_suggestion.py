@@ -80,5 +80,5 @@ class NotOneOfTestCase(base.TestCase):
                              ('x', '"x"')):
             self.assertEqual(f'must be one of a, b, not {shown}',
                              suggestion.not_one_of(value, ['a', 'b']))
-        self.assertEqual('must be one of a, b, not a value of type dict',
+        self.assertEqual('must be one of a, b, not a mapping',
                          suggestion.not_one_of({}, ['a', 'b']))

@@ -155,11 +155,11 @@ class ApiCallTestCase(base.IronicTestCase):
             handler.send_header('Location', '/')
             handler.end_headers()
 
-        url = self.url(self.serve(again))
+        circle = self.url(self.serve(again))
         for problem, url, options in (
                 ('answer in time', self.url(slow), {'timeout': 0.05}),
-                ('too many redirects', url, {}),
-                ('TLS', url.replace('http:', 'https:'), {}),
+                ('too many redirects', circle, {}),
+                ('TLS', circle.replace('http:', 'https:'), {}),
                 ('cannot be sent', 'http://[1/', {})):
             exc = self.assertRaises(exceptions.OperationError, self.call,
                                     url, **options)
