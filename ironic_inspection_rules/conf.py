@@ -7,8 +7,10 @@ The ranges and defaults of the queue and of the PXE filter are those of spec
 """
 
 from collections.abc import Iterator, Sequence
+import itertools
 import math
 import re
+import typing
 
 from oslo_config import cfg
 from oslo_config import types
@@ -46,6 +48,47 @@ class RegularExpression(types.String):
                 _('"%(value)s" is not a regular expression: %(reason)s')
                 % {'value': value, 'reason': exc}) from exc
         return super().__call__(value)
+
+
+class WholeNumber(types.Integer):
+    """A whole number; an error has the value and the range."""
+
+    def __call__(self, value: typing.Any) -> typing.Any:
+        try:
+            return super().__call__(value)
+        except ValueError as exc:
+            raise _not_in_range(value, _('a whole number'), self) from exc
+
+
+class Number(types.Float):
+    """A number; an error has the value and the range."""
+
+    def __call__(self, value: typing.Any) -> typing.Any:
+        try:
+            return super().__call__(value)
+        except ValueError as exc:
+            raise _not_in_range(value, _('a number'), self) from exc
+
+
+class Switch(types.Boolean):
+    """A boolean; an error has the value."""
+
+    def __call__(self, value: typing.Any) -> typing.Any:
+        try:
+            return super().__call__(value)
+        except ValueError as exc:
+            raise ValueError(_('"%s" is neither True nor False') % value
+                             ) from exc
+
+
+def _not_in_range(value: object, form: str,
+                  type_: types.Integer | types.Float) -> ValueError:
+    text = _('"%(value)s" is not %(form)s') % {'value': value, 'form': form}
+    if type_.min is not None:
+        text += _(' of at least %s') % type_.min
+    if type_.max is not None:
+        text += _(' and at most %s') % type_.max
+    return ValueError(text)
 
 
 # Threads, sessions of a database and dates overflow at some length of time.
@@ -221,6 +264,17 @@ _RULES = [
 
 _GROUPS = {'coordination': _COORDINATION, 'inspection_pxe_filter': _PXE_FILTER,
            'inspection_queue': _QUEUE, 'inspection_rules': _RULES}
+
+
+for _opt in itertools.chain(*_GROUPS.values()):
+    # Those of oslo.config show Python's words for a value of another form.
+    _type: typing.Any = _opt.type
+    if isinstance(_opt, cfg.IntOpt):
+        _opt.type = WholeNumber(min=_type.min, max=_type.max)
+    elif isinstance(_opt, cfg.FloatOpt):
+        _opt.type = Number(min=_type.min, max=_type.max)
+    elif isinstance(_opt, cfg.BoolOpt):
+        _opt.type = Switch()
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:

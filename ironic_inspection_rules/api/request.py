@@ -265,11 +265,27 @@ SORT_DIR = one_of(('asc', 'desc'))
 """Converter of the order of a list."""
 
 
+def uuid_of(kind: str) -> Callable[[str, str], str]:
+    """Return the converter of a UUID.
+
+    :param kind: what has the UUID, with its article, for the message.
+    """
+    def convert(_name: str, value: str) -> str:
+        if not uuidutils.is_uuid_like(value):
+            raise exceptions.Invalid(
+                _('Expected the UUID of %(kind)s, got "%(value)s"; a list '
+                  'of them has it')
+                % {'kind': kind, 'value': suggestion.shown(value)})
+        return value
+    return convert
+
+
+RULE_UUID = uuid_of(_('a rule'))
+
+
 def rule_uuid(text: str) -> str:
     """Bring the UUID of a rule into the form that it is stored in.
 
     :raises: Invalid if it is no UUID.
     """
-    if not uuidutils.is_uuid_like(text):
-        raise exceptions.Invalid(_('Expected a UUID, got "%s"') % text)
-    return str(uuid.UUID(text))
+    return str(uuid.UUID(RULE_UUID('uuid', text)))

@@ -13,6 +13,9 @@ from urllib import parse as urlparse
 
 from openstack import exceptions as sdk_exceptions
 
+from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.i18n import _
+
 MICROVERSION = '1.96'
 
 
@@ -21,7 +24,8 @@ def call(baremetal, method: str, path: str, **kwargs: Any) -> Any:
 
     :param path: below ``/v1``.
     :param kwargs: as of requests.
-    :raises: an exception of openstacksdk for any error.
+    :raises: an exception of openstacksdk for any error; Invalid for an answer
+        that is no JSON.
     """
     # The SDK would try again on 409, which here is final.
     response = baremetal.request(path, method, microversion=MICROVERSION,
@@ -31,7 +35,12 @@ def call(baremetal, method: str, path: str, **kwargs: Any) -> Any:
     except sdk_exceptions.HttpException as exc:
         exc.details = _description(response) or exc.details
         raise
-    return response.json() if response.content else None
+    try:
+        return response.json() if response.content else None
+    except ValueError as exc:
+        raise exceptions.Invalid(
+            _('The answer from %s is no JSON: check the endpoint of the bare '
+              'metal service') % response.url) from exc
 
 
 def given(**asked: Any) -> dict[str, Any]:

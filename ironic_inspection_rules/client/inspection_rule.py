@@ -70,6 +70,19 @@ def is_served(baremetal) -> bool:
     return True
 
 
+def is_ironic(baremetal) -> bool:
+    """Check whether it is Ironic that answers; each one has nodes."""
+    try:
+        http.call(baremetal, 'GET', '/nodes',
+                  params={'limit': 1, 'fields': 'uuid'})
+    except (sdk_exceptions.NotFoundException, exceptions.Invalid):
+        return False
+    except sdk_exceptions.HttpException:
+        # Who may not list them sees at least that they exist.
+        return True
+    return True
+
+
 def create_inspection_rule(baremetal, rule: Mapping[str, Any]
                            ) -> dict[str, Any]:
     """Make a rule and return it."""

@@ -52,6 +52,11 @@ class Change:
         return {'object': self.object, 'op': self.op, 'path': self.path,
                 'value': self.value}
 
+    @property
+    def is_withheld(self) -> bool:
+        """Whether a sensitive rule made it: place and value are hidden."""
+        return self.path == _HIDDEN and self.value in (None, masking.MASK)
+
     def with_before(self) -> dict[str, typing.Any]:
         """Return the same with the previous value."""
         return {**self.as_dict(), 'before': self.before}

@@ -78,26 +78,32 @@ class Guarded:
             # class, the status and the URL before it.
             said = getattr(exc, 'details', None)
             text = escapes.shown(said or str(exc))
-            if self._lacks_plugin(exc):
-                raise osc_exceptions.CommandError(
-                    _("Ironic's API runs without this plugin: name it in "
-                      'ironic.conf ([api]middleware = inspection-rules) and '
-                      'restart the API')) from exc
+            missing = self._what_is_missing(exc)
+            if missing:
+                raise osc_exceptions.CommandError(missing) from exc
             if text == str(exc):
                 raise
             raise osc_exceptions.CommandError(text) from exc
         finally:
             self.app = app
 
-    def _lacks_plugin(self, exc: Exception) -> bool:
-        """Check whether the call failed because the API has no plugin."""
-        if not isinstance(exc, sdk_exceptions.HttpException):
-            return False
+    def _what_is_missing(self, exc: Exception) -> str | None:
+        """Return what a call failed for, if the API does not have it."""
+        if not (isinstance(exc, sdk_exceptions.HttpException)
+                and exc.response is not None):
+            return None
         try:
-            return not inspection_rule.is_served(self.baremetal)
+            if inspection_rule.is_served(self.baremetal):
+                return None
+            if inspection_rule.is_ironic(self.baremetal):
+                return _("Ironic's API runs without this plugin: name it in "
+                         'ironic.conf ([api]middleware = inspection-rules) '
+                         'and restart the API')
         except Exception:
             # Report the first error instead.
-            return False
+            return None
+        return _('No API of Ironic is at %s: check the endpoint of the bare '
+                 'metal service') % exc.response.url
 
 
 class Command(Guarded, command.Command):

@@ -92,7 +92,8 @@ class EditInspectionRule(command.ShowOne):
             shown = inspection_rule.create_inspection_rule(baremetal, fields)
         elif 'uuid' in fields:
             raise osc_exceptions.CommandError(
-                _('The UUID of a rule cannot be changed'))
+                _('The UUID of a rule cannot be changed; without <rule>, '
+                  '--uuid gives it to a new one'))
         else:
             uuid = inspection_rule.find_inspection_rule(
                 baremetal, parsed_args.rule)

@@ -132,6 +132,10 @@ def warnings(rule: dict[str, Any]) -> list[str]:
 
 def _warnings(documents: Iterable[document.Document]
               ) -> list[lint.Finding]:
-    """Return the warnings of lint; Ironic itself reports the errors."""
+    """Return the warnings of lint; Ironic itself reports the errors.
+
+    What only a built-in rule may have is an error in a stored one.
+    """
     return [each for each in lint.in_order(lint.of_documents(
-        documents, registry.installed())) if each.level == lint.WARNING]
+        documents, registry.installed())) if each.level == lint.WARNING
+        and each.check != lint.BUILT_IN_ONLY]

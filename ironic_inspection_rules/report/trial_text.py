@@ -59,9 +59,23 @@ def _percent(share: float) -> str:
 
 
 def diff(changes: typing.Iterable[journal.Change]) -> list[str]:
-    """Return the changes as lines of a diff, under each object's name."""
-    return list(machine_diff.change_lines(
-        change.with_before() for change in changes))
+    """Return the changes as lines of a diff, under each object's name.
+
+    Of those of sensitive rules only the number is told.
+    """
+    shown = []
+    withheld = 0
+    for change in changes:
+        if change.is_withheld:
+            withheld += 1
+        else:
+            shown.append(change.with_before())
+    lines = list(machine_diff.change_lines(shown))
+    if withheld:
+        lines.append(_P('%d change of a sensitive rule, withheld',
+                        '%d changes of sensitive rules, withheld', withheld)
+                     % withheld)
+    return lines
 
 
 class Listing:

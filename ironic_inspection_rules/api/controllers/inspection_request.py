@@ -32,6 +32,8 @@ FIELDS = tuple(sorted({*request_object.InspectionRequest.fields}
 LIST = {'node': args.string, 'state': request.one_of(state.STATES),
         'limit': request.integer, 'marker': args.uuid}
 
+_UUID = request.uuid_of(_('an inspection request'))
+
 
 def get_all(query: dict[str, Any]) -> dict[str, Any]:
     """List requests, oldest first."""
@@ -49,7 +51,7 @@ def get_all(query: dict[str, Any]) -> dict[str, Any]:
 def get_one(request_uuid: str) -> dict[str, Any]:
     """Show a request."""
     return represent(request_object.InspectionRequest.get_by_uuid(
-        api.request.context, args.uuid('uuid', request_uuid)))
+        api.request.context, _UUID('uuid', request_uuid)))
 
 
 def delete(request_uuid: str) -> None:
@@ -61,7 +63,7 @@ def delete(request_uuid: str) -> None:
     leader of the workers has the inspection fail.
     """
     aborted = inspection_queue.submitter().abort(
-        args.uuid('uuid', request_uuid),
+        _UUID('uuid', request_uuid),
         _('Inspection was aborted by request.'))
     if aborted.event not in (queue_request.CONTINUE, queue_request.POWER_ON):
         return

@@ -46,7 +46,9 @@ LIST = {'limit': request.integer, 'marker': args.uuid,
         'detail': args.boolean, 'fields': request.fields((*FIELDS, 'links'))}
 SHOW = {'fields': request.fields((*FIELDS, *DATA_FIELDS, 'links'))}
 EXPLAIN = {'path': args.string, 'trait': args.string, 'port': args.string,
-           'rule': args.uuid}
+           'rule': request.RULE_UUID}
+
+_RUN_UUID = request.uuid_of(_('a run'))
 
 
 def get_all(node: Any, query: Answer) -> Answer:
@@ -71,7 +73,7 @@ def get_one(node: Any, run_uuid: str, query: Answer) -> Answer:
         fields = FIELDS
     context = api.request.context
     run = run_object.InspectionRun.get_by_uuid(
-        context, node.uuid, args.uuid('uuid', run_uuid))
+        context, node.uuid, _RUN_UUID('uuid', run_uuid))
     shown = _represent(run, [name for name in fields
                              if name not in DATA_FIELDS])
     asked = [name for name in fields if name in DATA_FIELDS]

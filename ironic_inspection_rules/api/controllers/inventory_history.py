@@ -43,8 +43,10 @@ def time(name: str, value: str) -> datetime.datetime:
             % {'name': name, 'value': value}) from exc
 
 
+_UUID = request.uuid_of(_('a kept inventory'))
+
 LIST = {'limit': request.integer, 'marker': args.uuid, 'since': time}
-DIFF = {'from': args.uuid, 'to': args.uuid}
+DIFF = {'from': _UUID, 'to': _UUID}
 FIND_PART = {'id': args.string}
 
 
@@ -65,7 +67,7 @@ def get_all(node: Any, query: Answer) -> Answer:
 
 def get_one(node: Any, uuid: str) -> Answer:
     """Show what one inspection found."""
-    uuid = args.uuid('uuid', uuid)
+    uuid = _UUID('uuid', uuid)
     found = history.read(db_history.get_inventory(node.uuid, uuid))
     if not found:
         raise exceptions.KeptInventoryNotFound(uuid)

@@ -12,6 +12,7 @@ from ironic_inspection_rules.authoring.checks import values
 from ironic_inspection_rules.authoring.mending import text as file_text
 from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.machine import inventory_fields
@@ -21,6 +22,7 @@ _ROOTS = '|'.join((*interpolation.ROOTS, interpolation.ITEM))
 _BARE = re.compile(rf'({_ROOTS})((?:\.[A-Za-z_]\w*|\[\w+\])+)')
 _OPENED = re.compile(rf'(?:[^{{}}]|\{{[^{{}}]*\}})*'
                      rf'(?P<field>\{{(?:{_ROOTS})[.\[][^{{}}\s]*)')
+_DOUBLED = re.compile(rf'\{{(\{{(?:{_ROOTS})[.\[|][^{{}}]*\}})\}}')
 _SHELL = re.compile(rf'\$(\{{(?:{_ROOTS})[.\[}}])')
 
 
@@ -66,6 +68,16 @@ def check_fields(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     for pointer, text, meant in _meant(rule):
         yield pointer, _('"%(text)s" is text, no field; did you mean '
                          '"%(meant)s"?') % {'text': text, 'meant': meant}
+    if rule.written.is_old:
+        return
+    # That is not mended: a rule that was taken over may mean the text.
+    for name in model.HIDDEN:
+        for pointer, text in checked_rule.texts(rule.written.entry.get(name),
+                                                f'/{name}'):
+            for doubled in _DOUBLED.finditer(text):
+                yield pointer, _('"%(text)s" is text, doubled braces are '
+                                 'literal ones; a field is "%(field)s"') % {
+                                     'text': doubled[0], 'field': doubled[1]}
 
 
 def mendings(rule: checked_rule.CheckedRule

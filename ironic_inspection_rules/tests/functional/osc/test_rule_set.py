@@ -170,6 +170,13 @@ class RuleSetCommandsTestCase(CommandsTestCase):
                          [line.split(': ')[1] for line in lines])
         self.assertRegex(lines[-1], r'rules.yaml:\d+:\d+: .*[ /]actions: ')
 
+    def test_a_priority_out_of_range_is_told_once(self):
+        bad = RULES.replace('- description: one',
+                            '- description: one\n  priority: 10000')
+        error = self.assertRaises(osc_exceptions.CommandError, self.plan, bad)
+        self.assertIn('10000', str(error))
+        self.assertEqual('', self.stderr.getvalue())
+
     def test_good_rules_are_planned_without_warnings(self):
         self.plan(RULES)
         self.assertEqual('', self.stderr.getvalue())

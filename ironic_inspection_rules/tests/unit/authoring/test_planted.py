@@ -125,6 +125,8 @@ CONDITIONS = (
      'op: is-none, args: {value: "{inventory.cpu.count}"}'),
     ('op: is-none, args: {value: "${inventory.cpu.count}"}', 'no-field',
      'op: is-none, args: {value: "{inventory.cpu.count}"}'),
+    ('op: is-none, args: {value: "{{inventory.cpu.count}}"}', 'no-field',
+     None),
     ('op: eq, args: {values: ["{item.name}", sda]}, loop: inventory.disks',
      'invalid', None),
     ('op: is-none, args: {value: "{{ inventory.cpu.count }}"}', 'jinja',
@@ -199,6 +201,9 @@ ACTIONS = (
     ('op: set-attribute, args: {path: /extra/x, '
      'value: "a ${node.name} b"}', 'no-field',
      'op: set-attribute, args: {path: /extra/x, value: "a {node.name} b"}'),
+    ('op: set-attribute, args: {path: /extra/x, '
+     'value: "a {{node.name|upper}} b"}', 'no-field', None),
+    ('op: fail, args: {msg: "no {{inventory.hostname}}"}', 'no-field', None),
     ('op: set-attribute, args: {path: /extra/serial, value: 0123456}',
      'plain-scalar',
      'op: set-attribute, args: {path: /extra/serial, value: "0123456"}'),

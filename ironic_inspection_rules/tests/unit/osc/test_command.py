@@ -4,10 +4,13 @@
 
 import itertools
 import json
+import types
 
 import fixtures
 from osc_lib import exceptions as osc_exceptions
+import requests
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.osc import inspection_rule
 from ironic_inspection_rules.osc import inspection_run
 from ironic_inspection_rules.osc import rule_set
@@ -70,9 +73,10 @@ class BaremetalTestCase(base.TestCase):
 
 class ErrorTestCase(base.TestCase):
 
-    def refused(self, status, body, served):
+    def refused(self, status, body, served, nodes=(403, {})):
         ironic = fakes.Ironic()
-        ironic.routes = {('GET', '/nodes/one/inspection_runs'): (status, body)}
+        ironic.routes = {('GET', '/nodes/one/inspection_runs'): (status, body),
+                         ('GET', '/nodes'): nodes}
         if served:
             ironic.routes['GET', '/traits'] = 200, {'traits': []}
         command = inspection_run.ListInspectionRuns(fakes.App(ironic), None)
@@ -84,6 +88,28 @@ class ErrorTestCase(base.TestCase):
         for status in (400, 404, 405, 500):
             self.assertIn('[api]middleware = inspection-rules', self.refused(
                 status, {'error_message': 'Unexpected arguments'}, False))
+
+    def test_what_is_no_ironic_is_said_to_be_none(self):
+        told = self.refused(404, {}, False, (404, {}))
+
+        self.assertNotIn('middleware', told)
+        self.assertIn('No API of Ironic is at /nodes/one/inspection_runs',
+                      told)
+
+    def test_an_answer_that_is_no_json_is_said_to_be_none(self):
+        app = fakes.App()
+        answer = requests.Response()
+        answer.status_code, answer.url = 200, 'http://wrong'
+        answer._content = b'<html>'
+        app.cloud.baremetal = types.SimpleNamespace(
+            request=lambda *args, **kwargs: answer)
+        command = inspection_run.ListInspectionRuns(app, None)
+
+        error = self.assertRaises(
+            exceptions.Invalid, command.run,
+            command.get_parser('openstack').parse_args(['one']))
+
+        self.assertIn('http://wrong is no JSON', str(error))
 
     def test_what_ironic_says_in_either_form_is_printed(self):
         for error in ({'faultstring': 'No node one'}, {

@@ -83,3 +83,20 @@ class ListingTestCase(base.TestCase):
                     for line in text.splitlines() if line.startswith('|')]
             self.assertEqual(cells, [[cell.strip() for cell in row
                                       if cell.strip()] for row in rows[1:]])
+
+
+class DiffTestCase(base.TestCase):
+
+    def test_changes_of_sensitive_rules_are_counted(self):
+        rules = [model.Rule(
+            uuid=str(number), sensitive=sensitive, actions=[
+                {'op': 'set-plugin-data', 'args': {'path': '/a', 'value': 1}},
+                {'op': 'add-trait', 'args': {'name': 'CUSTOM_A'}}])
+            for number, sensitive in enumerate((False, True))]
+        facts = working_copy.Facts({}, {}, {'traits': []})
+        lines = [trial_text.diff(evaluation.evaluate(
+            machine_test.compile_rules([rule]), facts).changes)
+            for rule in rules]
+        self.assertEqual(
+            [['plugin_data', '+ /a: 1', 'traits', '+ CUSTOM_A'],
+             ['2 changes of sensitive rules, withheld']], lines)
