@@ -275,7 +275,8 @@ def _reason(exc: Exception) -> str:
                 break
         else:
             reason = exc
-    return exceptions.storable(str(reason))
+    # Some have no text of their own.
+    return exceptions.storable(str(reason) or type(reason).__name__)
 
 
 def _run_of(request: queue_request.Request) -> recorder.Run:

@@ -18,6 +18,7 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import operation_check
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import stock_form
@@ -175,9 +176,8 @@ def convert(fields: Fields, ops: registry.Registry,
             # Without one of its conditions it would meet other machines.
             converter.lose(str(exc))
         else:
-            converter.pointer = ''
-            converter.lose(
-                _('stock Ironic does not take this rule: %r') % exc)
+            converter.lose(_('stock Ironic does not take this rule: %s')
+                           % _malformed(exc))
         return converter
     converter.pointer = ''
     if converter.reasons:
@@ -202,6 +202,16 @@ def convert(fields: Fields, ops: registry.Registry,
     if not problems:
         converter.rule = {name: value for name, value in ours.items() if value}
     return converter
+
+
+def _malformed(exc: Exception) -> str:
+    """Return what is wrong with an operation that cannot be read."""
+    if not isinstance(exc, KeyError):
+        return _('an operation is a mapping with "op" and "args"')
+    if exc.args[0] in ('op', 'args'):
+        return _('"%s" is missing') % exc.args[0]
+    return suggestion.unknown(_('op'), str(exc.args[0]), [
+        *stock_form.ACTIONS, *stock_form.CONDITIONS])
 
 
 def _outside(fields: Fields, converter: _Converter) -> Operation:

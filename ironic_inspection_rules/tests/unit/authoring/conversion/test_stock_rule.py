@@ -288,6 +288,16 @@ class ConditionTestCase(StockTestCase):
                               (f'/conditions/0/args/{name}', '')],
                        [('/conditions/0', 'switched off')])
 
+    def test_what_is_no_operation_is_told(self):
+        for action, why in (
+                ({'args': {}}, '"op" is missing'),
+                ({'op': 'fail'}, '"args" is missing'),
+                ({'op': 'fial', 'args': {}}, 'did you mean "fail"?'),
+                (5, 'a mapping with "op" and "args"')):
+            made = convert(actions=[action])
+            self.assertIsNone(made.rule)
+            self.told([('/actions/0', why)], made.lost)
+
     def test_a_rule_of_which_nothing_can_be_kept_is_switched_off(self):
         # Stock Ironic would write the braces.
         action = {'op': 'set-attribute', 'args': {
