@@ -208,10 +208,11 @@ def _malformed(exc: Exception) -> str:
     """Return what is wrong with an operation that cannot be read."""
     if not isinstance(exc, KeyError):
         return _('an operation is a mapping with "op" and "args"')
-    if exc.args[0] in ('op', 'args'):
-        return _('"%s" is missing') % exc.args[0]
-    return suggestion.unknown(_('op'), str(exc.args[0]), [
-        *stock_form.ACTIONS, *stock_form.CONDITIONS])
+    name = str(exc.args[0])
+    if name in ('op', 'args'):
+        return str(_('"%s" is missing') % name)
+    return suggestion.unknown(_('op'), name, [*stock_form.ACTIONS,
+                                              *stock_form.CONDITIONS])
 
 
 def _outside(fields: Fields, converter: _Converter) -> Operation:

@@ -75,6 +75,16 @@ class RecipesTestCase(base.TestCase):
         self.assertIn('only 1024 MiB', str(result.outcome.error))
         self.assertTrue(result.outcome.error.maintenance)
 
+    def test_traits_that_fit_a_pattern_are_owned(self):
+        others = ['CUSTOM_FAST_4_GPUS', 'CUSTOM_GPUS', 'CUSTOM_MINE']
+        result, _matched = self.run_rules(
+            plugin_data={'pci_devices': [{'vendor_id': '10de'}] * 2},
+            node={'traits': [*others, 'CUSTOM_4_GPUS', 'CUSTOM_12_GPUS']})
+        self.assertEqual(
+            [*others, 'CUSTOM_2_GPUS'],
+            [name for name in result.at('/node/traits')
+             if name in others or name.endswith('_GPUS')])
+
     def test_a_dell_machine_gets_its_driver(self):
         result, _matched = self.run_rules(
             node={'auto_discovered': True},
