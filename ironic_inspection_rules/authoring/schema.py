@@ -61,6 +61,7 @@ DESCRIPTIONS = {
 """Texts that editors show of conditions and actions, and of arguments."""
 
 _HIDDEN = 'inspector-'  # Ops that a new rule should not be made with.
+_ONE_FIELD = r'^\{(?!\{)[\s\S]*\}' + form.END  # No text around it.
 
 
 def _defined(name: str) -> Schema:
@@ -185,7 +186,8 @@ def _described(shape: Schema, ops: Mapping[str, registry.Op], sign: str,
     properties = shape['properties']
     fields['op'] = {'anyOf': [*offered, form.whole(
         rf'\s*{sign}{form.names(ops)}\s*')]}
-    fields['loop'] = {**properties['loop'], 'allOf': [_defined('written')]}
+    fields['loop'] = {**properties['loop'], 'allOf': [
+        _defined('written'), {'pattern': _ONE_FIELD}]}
     return {**shape, 'properties': {
         name: {'description': DESCRIPTIONS[name], **each}
         for name, each in {**properties, **fields}.items()}}

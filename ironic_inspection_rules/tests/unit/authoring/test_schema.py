@@ -28,6 +28,8 @@ EXCEPTIONS = (
     'must be an http or https URL', 'is not an IP subnet',
     # What is between the braces of a field.
     'cannot be read:', 'unknown filter', '^filter |: filter ',
+    # That a loop is one field, and not two with text between them.
+    'never a list',
     # A path with a brace that is no field, or more than 32 parts, or that an
     # item of the loop leaves without a name.
     'does not name an attribute', 'more than 32 parts',
@@ -82,7 +84,8 @@ class AgreementTestCase(base.TestCase):
             self.assert_refused('set-attribute', path=path, value=1)
         for loop in ('{ports | nosuch}', ['{ports | nosuch}'],
                      '{ports | first | nosuch(1)}',
-                     "{ports[a] | join('|') | nosuch}"):
+                     "{ports[a] | join('|') | nosuch}", 'x {ports}',
+                     '{ports} x', '{{ports | nosuch}} {ports}'):
             self.assert_refused('log', loop, msg='x')
         self.assert_refused('fail', msg='x', maintenance=0.5)
         self.assert_refused('set-capability', name=['{node.name}'], value=1)
@@ -94,8 +97,8 @@ class AgreementTestCase(base.TestCase):
         self.assertFalse(self.schema.is_valid([rule]), rule)
 
     def test_both_accept_what_only_looks_wrong(self):
-        for loop in ("{ports | join('| nosuch')}", '{inventory.a b | c} {x}',
-                     '{ports[|nosuch]}', '{{ports | nosuch}} {ports}',
+        for loop in ("{ports | join('| nosuch')}", '{inventory.a b | c}',
+                     '{ports[|nosuch]}',
                      "{ports|first|default('x')}"):
             self.assert_accepted({'op': 'log', 'args': {'msg': 'x'},
                                   'loop': loop})
