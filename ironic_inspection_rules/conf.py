@@ -6,7 +6,7 @@ The ranges and defaults of the queue and of the PXE filter are those of spec
 001 ("Deployer impact").
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 import itertools
 import math
 import re
@@ -16,7 +16,6 @@ from oslo_config import cfg
 from oslo_config import types
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
 
 
@@ -311,21 +310,12 @@ def check(config: cfg.ConfigOpts) -> None:
             _('The configuration cannot be used: %s') % '; '.join(problems))
 
 
-def unknown(config: cfg.ConfigOpts) -> Iterator[str]:
-    """Yield a warning for each unknown option in this project's groups.
+def option_names(config: cfg.ConfigOpts) -> dict[str, list[str]]:
+    """Return the names of all options in this project's groups, by group.
 
-    :returns: messages with the file and the nearest known name.
+    Options of Ironic in these groups, and former names, are among them.
     """
-    # Ironic has options of its own in one of the groups.
-    groups = {
+    return {
         group: [*config[group], *(old.name for opt in opts
                                   for old in opt.deprecated_opts if old.name)]
         for group, opts in _GROUPS.items()}
-    for path in config.config_file or ():
-        sections: dict[str, dict[str, list[str]]] = {}
-        cfg.ConfigParser(path, sections).parse()
-        for group, known in groups.items():
-            for name in sections.get(group, ()):
-                if name.replace('-', '_') not in known:
-                    yield f'{path}: ' + suggestion.unknown(
-                        _('option in [%s]') % group, name, known)

@@ -22,6 +22,7 @@ from ironic_inspection_rules.api import stream
 from ironic_inspection_rules.api.controllers import node
 from ironic_inspection_rules.inspection import announcement
 from ironic_inspection_rules.inspection import start
+from ironic_inspection_rules.inspection import switches
 from ironic_inspection_rules.patches import body_limit
 from ironic_inspection_rules.patches import controllers
 from ironic_inspection_rules.patches import name
@@ -70,3 +71,14 @@ def install(app: Callable) -> Callable:
             inspection_queue.install()
     return stream.layer(inspector_forms.layer(request.guard(app)),
                         endings=_STREAMED)
+
+
+def refuse(app: Callable) -> Callable:
+    """Stop the service: its middleware has a name not quite this one's.
+
+    Ironic would otherwise end with a traceback before it loads this plugin.
+
+    :raises: Invalid that says which name was meant.
+    """
+    start.refuse(switches.near_middleware())
+    return app

@@ -95,6 +95,32 @@ def drop() -> int:
     return 0
 
 
+def check() -> int:
+    """Print why services would not start, or not run rules.
+
+    :returns: 1 if there is a reason; what is left out of an inspection is
+        none.
+    """
+    # It loads drivers, which no other command needs.
+    from ironic_inspection_rules.inspection import announcement
+    from ironic_inspection_rules.inspection import start
+    from ironic_inspection_rules.inspection import switches
+    try:
+        rules = start.load()
+        problems = [*switches.problems(), *switches.empty_file(rules),
+                    *switches.unused_scope()]
+        remarks = list(announcement.remarks())
+    except exceptions.InspectionRulesError as exc:
+        problems = [str(exc), *switches.problems()]
+        remarks = []
+    for message in (*problems, *remarks):
+        print(message)
+    if problems:
+        return 1
+    print(_('Nothing in this configuration switches inspection rules off.'))
+    return 0
+
+
 def _add_parsers(subparsers) -> None:
     for function, text, takes_revision in (
             (create_schema, _("Create the tables in Ironic's database."),
@@ -124,6 +150,10 @@ def _add_parsers(subparsers) -> None:
         "Put the rules of Ironic's own table back as they were."))
     instead.add_argument('--inspector-database', metavar='URL', help=_(
         'Copy the rules of ironic-inspector from its database instead.'))
+    parser = subparsers.add_parser('check', help=_(
+        'Print what would keep services from starting or from running '
+        'inspection rules, without changing anything.'))
+    parser.set_defaults(func=check)
     parser = subparsers.add_parser('drop', help=_(
         'Remove the tables with all that is in them.'))
     parser.set_defaults(func=drop)

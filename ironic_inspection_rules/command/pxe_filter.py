@@ -25,6 +25,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.coordination import coordinator
 from ironic_inspection_rules.coordination import election
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.inspection import config_file
 from ironic_inspection_rules.pxe_filter import admission
 from ironic_inspection_rules.pxe_filter import firewall
 from ironic_inspection_rules.pxe_filter import nftables
@@ -71,7 +72,7 @@ def main() -> int:
         finally:
             # It names all bad options, in fewer words than oslo.config.
             conf.check(CONF)
-        for message in conf.unknown(CONF):
+        for message in config_file.unknown():
             LOG.warning('%s', message)
         settings = filter_service.Settings(
             auto_discovery=CONF.auto_discovery.enabled,
@@ -93,6 +94,10 @@ def main() -> int:
 
 def _source() -> watcher.PortSource:
     names = CONF.inspection_pxe_filter.supported_inspect_interfaces
+    if not names:
+        raise exceptions.Invalid(
+            _('[inspection_pxe_filter]supported_inspect_interfaces is empty: '
+              'no node in inspection would pass'))
     known = {found.name for found in importlib.metadata.entry_points(
         group='ironic.hardware.interfaces.inspect')}
     if unknown := sorted(set(names) - known):

@@ -9,7 +9,6 @@ be stored but never run.
 from collections.abc import Iterator
 import functools
 import importlib.metadata
-import re
 
 from ironic.common import context as ironic_context
 from ironic.conf import CONF
@@ -19,22 +18,17 @@ from ironic.drivers.modules.inspector import agent
 from ironic.drivers.modules.redfish import inspect as redfish
 from oslo_log import log
 
-from ironic_inspection_rules import conf
 from ironic_inspection_rules.db import adoption
 from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.db import rule as db_rule
-from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.inspection import start
+from ironic_inspection_rules.inspection import switches
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.objects import tables
 from ironic_inspection_rules.rule_file import stock_form
 from ironic_inspection_rules.rule_set import repository
 
 LOG = log.getLogger(__name__)
-
-PLUGIN = 'inspection-rules'
-"""The name of the middleware, and of the hook."""
 
 HOOK = 'inspection hook'
 """Name of the service that runs rules on nodes."""
@@ -59,43 +53,22 @@ def announce(service: str, rules: repository.Repository) -> None:
             if tables.are_here() else '?',
             'interfaces': CONF.inspection_rules.supported_interfaces,
             'queue': 'on' if CONF.inspection_queue.enabled else 'off'})
-    for message in (*missing(), *unknown_hooks(), *out_of_reach(),
-                    *conf.unknown(CONF),
-                    *((*gaps(), *left_behind()) if service == HOOK else ())):
+    for message in (*switches.problems(), *switches.empty_file(rules),
+                    *out_of_reach(),
+                    *(of_conductor() if service == HOOK else ())):
         LOG.warning('%s', message)
 
 
-def missing() -> Iterator[str]:
-    """Yield a warning for each option that does not name this plugin."""
-    if (not start.is_all_in_one()
-            and 'agent' not in CONF.enabled_inspect_interfaces
-            and PLUGIN not in _names(CONF.redfish.inspection_hooks)):
-        yield _('[DEFAULT]enabled_inspect_interfaces does not name agent: a '
-                'conductor with this configuration runs no inspection rules '
-                'unless [redfish]inspection_hooks names %s') % PLUGIN
-    elif PLUGIN not in _names(CONF.inspector.hooks):
-        yield _('[inspector]hooks does not name %s: a conductor with this '
-                'configuration runs no inspection rules') % PLUGIN
-    if PLUGIN not in CONF.api.middleware:
-        yield _('[api]middleware does not name %s: an API with this '
-                'configuration neither stores rules nor runs early '
-                'ones') % PLUGIN
+def of_conductor() -> Iterator[str]:
+    """Yield what only a conductor warns of."""
+    yield from switches.unused_scope()
+    yield from remarks()
 
 
-def unknown_hooks() -> Iterator[str]:
-    """Yield a warning for each hook that is not installed.
-
-    A conductor with such a hook does not start: it ends with a traceback of a
-    driver.
-    """
-    known = {found.name for found in importlib.metadata.entry_points(
-        group='ironic.inspection.hooks')}
-    for group in ('inspector', 'redfish'):
-        option = 'hooks' if group == 'inspector' else 'inspection_hooks'
-        for name in _names(CONF[group][option]):
-            if name not in known:
-                yield f'[{group}]{option}: ' + suggestion.unknown(
-                    _('hook'), name, known)
+def remarks() -> Iterator[str]:
+    """Yield a warning for each rule or phase that is left out."""
+    yield from gaps()
+    yield from left_behind()
 
 
 def out_of_reach() -> Iterator[str]:
@@ -106,21 +79,16 @@ def out_of_reach() -> Iterator[str]:
                 'to read the database itself')
 
 
-def _names(hooks: str) -> list[str]:
-    return [name for name in hooks.replace(' ', '').split(',') if name]
-
-
 def gaps() -> Iterator[str]:
     """Yield one warning about phases that do not run, or run too early.
 
     It names all enabled inspect interfaces with such a gap.
     """
-    supported = re.compile(CONF.inspection_rules.supported_interfaces)
     found = [f'{entry.name}: {gap}' for entry
              in importlib.metadata.entry_points(
                  group='ironic.hardware.interfaces.inspect')
              if entry.name in CONF.enabled_inspect_interfaces
-             and supported.search(entry.name)
+             and switches.is_supported(entry.name)
              and (gap := _gap(entry.load()))]
     if found:
         yield _('Not all inspection rules run on nodes with these inspect '
@@ -136,21 +104,21 @@ def _gap(interface: type) -> str | None:
     if not (redfish_like or in_band):
         return _('no rules run')
     if redfish_like:
-        option, hooks = '[redfish]inspection_hooks', (
-            CONF.redfish.inspection_hooks)
+        option, group = '[redfish]inspection_hooks', 'redfish'
     elif issubclass(interface, agent.AgentInspect):
-        option, hooks = '[inspector]hooks', CONF.inspector.hooks
+        option, group = '[inspector]hooks', 'inspector'
     else:
         return None
-    names = _names(hooks)
-    if PLUGIN not in names:
+    names = switches.hook_names(group)
+    hook = switches.PLUGIN
+    if hook not in names:
         return _('no rules of the phase preprocess run, since %(option)s does '
-                 'not name %(hook)s') % {'option': option, 'hook': PLUGIN}
-    if names[-1] != PLUGIN:
+                 'not name %(hook)s') % {'option': option, 'hook': hook}
+    if names[-1] != hook:
         return _('rules of the phase preprocess run before the preprocess of '
                  '%(hooks)s, which %(option)s names after %(hook)s') % {
-                     'hooks': ', '.join(names[names.index(PLUGIN) + 1:]),
-                     'option': option, 'hook': PLUGIN}
+                     'hooks': ', '.join(names[names.index(hook) + 1:]),
+                     'option': option, 'hook': hook}
     return None
 
 

@@ -10,6 +10,7 @@ from ironic_inspection_rules.inspection import announcement
 from ironic_inspection_rules.inspection import keeping
 from ironic_inspection_rules.inspection import phase
 from ironic_inspection_rules.inspection import start
+from ironic_inspection_rules.inspection import switches
 from ironic_inspection_rules.objects import tables
 from ironic_inspection_rules.patches import conductor
 from ironic_inspection_rules.patches import database
@@ -56,6 +57,9 @@ class InspectionRulesHook(base.InspectionHook):
     """
 
     def __init__(self) -> None:
+        if start.is_all_in_one():
+            # The API of this process would fail, and be started for ever.
+            start.refuse(switches.near_middleware())
         self._runner = prepare_conductor()
         announcement.announce(announcement.HOOK, start.rules())
 
@@ -65,3 +69,13 @@ class InspectionRulesHook(base.InspectionHook):
 
     def __call__(self, task, inventory, plugin_data) -> None:
         """Do nothing; the main phase comes after all hooks."""
+
+
+class NearNameHook(base.InspectionHook):
+    """The hook by a name that is not quite its own: stops the service.
+
+    Ironic would otherwise end with a traceback before it loads this plugin.
+    """
+
+    def __init__(self) -> None:
+        start.refuse(switches.unknown_hooks())

@@ -5,7 +5,6 @@
 from collections.abc import Iterator
 import contextlib
 import functools
-import re
 import typing
 
 from ironic.common import context as ironic_context
@@ -16,6 +15,7 @@ from oslo_log import log
 
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.inspection import attempt
+from ironic_inspection_rules.inspection import switches
 from ironic_inspection_rules.objects import rule_statistics
 from ironic_inspection_rules.patches import conductor
 from ironic_inspection_rules.patches import inspection
@@ -134,5 +134,4 @@ def prepare(run: recorder.Run, task: typing.Any, error: str | None,
 
 def is_supported(node: typing.Any) -> bool:
     """Return whether rules run on nodes with the node's inspect interface."""
-    return re.search(CONF.inspection_rules.supported_interfaces,
-                     node.inspect_interface or '') is not None
+    return switches.is_supported(node.inspect_interface)

@@ -2,7 +2,7 @@
 
 """The rules of a process, loaded when its service starts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 import contextlib
 import functools
 import os
@@ -45,18 +45,26 @@ def rules() -> repository.Repository:
     :raises: Invalid for a bad option, DatabaseNotReady, InvalidDocument or
         PluginError, after logging it in one line.
     """
-    conf.register_opts(CONF)
     with required():
-        conf.check(CONF)
-        tables.check()
-        options = CONF.inspection_rules
-        ops = registry.installed()
-        built_in = () if not options.built_in else (
-            file_rule.load_built_in(options.built_in, ops))
-        _refuse_twins(built_in)
-        return repository.Repository(
-            ops, built_in, ObjectStore(), options.default_scope,
-            options.mask_secrets)
+        return load()
+
+
+def load() -> repository.Repository:
+    """Load the rules that this configuration puts in force.
+
+    :raises: as :func:`rules`.
+    """
+    conf.register_opts(CONF)
+    conf.check(CONF)
+    tables.check()
+    options = CONF.inspection_rules
+    ops = registry.installed()
+    built_in = () if not options.built_in else (
+        file_rule.load_built_in(options.built_in, ops))
+    _refuse_twins(built_in)
+    return repository.Repository(
+        ops, built_in, ObjectStore(), options.default_scope,
+        options.mask_secrets)
 
 
 @contextlib.contextmanager
@@ -75,6 +83,17 @@ def required() -> Iterator[None]:
         if ': master process [' in ' '.join(parent.cmdline()):
             parent.send_signal(signal.SIGINT)
         raise
+
+
+def refuse(problems: Iterable[str]) -> None:
+    """Stop the service if there are problems with which it cannot run.
+
+    :raises: Invalid with all of them.
+    """
+    text = '; '.join(problems)
+    if text:
+        with required():
+            raise exceptions.Invalid(text)
 
 
 def is_all_in_one() -> bool:

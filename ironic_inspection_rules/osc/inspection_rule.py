@@ -269,4 +269,5 @@ def _as_tables(result: dict[str, Any]) -> str:
         'nothing would change'))
     if result['error']:
         lines.append(_('The inspection would fail: %s') % result['error'])
+    lines += [_('Warning: %s') % text for text in result.get('warnings', ())]
     return '\n'.join(lines)

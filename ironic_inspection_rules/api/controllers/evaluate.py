@@ -25,6 +25,7 @@ from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import limits
 from ironic_inspection_rules.inspection import refusal
 from ironic_inspection_rules.inspection import start
+from ironic_inspection_rules.inspection import switches
 
 _OF_MACHINE = {'node': {'type': ['string', 'null']},
                'inventory': {'type': ['object', 'null']},
@@ -119,12 +120,14 @@ def _facts(context: Any, asked: dict[str, Any], reads_previous: bool
 
     :param reads_previous: whether a rule asks for what was stored before; a
         posted inventory comes after that.
-    :returns: the facts, and what the answer says about their source.
+    :returns: the facts, and what the answer says about their source and
+        about why no rules would run on the node.
     :raises: NotFound if the caller would not see the node in a list.
     """
     inventory, plugin_data = asked['inventory'], asked['plugin_data']
     ident = asked['node']
-    origin, previous = {'source': 'request'}, None
+    origin: Answer = {'source': 'request'}
+    previous = None
     if ident is None:
         return working_copy.Facts(inventory, plugin_data or {},
                                   node={}), origin
@@ -152,5 +155,7 @@ def _facts(context: Any, asked: dict[str, Any], reads_previous: bool
             origin['run'] = found.run
     elif reads_previous:
         previous = facts.stored_before(node, context)
+    if warnings := [*switches.of_node(node.inspect_interface)]:
+        origin = {**origin, 'warnings': warnings}
     return facts.read(context, node, inventory, plugin_data or {},
                       previous), origin

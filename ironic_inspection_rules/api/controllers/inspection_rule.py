@@ -22,8 +22,8 @@ from ironic_inspection_rules.api import view
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import validation
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.inspection import announcement
 from ironic_inspection_rules.inspection import start
+from ironic_inspection_rules.inspection import switches
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.patches import body_limit
 
@@ -72,7 +72,7 @@ def get_all(query: Answer) -> Answer:
         most=limit + 1, marker=query['marker'])
     answer = view.page(view.RESOURCE, rules, limit,
                        lambda rule: view.represent(rule, fields))
-    warnings = [*announcement.missing()]
+    warnings = [*switches.off()]
     return {**answer, 'warnings': warnings} if warnings else answer
 
 

@@ -123,3 +123,40 @@ class BuiltInTestCase(StartTestCase):
         self.assertEqual(400, client.patch(path, json=[
             {'op': 'replace', 'path': '/priority', 'value': 1}]).status_code)
         self.assertEqual(rules[0]['uuid'], client.call('GET', path)['uuid'])
+
+
+class NamesTestCase(StartTestCase):
+    """Names in ironic.conf that are not quite those of the plugin."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.ironic.database_file.write_bytes(ironics.empty_database())
+
+    def check_refusal(self, said: str) -> None:
+        """Check that Ironic stops with one critical line, and 1."""
+        self.assertRaises(service.LaunchError, self.ironic.start)
+        self.assertEqual(
+            1, self.ironic.services[0].process.wait(timeout=30))
+        lines = [line for line in self.ironic.logs().splitlines()
+                 if 'CRITICAL' in line and said in line]
+        self.assertEqual(1, len(lines), self.ironic.logs())
+        self.assertIn('did you mean "inspection-rules"?', lines[0])
+
+    def test_a_hook_stops_it(self) -> None:
+        self.ironic.options['inspector']['hooks'] = (
+            '$default_hooks,inspection_rules')
+        self.check_refusal('[inspector]hooks: unknown hook')
+
+    def test_a_middleware_stops_it(self) -> None:
+        for name in ('inspection_rules', 'inspection-ruels'):
+            self.ironic.options['api']['middleware'] = name
+            self.check_refusal(f'unknown middleware "{name}"')
+            self.ironic.stop()
+
+    def test_interfaces_that_match_nothing_are_told(self) -> None:
+        self.ironic.options['inspection_rules'] = {
+            'supported_interfaces': 'agent,redfish'}
+        logged = self.start()
+        lines = [line for line in logged.splitlines() if 'WARNING' in line
+                 and 'did you mean "^(agent|redfish)$"?' in line]
+        self.assertTrue(lines, logged)

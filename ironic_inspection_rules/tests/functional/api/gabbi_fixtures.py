@@ -191,13 +191,17 @@ class NodesToPowerOn(fixture.GabbiFixture):
 
 
 class InspectedNode(fixture.GabbiFixture):
-    """A node with a port and stored inspection data; after an API."""
+    """A node with a port and stored inspection data; after an API.
+
+    Rules do not run on another one, ``unsupported``.
+    """
 
     def start_fixture(self) -> None:
         admin = context.get_admin_context()
         node = objects.Node(
             admin, uuid=NODE, name='inspected', driver='fake-hardware',
-            driver_info={'fake_password': 's3cret'}, extra={'rack': 'a1'})
+            inspect_interface='agent', extra={'rack': 'a1'},
+            driver_info={'fake_password': 's3cret'})
         node.create()
         objects.Port(admin, node_id=node.id,
                      address='52:54:00:00:00:01').create()
@@ -206,6 +210,9 @@ class InspectedNode(fixture.GabbiFixture):
             inventory_data={'cpu': {'count': 8}, 'memory': {
                 'physical_mb': 4096}},
             plugin_data={'seen': True, 'inspection_rules': {}}).create()
+        objects.Node(
+            admin, name='unsupported', driver='fake-hardware',
+            inspect_interface='no-inspect').create()
 
 
 class InspectionRuns(fixture.GabbiFixture):

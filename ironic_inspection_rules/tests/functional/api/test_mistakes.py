@@ -17,6 +17,7 @@ from ironic_inspection_rules import conf
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.authoring import lint
 from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.inspection import config_file
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_file import file_set
 from ironic_inspection_rules.tests.functional.api import application
@@ -75,7 +76,7 @@ class MistakesTestCase(base.IronicTestCase):
 
     def check_config(self, case: dict[str, Any]) -> list[str]:
         self._configure(case['config'])
-        return list(conf.unknown(CONF))
+        return list(config_file.unknown())
 
     def _configure(self, text: str) -> None:
         path = self._write('ironic.conf', text)

@@ -103,6 +103,53 @@ class DBSyncTestCase(CommandTestCase):
         self.assertEqual(1, self.dbsync('nonsense')[0])
 
 
+class CheckTestCase(CommandTestCase):
+
+    def setUp(self):
+        super().setUp()
+        engine = sa.create_engine(f'sqlite:///{self.directory}/ironic.sqlite')
+        self.addCleanup(engine.dispose)
+        ironic_models.Base.metadata.create_all(engine)
+
+    def add(self, text):
+        with self.config_file.open('a') as stream:
+            stream.write(text)
+
+    def test_what_switches_all_off_is_printed(self):
+        self.dbsync('create_schema')
+        self.add('[api]\nmiddleware = inspection-rules\n'
+                 '[inspector]\nhooks = $default_hooks,inspection-rules\n')
+        code, told, errors = self.dbsync('check')
+        self.assertEqual((1, ''), (code, errors))
+        self.assertIn('enabled_inspect_interfaces does not name agent', told)
+
+        self.add('[DEFAULT]\nenabled_inspect_interfaces = agent\n')
+        code, told, errors = self.dbsync('check')
+        self.assertEqual((0, ''), (code, errors), told)
+
+        self.add('[inspection_rules]\nsupported_interfaces = agent,redfish\n'
+                 '[inspection-rules]\nkeep_runs = 9\n')
+        code, told, errors = self.dbsync('check')
+        self.assertEqual((1, ''), (code, errors))
+        self.assertEqual(2, len(told.splitlines()), told)
+        self.assertIn('did you mean "^(agent)$"?', told)
+        self.assertIn('did you mean [inspection_rules]?', told)
+
+    def test_a_file_without_rules_is_printed(self):
+        self.dbsync('create_schema')
+        path = self.directory / 'rules.yaml'
+        path.write_text('[]')
+        self.add(f'[inspection_rules]\nbuilt_in = {path}\n')
+        _code, told, _errors = self.dbsync('check')
+        self.assertIn(f'{path} has no rules', told)
+
+    def test_so_is_what_keeps_services_from_starting(self):
+        code, told, errors = self.dbsync('check')
+        self.assertEqual((1, ''), (code, errors))
+        self.assertIn('tables of the inspection rules are missing', told)
+        self.assertIn('[api]middleware does not name', told)
+
+
 class AdoptTestCase(CommandTestCase):
 
     def setUp(self):

@@ -135,6 +135,12 @@ class PxeFilterTestCase(base.TestCase):
                       '"sync_perod"; did you mean "sync_period"?',
                       (self.directory / 'log').read_text())
 
+    def test_inspect_interfaces_without_a_name_are_refused(self):
+        self.configure('interface = eth1', 'supported_inspect_interfaces =')
+        code, _output, errors = self.run_filter('--dry-run')
+        self.assertEqual(1, code)
+        self.assertIn('supported_inspect_interfaces is empty', errors)
+
     def test_the_options_are_heeded(self):
         self.configure('interface = eth1', 'ports = 4011/udp, 80/tcp')
         output = self.run_filter('--dry-run')[1]

@@ -33,3 +33,10 @@ class TablesTestCase(base.TestCase):
                 {'rules': [], 'changes': changes, 'error': None})
             self.assertIs(said, 'nothing would change' in text)
             self.assertIs(not said, '/extra/a' in text)
+
+    def test_why_no_rules_run_on_the_node_is_the_last_thing_said(self):
+        text = inspection_rule._as_tables({
+            'rules': [], 'changes': [], 'error': None,
+            'warnings': ['no rules run on this node']})
+        self.assertEqual('Warning: no rules run on this node',
+                         text.splitlines()[-1])

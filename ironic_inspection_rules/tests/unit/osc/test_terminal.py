@@ -79,7 +79,7 @@ def evaluated(json):
             'validates': False}
     if json.get('nodes'):
         return 200, {'nodes': [each], 'next': None}
-    return 200, {**each, 'rules': [RULE]}
+    return 200, {**each, 'rules': [RULE], 'warnings': [HOSTILE]}
 
 
 def commands():

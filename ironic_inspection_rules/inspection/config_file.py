@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Sections and options of the configuration that no service reads.
+
+oslo.config ignores what it does not know, so a name with a typing error
+switches off whatever it was to switch on.
+"""
+
+from collections.abc import Iterator
+import os
+import pathlib
+from typing import NamedTuple
+
+from ironic.conf import CONF
+from oslo_config import cfg
+
+from ironic_inspection_rules import conf
+from ironic_inspection_rules.engine import suggestion
+from ironic_inspection_rules.i18n import _
+
+PLUGIN = 'inspection-rules'
+"""The name of the middleware, and of the hook."""
+
+_OF_IRONIC = ('api', 'auto_discovery', 'inspector', 'redfish')
+"""Groups of Ironic with options that switch rules on."""
+
+_RULES = 'inspection_rules'
+_SIMILAR = 0.75
+"""How similar a name is that was perhaps meant, 0 to 1."""
+
+
+class Setting(NamedTuple):
+    """An option as it is written; ``place`` is a file or a variable."""
+
+    place: str
+    group: str
+    name: str
+    value: str
+
+
+def unknown() -> Iterator[str]:
+    """Yield a warning for each section and option that is not read.
+
+    These are unknown options in groups of this project, options of it in
+    other groups, unknown options that name the plugin, and unknown sections
+    with a name like one that switches rules on.
+    """
+    names = conf.option_names(CONF)
+    sections = set()
+    for setting in settings():
+        place, group, name, _value = setting
+        if group in names:
+            if name not in names[group]:
+                yield f'{place}: ' + suggestion.unknown(
+                    _('option in [%s]') % group, name, names[group])
+        elif group != 'DEFAULT' and group not in CONF:
+            if (place, group) not in sections:
+                sections.add((place, group))
+                yield from _section(place, group, names)
+        else:
+            yield from _misplaced(setting, names)
+
+
+def _section(place: str, group: str, names: dict[str, list[str]]
+             ) -> Iterator[str]:
+    near = (suggestion.slip(group, (*names, *_OF_IRONIC))
+            or suggestion.nearest(group, names, _SIMILAR)
+            or suggestion.nearest(group, _OF_IRONIC, _SIMILAR))
+    if near:
+        yield _('%(place)s: unknown section [%(group)s], nothing in it is '
+                'read; did you mean [%(near)s]?') % {
+                    'place': place, 'group': group, 'near': near}
+
+
+def _misplaced(setting: Setting, names: dict[str, list[str]]
+               ) -> Iterator[str]:
+    """Yield a warning about an option in a group of Ironic, if it is none."""
+    known = list(CONF if setting.group == 'DEFAULT' else CONF[setting.group])
+    if setting.name in known:
+        return
+    option = _('option in [%s]') % setting.group
+    if setting.name in names[_RULES]:
+        yield _('%(place)s: unknown %(option)s "%(name)s"; did you mean '
+                '"%(name)s" in [%(rules)s]?') % {
+                    'place': setting.place, 'option': option,
+                    'name': setting.name, 'rules': _RULES}
+    elif is_near_plugin(setting.value):
+        yield f'{setting.place}: ' + suggestion.unknown(
+            option, setting.name, known)
+
+
+def is_near_plugin(value: str) -> bool:
+    """Return whether a list of names has the plugin's, or one like it."""
+    return any(suggestion.nearest(name, (PLUGIN,), _SIMILAR)
+               for name in value.split(','))
+
+
+def value_of(group: str, name: str) -> str | None:
+    """Return the last value of an option as it is written, if it is."""
+    values = [setting.value for setting in settings()
+              if (setting.group, setting.name) == (group, name)]
+    return values[-1] if values else None
+
+
+def settings() -> Iterator[Setting]:
+    """Yield all settings of files, directories and the environment.
+
+    Options in the environment, which take precedence, come last.
+    """
+    for path in _files():
+        sections: dict[str, dict[str, list[str]]] = {}
+        try:
+            cfg.ConfigParser(str(path), sections).parse()
+        except (cfg.ConfigFileParseError, OSError):
+            # It was good when the service started.
+            continue
+        for group, options in sections.items():
+            # As oslo.config reads them.
+            if group != 'DEFAULT':
+                group = group.lower()
+            for name, values in options.items():
+                yield Setting(str(path), group, name.replace('-', '_'),
+                              values[-1])
+    for variable, value in os.environ.items():
+        group, is_option, name = variable.partition('__')
+        if is_option and group.startswith('OS_'):
+            group = group.removeprefix('OS_')
+            if group != 'DEFAULT':
+                group = group.lower()
+            yield Setting(variable, group, name.lower(), value)
+
+
+def _files() -> Iterator[pathlib.Path]:
+    yield from map(pathlib.Path, CONF.config_file or ())
+    for directory in CONF.config_dir or ():
+        yield from sorted(pathlib.Path(directory).glob('*.conf'))

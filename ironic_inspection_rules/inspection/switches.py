@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Values of options that switch inspection rules off, perhaps unmeant."""
+
+from collections.abc import Iterable, Iterator
+import importlib.metadata
+import re
+
+from ironic.conf import CONF
+from ironic.db import api as ironic_db
+from oslo_config import cfg
+
+from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import suggestion
+from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.inspection import config_file
+from ironic_inspection_rules.inspection import start
+from ironic_inspection_rules.rule_set import repository
+
+PLUGIN = config_file.PLUGIN
+
+NEAR_NAMES = frozenset({
+    'inspection_rules', 'inspection-rule', 'inspection_rule',
+    'ironic-inspection-rules', 'ironic_inspection_rules'})
+"""Entry points of hook and middleware that only say which name was meant.
+
+Without them Ironic would end with a traceback before it loads anything of
+this plugin.
+"""
+
+_HOOKS = {'inspector': ('hooks', 'default_hooks'),
+          'redfish': ('inspection_hooks', 'default_inspection_hooks')}
+"""By group the options with the hooks, and with Ironic's default ones."""
+
+_NO_RULES = 'no-inspect'
+"""The inspect interface of nodes that are not inspected."""
+
+
+def problems() -> Iterator[str]:
+    """Yield a warning for each value that switches rules off."""
+    yield from off()
+    yield from config_file.unknown()
+
+
+def off() -> Iterator[str]:
+    """Yield the warnings for which no file has to be read."""
+    yield from missing()
+    yield from unknown_hooks()
+    yield from near_middleware()
+    yield from without_defaults()
+    yield from unmatched_interfaces()
+
+
+def hook_names(group: str) -> list[str]:
+    """Return the names of the hooks of an interface, in order.
+
+    :param group: ``inspector`` or ``redfish``.
+    """
+    return _names(group, _HOOKS[group][0])
+
+
+def _names(group: str, option: str) -> list[str]:
+    try:
+        value = getattr(CONF[group], option)
+    except (cfg.NoSuchOptError, cfg.TemplateSubstitutionError):
+        # It names an unknown option with "$".
+        value = config_file.value_of(group, option) or ''
+    return [name for name in value.replace(' ', '').split(',') if name]
+
+
+def missing() -> Iterator[str]:
+    """Yield a warning for each option that does not name this plugin."""
+    in_band = hook_names('inspector')
+    out_of_band = hook_names('redfish')
+    is_agent_enabled = 'agent' in CONF.enabled_inspect_interfaces
+    if not start.is_all_in_one() and not is_agent_enabled:
+        if not _has_plugin(out_of_band):
+            yield _('[DEFAULT]enabled_inspect_interfaces does not name agent: '
+                    'a conductor with this configuration runs no inspection '
+                    'rules unless [redfish]inspection_hooks names %s') % PLUGIN
+    elif not _has_plugin(in_band):
+        yield _('[inspector]hooks does not name %s: a conductor with this '
+                'configuration runs no inspection rules') % PLUGIN
+    if not _has_plugin(CONF.api.middleware):
+        yield _('[api]middleware does not name %s: an API with this '
+                'configuration neither stores rules nor runs early '
+                'ones') % PLUGIN
+
+
+def _has_plugin(names: Iterable[str]) -> bool:
+    """Return whether names have the plugin's, or one that is told anyway."""
+    return any(map(config_file.is_near_plugin, names))
+
+
+def unknown_hooks() -> Iterator[str]:
+    """Yield a warning for each hook that is not installed.
+
+    A conductor with such a hook does not start.
+    """
+    installed = _installed('ironic.inspection.hooks')
+    for group, (option, defaults) in _HOOKS.items():
+        # For names that begin with "$".
+        known = {*installed, f'${defaults}'}
+        for name in _names(group, option):
+            if name not in installed:
+                yield f'[{group}]{option}: ' + suggestion.unknown(
+                    _('hook'), name, known)
+
+
+def near_middleware() -> Iterator[str]:
+    """Yield a warning for each middleware with a name like the plugin's.
+
+    An API with such a middleware does not start.
+    """
+    installed = _installed('ironic.api.middleware')
+    for name in CONF.api.middleware:
+        if name not in installed and config_file.is_near_plugin(name):
+            yield '[api]middleware: ' + suggestion.unknown(
+                _('middleware'), name, (PLUGIN,))
+
+
+def _installed(group: str) -> set[str]:
+    found = importlib.metadata.entry_points(group=group)
+    return {entry.name for entry in found} - NEAR_NAMES
+
+
+def without_defaults() -> Iterator[str]:
+    """Yield a warning for each list of hooks with none of Ironic's own."""
+    installed = _installed('ironic.inspection.hooks')
+    for group, (option, default_option) in _HOOKS.items():
+        names = _names(group, option)
+        defaults = _names(group, default_option)
+        if not set(names) <= installed:
+            # What is unknown is perhaps what should name them.
+            continue
+        if PLUGIN in names and defaults and not set(defaults) & set(names):
+            yield _("[%(group)s]%(option)s is \"%(value)s\": Ironic's default "
+                    'hooks, %(defaults)s, do not run; did you mean '
+                    '"$%(default_option)s,%(value)s"?') % {
+                        'group': group, 'option': option,
+                        'value': ','.join(names),
+                        'defaults': ', '.join(defaults),
+                        'default_option': default_option}
+
+
+def unmatched_interfaces() -> Iterator[str]:
+    """Yield a warning if rules run on no enabled inspect interface."""
+    enabled = [name for name in CONF.enabled_inspect_interfaces
+               if name != _NO_RULES]
+    if any(map(is_supported, enabled)):
+        return
+    yield _('[inspection_rules]supported_interfaces is "%(value)s", which '
+            'matches none of [DEFAULT]enabled_inspect_interfaces, %(enabled)s:'
+            ' inspection rules run on no node%(hint)s') % {
+                'value': CONF.inspection_rules.supported_interfaces,
+                'enabled': ', '.join(CONF.enabled_inspect_interfaces),
+                'hint': _hint_of_pattern(enabled)}
+
+
+def is_supported(interface: str | None) -> bool:
+    """Return whether rules run on nodes with an inspect interface."""
+    pattern = CONF.inspection_rules.supported_interfaces
+    return re.search(pattern, interface or '') is not None
+
+
+def _hint_of_pattern(interfaces: list[str]) -> str:
+    """Return which regular expression was perhaps meant, or nothing.
+
+    :param interfaces: names that it should match.
+    """
+    meant = []
+    words = re.findall('[A-Za-z0-9_-]+',
+                       CONF.inspection_rules.supported_interfaces)
+    for word in words:
+        near = suggestion.nearest(word, interfaces)
+        if near and near not in meant:
+            meant.append(near)
+    if not meant:
+        return ''
+    return _('; it is a regular expression, did you mean "^(%s)$"?') % (
+        '|'.join(meant))
+
+
+def of_node(interface: str | None) -> Iterator[str]:
+    """Yield why no rules run in inspections of a node.
+
+    :param interface: its inspect interface.
+    """
+    if not is_supported(interface):
+        yield _('No inspection rules run on this node: its inspect interface, '
+                '%(interface)s, does not match '
+                '[inspection_rules]supported_interfaces, "%(value)s"') % {
+                    'interface': interface,
+                    'value': CONF.inspection_rules.supported_interfaces}
+    yield from problems()
+
+
+def unused_scope() -> Iterator[str]:
+    """Yield a warning if no node has the default scope of stored rules."""
+    scope = CONF.inspection_rules.default_scope
+    if not scope or scope == CONF.auto_discovery.inspection_scope:
+        return
+    rows = ironic_db.get_instance().get_nodeinfo_list(columns=['properties'])
+    scopes = set()
+    for properties, in rows:
+        scopes.add(properties.get(model.SCOPE_PROPERTY))
+    if not rows or scope in scopes:
+        return
+    known = {name for name in scopes if isinstance(name, str)}
+    near = suggestion.nearest(scope, known)
+    yield _('[inspection_rules]default_scope is "%(scope)s": stored rules '
+            'without a scope of their own run on no node, since none has it '
+            'as its properties.inspection_scope%(hint)s') % {
+                'scope': scope,
+                'hint': _('; did you mean "%s"?') % near if near else ''}
+
+
+def empty_file(rules: repository.Repository) -> Iterator[str]:
+    """Yield a warning if the file of built-in rules has none."""
+    path = CONF.inspection_rules.built_in
+    if path and not rules.built_in:
+        yield _('[inspection_rules]built_in: %s has no rules') % path
