@@ -2,16 +2,10 @@
 
 """Sphinx settings of the documentation."""
 
-import pathlib
-import sys
-
 project = 'ironic-inspection-rules'
 copyright = 'ironic-inspection-rules developers'
 
-sys.path.insert(0, str(pathlib.Path(__file__).with_name('_ext')))
-
 extensions = [
-    'rule_example',
     'cliff.sphinxext',
     'sphinx.ext.autodoc',
     'openstackdocstheme',

@@ -4,7 +4,9 @@
 
 Blocks of the language ``console`` are commands, with ``$`` or, for root,
 ``#`` before them, and what they print; ``...`` stands for anything. Blocks
-with a caption are files. A comment before a block says what a reader would
+with a caption are files. Rules with comments in YAML around them are an
+example: those before them are what is given, those after them what comes out,
+by the names of the corpus. A comment before a block says what a reader would
 know and a machine would not::
 
     .. test: not run, <why>
@@ -18,6 +20,8 @@ import dataclasses
 import pathlib
 import re
 import typing
+
+import yaml
 
 import ironic_inspection_rules
 
@@ -86,6 +90,11 @@ class Block:
             found[-1] = found[-1]._replace(status=status[0])
         return found
 
+    @property
+    def is_example(self) -> bool:
+        """Whether its comments say what comes out."""
+        return self.language == 'yaml' and bool(comments(self.text)[1])
+
 
 class Page:
     """A page.
@@ -138,6 +147,20 @@ def matches(said: str, printed: str) -> bool:
     parts = [re.escape(_constant(part)) for part in said.split('...')]
     return re.fullmatch('.*?'.join(parts), _constant(printed),
                         re.DOTALL) is not None
+
+
+def comments(text: str) -> tuple[dict[str, typing.Any],
+                                 dict[str, typing.Any]]:
+    """Return what the comments before and after an example say."""
+    lines = text.strip().splitlines()
+    before: list[str] = []
+    after: list[str] = []
+    while lines and lines[0].startswith('# '):
+        before.append(lines.pop(0).removeprefix('# '))
+    while lines and lines[-1].startswith('# '):
+        after.insert(0, lines.pop().removeprefix('# '))
+    return (yaml.safe_load('\n'.join(before)) or {},
+            yaml.safe_load('\n'.join(after)) or {})
 
 
 def _constant(text: str) -> str:

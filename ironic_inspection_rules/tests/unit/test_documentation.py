@@ -61,9 +61,11 @@ class ReferenceTestCase(base.TestCase):
         described = re.findall(r'^``([a-z_0-9]+)(?:\(.*)?``$', text,
                                re.MULTILINE)
         self.assertEqual(filters, set(described))
-        examples = re.findall(
-            r'rule-example:: each-filter\n *:case: (\w+) ', text)
-        self.assertEqual(filters, set(examples))
+        # Each filter has a heading, and an example below it.
+        parts = re.split(r'^``([a-z_0-9]+)(?:\(.*)?``$', text,
+                         flags=re.MULTILINE)
+        for name, part in zip(parts[1::2], parts[2::2], strict=True):
+            self.assertRegex(part, rf'(?s)code-block:: yaml.*\| {name}\b')
 
 
 class BlocksTestCase(base.IronicTestCase):

@@ -47,7 +47,8 @@ class RecipesTestCase(base.TestCase):
             page = guide.Page(path)
             hooks = page.text.partition(_HOOKS)[0].count('\n')
             for block in page.blocks:
-                if block.language == 'yaml' and block.line <= hooks:
+                if (block.language == 'yaml' and block.line <= hooks
+                        and not block.is_example):
                     read = yaml.safe_load(block.text)
                     self.rules += read if isinstance(read, list) else [read]
         self.rules.sort(key=lambda rule: -rule.get('priority', 0))

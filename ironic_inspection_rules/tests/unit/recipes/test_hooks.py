@@ -31,6 +31,8 @@ def read_rules():
     """
     found = {}
     for block in guide.Page(PAGE).blocks:
+        if block.is_example:
+            continue
         read = yaml.safe_load(block.text)
         rules = read if isinstance(read, list) else [read]
         found[rules[0]['description']] = rules
