@@ -54,11 +54,12 @@ def find(node: Any, uuid: str, runs: list[Any],
     past, revision = _rules_of(context, run.revision, rules)
     rule = next((each for each in past if each.uuid == uuid), None)
     recorded = _recorded(run.phases, uuid)
-    if rule is None and recorded is None:
-        raise exceptions.NotFound(
-            _('Rule %(rule)s was not among the rules of run %(run)s '
-              '(revision %(revision)s)') % {
-                'rule': uuid, 'run': run.uuid, 'revision': run.revision})
+    if recorded is None:
+        # Rules of today stand for those of a revision that is not kept.
+        is_later = (rule is None or revision != run.revision) and (
+            _was_made_after(context, uuid, run))
+        if rule is None or is_later:
+            raise _not_there(node, uuid, run, is_later)
     answer: Answer = {
         'rule': {'uuid': uuid,
                  'description': rule.description if rule else None,
@@ -84,6 +85,36 @@ def find(node: Any, uuid: str, runs: list[Any],
         answer.update(conditions=None, actions=[], changes=[], error=None)
         answer['rule'].update(description=None, revision=None)
     return answer
+
+
+def _was_made_after(context: Any, uuid: str, run: Any) -> bool:
+    """Return whether a stored rule is there now and was made after a run."""
+    try:
+        made = rule_object.Rule.get_by_uuid(context, uuid).created_at
+    except ironic_exception.NotFound:
+        return False
+    began = run.started_at or run.created_at
+    return (timeutils.normalize_time(made) > timeutils.normalize_time(began)
+            if made and began else False)
+
+
+def _not_there(node: Any, uuid: str, run: Any, is_later: bool
+               ) -> exceptions.NotFound:
+    """Build the error for a rule that a run did not know.
+
+    :param is_later: whether the rule was made after the run.
+    """
+    text = _('Rule %(rule)s was not among the rules of run %(run)s '
+             '(revision %(revision)s)')
+    if is_later:
+        text = _(
+            'Rule %(rule)s was made after the inspection of run %(run)s. '
+            '"openstack baremetal inspection rule evaluate --node %(node)s" '
+            'shows what it would do, "openstack baremetal inspection reapply '
+            '%(node)s" runs the rules of today on the stored inventory')
+    return exceptions.NotFound(text % {
+        'rule': uuid, 'run': run.uuid, 'revision': run.revision,
+        'node': node.name or node.uuid})
 
 
 def _recorded(phases: Mapping[str, record.Record], uuid: str) -> Answer | None:
@@ -156,14 +187,22 @@ def _decide_again(context: Any, node: Any, run: Any, rule: model.Rule,
                                    in seen.conditions],
                     'decided_again': True}
             if seen.matched:
-                told['reason'] = _(
-                    'It did not match then, and would match now: the node '
-                    'was changed since.')
+                told['reason'] = _would_match(rule, run)
             return told
     return {'decided_again': True, 'reason': (
         _('It was not its turn: an earlier rule ended the inspection.')
         if outcome.error else
         _('Its scope "%s" is not that of the node.') % rule.scope)}
+
+
+def _would_match(rule: model.Rule, run: Any) -> str:
+    """Return why a rule matches now that did not match in a run."""
+    if rule.revision and run.revision is not None and (
+            rule.revision > run.revision):
+        return _('It did not match then, and would match now: the rule was '
+                 'changed since, in revision %d.') % rule.revision
+    return _('It did not match then, and would match now: the node was '
+             'changed since.')
 
 
 def _kept(node: Any, run: Any, phase: str, plans: replay.Plans

@@ -92,6 +92,40 @@ class ExplanationTestCase(base.TestCase):
         self.assertIs(False, told['matched'])
         self.assertIn('would match now', told['reason'])
 
+    def check_was_not_there(self):
+        error = str(self.call(f'{RUNS}/explain?rule={RULE}', status=404))
+        self.assertIn('made after the inspection', error)
+        self.assertIn('rule evaluate --node inspected', error)
+        self.assertIn('inspection reapply inspected', error)
+
+    def test_a_rule_made_after_a_run_without_rules_was_not_there(self):
+        # No revision 0 is kept.
+        self.run_was(revision=0, started_at=datetime.datetime(2020, 1, 1))
+        self.rule(conditions=[])
+        self.check_was_not_there()
+
+    def test_a_rule_made_after_a_run_with_others_was_not_there(self):
+        self.call('/v1/inspection_rules', 'POST', 201, actions=[
+            {'op': 'log', 'args': {'msg': 'x'}}])
+        self.run_was(started_at=datetime.datetime(2020, 1, 1))
+        self.rule(conditions=[])
+        self.check_was_not_there()
+
+    def test_a_rule_that_nobody_knows_was_not_there(self):
+        self.rule()
+        self.run_was()
+        unknown = RULE.replace('5', '7')
+        error = str(self.call(f'{RUNS}/explain?rule={unknown}', status=404))
+        self.assertIn('was not among the rules', error)
+        self.assertNotIn('reapply', error)
+
+    def test_a_rule_that_was_changed_since_is_not_that_of_the_run(self):
+        self.rule(conditions=[])
+        self.run_was(revision=0, started_at=datetime.datetime(2100, 1, 1))
+        told = self.explain()
+        self.assertIn('the rule was changed since, in revision 1',
+                      told['reason'])
+
     def test_another_scope_is_a_reason(self):
         self.rule(scope='rack')
         self.run_was()
