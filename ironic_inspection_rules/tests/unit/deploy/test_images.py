@@ -49,7 +49,7 @@ class ImageMixin:
     def run_in(self, text, ends_with=0, **variables):
         """Run a line, with the paths of an image below our root."""
         done = subprocess.run(
-            ['bash', '-ec', re.sub(r'(?<![\w.}])/(bin|usr|tmp)/',
+            ['bash', '-ec', re.sub(r'(?<![\w.}])/(bin|usr|tmp|etc)/',
                                    rf'{self.root}/\1/', text)],
             text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             env={'PATH': f'{self.root}/usr/bin:{os.environ["PATH"]}',
@@ -146,9 +146,13 @@ class Metal3TestCase(ImageMixin, base.IronicTestCase):
         self.write('tmp/wheels/one.whl', '')
         self.record('python3.99')
         self.run_in(self.instructions('RUN')[0])
+        # What is there is not changed by what the package requires.
         self.assertEqual(
-            [f'python3.99 -m pip install --no-cache-dir --prefix /usr '
+            ['python3.99 -m pip list --format=freeze',
+             f'python3.99 -m pip install --no-cache-dir --prefix /usr '
+             f'-c {self.root}/tmp/constraints.txt '
              f'{self.root}/tmp/wheels/one.whl'], self.asked())
+        self.assertTrue(self.root.joinpath('tmp', 'constraints.txt').exists())
 
     def test_tables_are_made_at_start(self):
         for guard in ('', 'if [[ "${IRONIC_SKIP_DBSYNC:-false}" != true ]]; '
@@ -180,18 +184,35 @@ class Metal3TestCase(ImageMixin, base.IronicTestCase):
             self.write(f'bin/{name}', 'exec ironic\n')
         self.run_in(self.instructions('RUN')[1], ends_with=1)
 
+    def test_the_hooks_of_the_image_stay(self):
+        template = 'etc/ironic/ironic.conf.j2'
+        self.write(template, '[inspector]\nhooks = $default_hooks'
+                   "{% if env.LLDP == '1' %},parse-lldp{% if env.NETWORKING %}"
+                   ',local-link-connection{% endif %}{% endif %}\n'
+                   'add_ports = all\n')
+        self.run_in(self.instructions('RUN')[2])
+        for env, hooks in (
+                ({}, ''), ({'LLDP': '1'}, ',parse-lldp'),
+                ({'LLDP': '1', 'NETWORKING': 'true'},
+                 ',parse-lldp,local-link-connection')):
+            rendered = jinja2.Template(
+                self.root.joinpath(template).read_text()).render(env=env)
+            self.assertIn(f'hooks = $default_hooks{hooks},inspection-rules\n',
+                          rendered)
+        self.write(template, '[inspector]\nadd_ports = all\n')
+        self.run_in(self.instructions('RUN')[2], ends_with=1)
+
     def test_the_environment_goes_before_what_the_image_renders(self):
         rendered = self.root / 'ironic.conf'
-        rendered.write_text('[DEFAULT]\nrpc_transport = none\n'
-                            '[inspector]\nhooks = $default_hooks,parse-lldp\n')
+        rendered.write_text('[DEFAULT]\nrpc_transport = none\n[inspector]\n'
+                            'hooks = $default_hooks,inspection-rules\n')
         for line in self.instructions('ENV'):
             # As a build reads it: quotes and backslashes go.
             name, _equals, value = shlex.split(line)[0].partition('=')
             self.useFixture(fixtures.EnvironmentVariable(name, value))
         self.read_config(rendered)
         self.assertEqual(['inspection-rules'], CONF.api.middleware)
-        self.assertTrue(CONF.inspector.hooks.endswith(
-            ',parse-lldp,inspection-rules'))
+        self.assertTrue(CONF.inspector.hooks.endswith(',inspection-rules'))
         self.assertIn('ramdisk-error', CONF.inspector.hooks)
         source, target = self.instructions('COPY')[-1].split()
         self.assertEqual(CONF.inspection_rules.built_in, target)
