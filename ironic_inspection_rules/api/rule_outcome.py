@@ -90,12 +90,17 @@ def find(node: Any, uuid: str, runs: list[Any],
 def _was_made_after(context: Any, uuid: str, run: Any) -> bool:
     """Return whether a stored rule is there now and was made after a run."""
     try:
-        made = rule_object.Rule.get_by_uuid(context, uuid).created_at
+        stored = rule_object.Rule.get_by_uuid(context, uuid)
     except ironic_exception.NotFound:
         return False
+    if run.revision is not None and stored.revision <= run.revision:
+        return False
+    # A rule of a later revision may only have been changed then.
     began = run.started_at or run.created_at
-    return (timeutils.normalize_time(made) > timeutils.normalize_time(began)
-            if made and began else False)
+    if stored.created_at is None or began is None:
+        return False
+    return bool(timeutils.normalize_time(stored.created_at)
+                > timeutils.normalize_time(began))
 
 
 def _not_there(node: Any, uuid: str, run: Any, is_later: bool

@@ -2,6 +2,7 @@
 
 """Values that switch inspection rules off, and what is said of them."""
 
+import configparser
 import pathlib
 
 import fixtures
@@ -12,6 +13,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import install
 from ironic_inspection_rules.inspection import hook
 from ironic_inspection_rules.inspection import switches
+from ironic_inspection_rules.tests import guide
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.inspection import base as glue
 
@@ -216,6 +218,22 @@ class FilesTestCase(SwitchesTestCase):
 
 class NearNameTestCase(SwitchesTestCase):
     """Entry points that only say which name was meant."""
+
+    def test_all_of_them_are_registered(self):
+        path = guide.ROOT / 'setup.cfg'
+        if not path.exists():
+            self.skipTest('not a checkout: no setup.cfg')
+        registered = configparser.ConfigParser()
+        registered.read(path)
+        for group, target in (
+                ('ironic.api.middleware', 'api.install:refuse'),
+                ('ironic.inspection.hooks', 'inspection.hook:NearNameHook')):
+            names = set()
+            for line in registered['entry_points'][group].split('\n'):
+                name, _equals, value = line.partition(' = ')
+                if value.endswith(target):
+                    names.add(name)
+            self.assertEqual(switches.NEAR_NAMES, names)
 
     def test_a_hook(self):
         self.read({'inspector': {'hooks': '$default_hooks,inspection_rules'}})
