@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 import re
 import typing
 
+from ironic_inspection_rules.authoring import filter_schema
 from ironic_inspection_rules.engine import action
 from ironic_inspection_rules.engine import arguments
-from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import pattern
@@ -124,7 +124,7 @@ def _operations(ops: registry.Registry) -> dict[str, Schema]:
                if not isinstance(op.plugin, plugin.Group)}
     return {
         'varies': form.VARYING,
-        'written': _written(registry.filters()),
+        'written': filter_schema.written(registry.filters()),
         'trait': form.either(
             {'type': 'string', 'maxLength': trait_names.MAX_LENGTH,
              'pattern': f'^CUSTOM_[A-Z0-9_]+{form.END}'},
@@ -146,22 +146,6 @@ def _operations(ops: registry.Registry) -> dict[str, Schema]:
         **{f'condition{depth or ""}': _condition(
             ops.conditions if depth < form.DEEPEST_GROUP else singles, depth)
            for depth in range(form.DEEPEST_GROUP + 1)}}
-
-
-def _written(filters: Iterable[str]) -> Schema:
-    """Return what text with fields may be: its first filter is known."""
-    text = r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\""""
-    given = rf"""(?:\((?:[^(){{}}'"]|{text})*\))?\s*"""
-    known = rf'{form.names(filters)}(?![A-Za-z0-9_])'
-    roots = form.names((*interpolation.ROOTS, interpolation.ITEM))
-    unknown = (rf'^(?:[^{{}}]|\}}|\{{\{{)*\{{{roots}'
-               r'(?:\.[^\s.\[\]{}!:|]+|\[[^\]]{1,255}\])*\s*'
-               rf'(?:\|\s*{known}\s*{given})*'
-               rf'\|\s*(?!{known})[A-Za-z_][A-Za-z0-9_]*[^{{}}]*\}}')
-    return {'not': {'type': 'string', 'pattern': unknown},
-            'errorMessage': _('there is no such filter'),
-            'items': _defined('written'),
-            'additionalProperties': _defined('written')}
 
 
 def _is_op(sign: str, names: Iterable[str]) -> Schema:

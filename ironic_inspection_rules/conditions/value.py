@@ -12,6 +12,7 @@ from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import pattern
 from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine import schema
 from ironic_inspection_rules.engine import text_cache
 from ironic_inspection_rules.i18n import _
 
@@ -27,6 +28,11 @@ _ANCHORED = re.compile(r'(?:\^|\\A)(.*)(?:\$|\\Z)', re.DOTALL)
 _PERHAPS_ANCHORED = re.compile(r'(?:\^|\\A)?(.*?)(?:\$|\\Z)?', re.DOTALL)
 _GROUPED = re.compile(r'\((?:\?:)?(.*)\)', re.DOTALL)
 _LITERAL = re.compile(r'(?:[^\\.^$*+?{}\[\]|()]|\\[^A-Za-z0-9])+')
+
+_V4 = r'[0-9]{1,3}(?:\.[0-9]{1,3}){3}'
+_V6 = r'[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(?:%[^/\s]+)?'
+_SUBNET = (rf'\s*(?:{_V4}(?:/(?:0*(?:3[0-2]|[12]?[0-9])|{_V4}))?|'
+           rf'{_V6}(?:/0*(?:12[0-8]|1[01][0-9]|[1-9]?[0-9]))?)\s*')
 
 _SHOWN_AS = frozenset(('True', 'False', 'None'))
 """Texts that may stand for values of other types."""
@@ -107,7 +113,7 @@ class InNet(plugin.Condition):
     prefix, such as ``2001:db8::1/64``; a subnet is no address.
     """
 
-    SCHEMAS = {'subnet': [{'type': 'string', 'pattern': r'^\s*[0-9A-Fa-f:]'}]}
+    SCHEMAS = {'subnet': [schema.whole(_SUBNET)]}
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         if 'subnet' in arguments:

@@ -91,7 +91,8 @@ class Plugin(abc.ABC):
     SCHEMAS: typing.ClassVar[typing.Mapping[str, typing.Sequence[Schema]]] = {}
     """JSON Schemas (draft 7) by argument. A value without fields meets one of
     them; so does each value of a variadic argument. Arguments that are not
-    listed are of the type they declare."""
+    listed are of the type they declare. Those of a filter are also checked
+    with them when a rule is made."""
 
     def cases(self) -> typing.Iterator[tuple[str, Schema, Schema]]:
         """Yield the schemas of ``value`` for each kind of ``path``.

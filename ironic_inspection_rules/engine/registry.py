@@ -18,6 +18,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import arguments
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine import schema
 from ironic_inspection_rules.i18n import _
 
 CONDITIONS = 'ironic.inspection_rules.conditions'
@@ -38,6 +39,22 @@ class Op(typing.NamedTuple):
         """Return the values that precede the arguments of its calls."""
         paid = [view.budget] if self.plugin.PAYS else []
         return [view, *paid] if self.plugin.NEEDS_VIEW else paid
+
+    def refused(self, literals: plugin.Arguments,
+                varying: plugin.Arguments) -> plugin.Problems:
+        """Yield the problems of the arguments of a filter.
+
+        :param literals: arguments without replacement fields, by name.
+        :param varying: the other arguments, as templates.
+        """
+        for name, schemas in self.plugin.SCHEMAS.items():
+            if name in literals:
+                shape = schema.Shape(schema.either(*schemas), name)
+                for problem in shape.problems(literals[name]):
+                    yield name, problem.message
+        known = {**varying, **literals} if self.plugin.TAKES_FILTER else (
+            literals)
+        yield from self.plugin.problems(known)
 
 
 class Registry:

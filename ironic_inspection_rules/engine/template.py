@@ -156,8 +156,7 @@ def _compile_filter(call: filter_syntax.Call) -> _Step:
             varying[name] = compiled
         else:
             literals[name] = _convert(op, name, compiled)
-    for name, problem in op.plugin.problems({**varying, **literals} if (
-            op.plugin.TAKES_FILTER) else literals):
+    for name, problem in op.refused(literals, varying):
         raise _error(op, f'{name} {problem}')
     try:
         apply = functools.partial(op.plugin, **literals) if varying else (

@@ -18,6 +18,7 @@ Number = int | float
 _MOST_DIGITS = 5000  # More than Python reads from the text of a number.
 _LONGEST = 100  # Maximum length of a number as text.
 _NUMBERS = frozenset(('number',))
+_NUMBER = {'type': 'number', 'errorMessage': _('must be a number')}
 
 
 def read(value: typing.Any) -> Number:
@@ -94,6 +95,7 @@ class Add(plugin.Filter):
     """``add``: the sum of the value and a number."""
 
     TAKES = _NUMBERS
+    SCHEMAS = {'number': [_NUMBER]}
     operate: typing.ClassVar[typing.Any] = operator.add
 
     def __call__(self, value: typing.Any, number: typing.Any) -> Number:

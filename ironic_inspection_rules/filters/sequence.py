@@ -13,6 +13,10 @@ from ironic_inspection_rules.i18n import _
 
 Items = list[typing.Any]
 
+_ATTRIBUTE = {'attribute': [{
+    'type': ['string', 'number', 'boolean', 'null'],
+    'errorMessage': _('must be the name of an attribute')}]}
+
 
 def read(allowance: budget.Budget, value: typing.Any) -> Items:
     """Return the items of a list, the keys of a mapping, or characters.
@@ -75,6 +79,7 @@ class Join(plugin.Filter):
     """``join``: the text of all items, with a separator between them."""
 
     PAYS = True
+    SCHEMAS = _ATTRIBUTE
 
     def __call__(self, allowance: budget.Budget, value: typing.Any,
                  sep: str = '', attribute: typing.Any = None) -> typing.Any:
@@ -100,6 +105,7 @@ class Sum(plugin.Filter):
     """``sum``: the sum of all numbers."""
 
     PAYS = True
+    SCHEMAS = _ATTRIBUTE
 
     def __call__(self, allowance: budget.Budget, value: typing.Any,
                  attribute: typing.Any = None) -> typing.Any:
@@ -120,6 +126,7 @@ class Sum(plugin.Filter):
 class _Extreme(plugin.Filter):
 
     PAYS = True
+    SCHEMAS = _ATTRIBUTE
     choose: typing.ClassVar[typing.Any]
 
     def __call__(self, allowance: budget.Budget, value: typing.Any,
@@ -169,6 +176,7 @@ class Unique(plugin.Filter):
     """``unique``: each item once, regardless of case."""
 
     PAYS = True
+    SCHEMAS = _ATTRIBUTE
 
     def __call__(self, allowance: budget.Budget, value: typing.Any,
                  attribute: typing.Any = None) -> typing.Any:
@@ -198,6 +206,7 @@ class Sort(plugin.Filter):
     """
 
     PAYS = True
+    SCHEMAS = _ATTRIBUTE
 
     def __call__(self, allowance: budget.Budget, value: typing.Any,
                  attribute: typing.Any = None,
@@ -225,6 +234,7 @@ class Map(plugin.Filter):
     """``map``: an attribute of each item, or a filter applied to it."""
 
     PAYS = True
+    SCHEMAS = _ATTRIBUTE
     TAKES_FILTER = True
 
     def __call__(self, allowance: budget.Budget, value: typing.Any,

@@ -19,6 +19,7 @@ _FREE = 255  # Characters up to which text costs nothing.
 _TIME = re.compile(r'%[HIMSfpXcz]')
 _SOME_DAY = datetime.datetime(2023, 5, 17, 10, tzinfo=datetime.UTC)
 _LONGEST_DATE = 100  # Maximum length of a date as text.
+_DIRECTIVE = '%[A-Za-z]'  # A part of a date in a format.
 _NOT_IN_TRAITS = re.compile('[^A-Z0-9]+')
 
 
@@ -53,6 +54,9 @@ class Upper(plugin.Filter):
 
 class Trim(plugin.Filter):
     """``trim``: without blanks, or other characters, at both ends."""
+
+    SCHEMAS = {'chars': [{'type': ['string', 'null'],
+                          'errorMessage': _('must be text')}]}
 
     def __call__(self, value: typing.Any, chars: str | None = None) -> str:
         text = value if value.__class__ is str else read(value)
@@ -93,6 +97,8 @@ class Split(plugin.Filter):
     """``split``: the list of the parts between separators, or blanks."""
 
     PAYS = True
+    SCHEMAS = {'sep': [{'type': ['string', 'null'], 'minLength': 1,
+                        'errorMessage': _('must be text that is not empty')}]}
 
     def __call__(self, allowance: budget.Budget, value: typing.Any,
                  sep: str | None = None) -> list[str]:
@@ -166,9 +172,14 @@ class Date(plugin.Filter):
 
     # Python compiles it to a regular expression.
     LITERAL = frozenset({'format'})
+    SCHEMAS = {'format': [{
+        'type': 'string', 'pattern': _DIRECTIVE,
+        'errorMessage': _('must have parts such as %Y, %m and %d')}]}
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         written = arguments['format']
+        if not re.search(_DIRECTIVE, written.replace('%%', '')):
+            yield 'format', _('"%s" has no part such as %%Y') % written
         try:
             datetime.datetime.strptime(_SOME_DAY.strftime(written), written)
         except (ValueError, re.error):

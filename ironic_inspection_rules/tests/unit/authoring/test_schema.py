@@ -87,6 +87,14 @@ class AgreementTestCase(base.TestCase):
                      "{ports[a] | join('|') | nosuch}", 'x {ports}',
                      '{ports} x', '{{ports | nosuch}} {ports}'):
             self.assert_refused('log', loop, msg='x')
+        for filters in ("add('x')", "add('1')", 'add(number=true)',
+                        'subtract(null)', 'multiply([1])', 'divide(None)',
+                        "lower | add('x')", "split('')", 'split("")',
+                        'split(5)', "split(sep='')", 'trim(5)',
+                        "date('YYYY-MM-DD')", 'date(5)', 'date(format="D")',
+                        'sum([1])', "sum(attribute={'a': 1})",
+                        "join('a', attribute=[1])", 'map(attribute=[1])'):
+            self.assert_refused('log', msg=f'a {{node.name | {filters}}}')
         self.assert_refused('fail', msg='x', maintenance=0.5)
         self.assert_refused('set-capability', name=['{node.name}'], value=1)
 
@@ -106,6 +114,28 @@ class AgreementTestCase(base.TestCase):
             'msg': '{inventory | nosuch', 'maintenance': 1.0}})
         self.assert_accepted({'op': 'set-plugin-data', 'args': {
             'path': '/-1/-x', 'value': '{ports | upper}'}})
+        for filters in ('add(1)', 'add(-1.5)', 'add(item.x)', 'add(number=1)',
+                        'split', "split(',')", 'split(null)', 'split(vars.x)',
+                        'split(sep=None)', "trim('x')", "date('%Y')",
+                        'date("%d.%m.%Y")', r"date('it\'s %Y')", 'sum',
+                        "sum('a')", "sum(attribute='a')", "map('lower')",
+                        "map('split', ',')", "join(',', attribute='a')",
+                        "sort(attribute='a', reverse=true)"):
+            self.assert_accepted({'op': 'log', 'args': {
+                'msg': f'{{inventory.a | {filters}}}'}})
+
+    def test_both_know_what_a_subnet_is(self):
+        for subnet, is_good in (
+                ('10.0.0.0/8', True), ('10.0.0.0/255.0.0.0', True),
+                (' 10.0.0.1 ', True), ('1.2.3.4/08', True), ('::/0', True),
+                ('fe80::%eth0/64', True), ('fd00::/128', True),
+                ('10.0.0.0/77', False), ('10.0.0.0/33', False),
+                ('fd00::/129', False), ('10.0.0/8', False), ('x', False)):
+            rule = {**GOOD, 'conditions': [{'op': 'in-net', 'args': {
+                'address': '{inventory.bmc_address}', 'subnet': subnet}}]}
+            self.assertIs(is_good, not validation.validate(
+                rule, registry.installed()), subnet)
+            self.assertIs(is_good, self.schema.is_valid([rule]), subnet)
 
     def assert_accepted(self, action):
         rule = {'actions': [action], 'priority': 5.0}

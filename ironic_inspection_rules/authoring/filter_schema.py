@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""A JSON Schema of text with filters, for editors.
+
+What is between the braces of a field is text, so a schema can only describe
+it by regular expressions: of names of filters, and of literal arguments.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import registry
+from ironic_inspection_rules.engine import schema as form
+from ironic_inspection_rules.i18n import _
+
+Schema = form.Schema
+
+_SINGLE, _DOUBLE = r"(?:\\.|[^'\\])", r'(?:\\.|[^"\\])'
+_TEXT = rf"""'{_SINGLE}*'|"{_DOUBLE}*\""""
+_LITERALS = {
+    'string': rf'(?:{_TEXT})\s*[,)]',
+    'number': r'-?[0-9][0-9.eE+-]*\s*[,)]',
+    'boolean': r'(?:[Tt]rue|[Ff]alse)\s*[,)]',
+    'null': r'(?:[Nn]ull|[Nn]one)\s*[,)]',
+    'array': r'\[',
+    'object': r'\{',
+}
+"""By the type of a literal argument, a pattern of how it is written."""
+
+_ROOTS = form.names((*interpolation.ROOTS, interpolation.ITEM))
+_GIVEN = rf"""(?:\((?:[^(){{}}'"]|{_TEXT})*\))?\s*"""
+
+
+def written(filters: Mapping[str, registry.Op]) -> Schema:
+    """Return what text with fields may be.
+
+    The filters of its first field are known, and take their literal
+    arguments.
+    """
+    known = rf'{form.names(filters)}(?![A-Za-z0-9_])'
+    before = (rf'^(?:[^{{}}]|\}}|\{{\{{)*\{{{_ROOTS}'
+              r'(?:\.[^\s.\[\]{}!:|]+|\[[^\]]{1,255}\])*\s*'
+              rf'(?:\|\s*{known}\s*{_GIVEN})*\|\s*')
+    unknown = (rf'{before}(?!{known})[A-Za-z_][A-Za-z0-9_]*[^{{}}]*\}}')
+    unfit = '|'.join(argument for name, op in filters.items()
+                     for argument in _unfit(name, op))
+    return {
+        'allOf': [
+            {'not': {'type': 'string', 'pattern': unknown},
+             'errorMessage': _('there is no such filter')},
+            {'not': {'type': 'string', 'pattern': rf'{before}(?:{unfit})'},
+             'errorMessage': _('the filter does not take this argument')}],
+        'items': {'$ref': '#/definitions/written'},
+        'additionalProperties': {'$ref': '#/definitions/written'}}
+
+
+def _unfit(name: str, op: registry.Op) -> Iterator[str]:
+    """Yield patterns of a filter with an argument that it does not take.
+
+    An argument is given by its name, or is the first one.
+    """
+    first = op.signature.arguments[:1]
+    for argument, schemas in op.plugin.SCHEMAS.items():
+        values = '|'.join(_values(list(schemas)))
+        if not values:
+            continue
+        place = rf"""(?:[^(){{}}'"]|{_TEXT})*?{argument}\s*=\s*"""
+        if first and first[0].name == argument and not op.plugin.TAKES_FILTER:
+            place = rf'(?:{place})?'
+        yield rf'{name}\s*\(\s*{place}(?:{values})'
+
+
+def _values(schemas: list[Schema]) -> Iterator[str]:
+    """Yield patterns of literals that meet none of some schemas."""
+    taken = {each for one in schemas for each in (
+        [one['type']] if isinstance(one['type'], str) else one['type'])}
+    for kind, literal in _LITERALS.items():
+        if kind not in taken:
+            yield literal
+    if len(schemas) == 1 and schemas[0].get('minLength') == 1:
+        yield r"""(?:''|"")\s*[,)]"""
+    if len(schemas) == 1 and 'pattern' in schemas[0]:
+        has = schemas[0]['pattern']
+        yield (rf"""(?:'(?!{_SINGLE}*?{has}){_SINGLE}*'|"""
+               rf""""(?!{_DOUBLE}*?{has}){_DOUBLE}*")\s*[,)]""")
