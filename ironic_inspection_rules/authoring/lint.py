@@ -11,6 +11,7 @@ from ironic_inspection_rules.authoring.checks import conflicts
 from ironic_inspection_rules.authoring.checks import exclusion
 from ironic_inspection_rules.authoring.checks import inventory
 from ironic_inspection_rules.authoring.checks import names
+from ironic_inspection_rules.authoring.checks import scalars
 from ironic_inspection_rules.authoring.checks import shape
 from ironic_inspection_rules.authoring.checks import unreached
 from ironic_inspection_rules.authoring.checks import values
@@ -92,8 +93,8 @@ _CHECKS: dict[str, tuple[str, typing.Callable[
     'no-effect': (_('A part of the rule does nothing.'), shape.check),
     'no-field': (_('Text was perhaps to be a replacement field.'),
                  shape.check_fields),
-    PLAIN_SCALAR: (_('YAML reads text without quotes as something else.'),
-                   shape.check_scalars),
+    PLAIN_SCALAR: (_('YAML reads something else than is written.'),
+                   scalars.check),
     'missing': (_('An action uses what the conditions say is missing.'),
                 inventory.check_missing),
     'trait-of-text': (_('A trait is named after text of any form.'),

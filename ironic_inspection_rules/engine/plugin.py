@@ -205,6 +205,9 @@ class Filter(Plugin):
     """The types it takes: ``boolean``, ``number``, ``text``, ``list``,
     ``mapping``; empty for any."""
 
+    GIVES: typing.ClassVar[str] = ''
+    """The type of what it returns; empty where that depends on the value."""
+
     TAKES_FILTER: typing.ClassVar[bool] = False
     """True if positional arguments are the name of a filter and its
     arguments; the first parameter is then a function that applies it."""

@@ -13,6 +13,8 @@ from ironic_inspection_rules.i18n import _
 
 Mapping = dict[str, typing.Any]
 
+_MAPPING = frozenset(('mapping',))
+
 
 def read(allowance: budget.Budget, value: typing.Any) -> Mapping:
     """Check that a value is a mapping, and pay for it.
@@ -29,6 +31,8 @@ def read(allowance: budget.Budget, value: typing.Any) -> Mapping:
 class Keys(plugin.Filter):
     """``keys``: the keys of a mapping, in its order."""
 
+    TAKES = _MAPPING
+    GIVES = 'list'
     PAYS = True
 
     def __call__(self, allowance: budget.Budget,
@@ -39,6 +43,8 @@ class Keys(plugin.Filter):
 class Values(plugin.Filter):
     """``values``: the values of a mapping, in its order."""
 
+    TAKES = _MAPPING
+    GIVES = 'list'
     PAYS = True
 
     def __call__(self, allowance: budget.Budget,
@@ -49,6 +55,8 @@ class Values(plugin.Filter):
 class Items(plugin.Filter):
     """``dict2items``: a list of mappings, each of one key and its value."""
 
+    TAKES = _MAPPING
+    GIVES = 'list'
     PAYS = True
 
     def __call__(self, allowance: budget.Budget, value: typing.Any,
@@ -86,6 +94,8 @@ class Default(plugin.Filter):
 
 class Lookup(plugin.Filter):
     """``lookup``: the value's entry in a mapping."""
+
+    TAKES = frozenset(('boolean', 'number', 'text'))
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         if not isinstance(arguments.get('mapping', {}), dict):

@@ -58,6 +58,9 @@ def _convert(value: typing.Any, *kinds: type[Number]) -> Number:
 class Int(plugin.Filter):
     """``int``: a whole number, cut off, also of text."""
 
+    TAKES = frozenset(('boolean', 'number', 'text'))
+    GIVES = 'number'
+
     def __call__(self, value: typing.Any) -> int:
         number = _convert(value, int, float)
         if not abs(number) < math.inf:
@@ -68,6 +71,9 @@ class Int(plugin.Filter):
 class Float(plugin.Filter):
     """``float``: a number with a fraction, also of text."""
 
+    TAKES = frozenset(('boolean', 'number', 'text'))
+    GIVES = 'number'
+
     def __call__(self, value: typing.Any) -> float:
         return float(_convert(value, float))
 
@@ -76,6 +82,7 @@ class Round(plugin.Filter):
     """``round``: rounded to so many digits, of the type it was."""
 
     TAKES = _NUMBERS
+    GIVES = 'number'
 
     def __call__(self, value: typing.Any, precision: int = 0) -> Number:
         # Any number rounds to zero there; round() would be slow beyond.
@@ -86,6 +93,7 @@ class Abs(plugin.Filter):
     """``abs``: without its sign."""
 
     TAKES = _NUMBERS
+    GIVES = 'number'
 
     def __call__(self, value: typing.Any) -> Number:
         return abs(read(value))
@@ -95,6 +103,7 @@ class Add(plugin.Filter):
     """``add``: the sum of the value and a number."""
 
     TAKES = _NUMBERS
+    GIVES = 'number'
     SCHEMAS = {'number': [_NUMBER]}
     operate: typing.ClassVar[typing.Any] = operator.add
 
@@ -134,6 +143,7 @@ class Tier(plugin.Filter):
     """``tier``: the label of the highest bound not above the value."""
 
     PAYS = True
+    TAKES = _NUMBERS
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         if 'table' in arguments:

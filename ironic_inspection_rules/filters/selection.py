@@ -22,6 +22,8 @@ Test = typing.Callable[[typing.Any], bool]
 class _Select(plugin.Filter):
     """Base of filters that select items by a condition."""
 
+    TAKES = sequence.KINDS
+    GIVES = 'list'
     PAYS = True
     KEEPS: typing.ClassVar[bool] = True
 

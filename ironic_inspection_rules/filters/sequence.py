@@ -13,6 +13,7 @@ from ironic_inspection_rules.i18n import _
 
 Items = list[typing.Any]
 
+KINDS = frozenset(('list', 'mapping', 'text'))
 _ATTRIBUTE = {'attribute': [{
     'type': ['string', 'number', 'boolean', 'null'],
     'errorMessage': _('must be the name of an attribute')}]}
@@ -78,6 +79,8 @@ def ignore_case(value: typing.Any) -> typing.Any:
 class Join(plugin.Filter):
     """``join``: the text of all items, with a separator between them."""
 
+    TAKES = KINDS
+    GIVES = 'text'
     PAYS = True
     SCHEMAS = _ATTRIBUTE
 
@@ -93,6 +96,9 @@ class Join(plugin.Filter):
 class Length(plugin.Filter):
     """``length``: the number of items or characters."""
 
+    TAKES = KINDS
+    GIVES = 'number'
+
     def __call__(self, value: typing.Any) -> int:
         if not isinstance(value, str | list | dict):
             raise exceptions.OperationError(
@@ -104,6 +110,8 @@ class Length(plugin.Filter):
 class Sum(plugin.Filter):
     """``sum``: the sum of all numbers."""
 
+    TAKES = KINDS
+    GIVES = 'number'
     PAYS = True
     SCHEMAS = _ATTRIBUTE
 
@@ -125,6 +133,7 @@ class Sum(plugin.Filter):
 
 class _Extreme(plugin.Filter):
 
+    TAKES = KINDS
     PAYS = True
     SCHEMAS = _ATTRIBUTE
     choose: typing.ClassVar[typing.Any]
@@ -157,6 +166,7 @@ class Max(_Extreme):
 class First(plugin.Filter):
     """``first``: the first item; missing if there is none."""
 
+    TAKES = KINDS
     PAYS = True
     INDEX: typing.ClassVar[int] = 0
 
@@ -175,6 +185,8 @@ class Last(First):
 class Unique(plugin.Filter):
     """``unique``: each item once, regardless of case."""
 
+    TAKES = KINDS
+    GIVES = 'list'
     PAYS = True
     SCHEMAS = _ATTRIBUTE
 
@@ -205,6 +217,8 @@ class Sort(plugin.Filter):
     Of several attributes, separated by commas, the first counts most.
     """
 
+    TAKES = KINDS
+    GIVES = 'list'
     PAYS = True
     SCHEMAS = _ATTRIBUTE
 
@@ -233,6 +247,8 @@ class Sort(plugin.Filter):
 class Map(plugin.Filter):
     """``map``: an attribute of each item, or a filter applied to it."""
 
+    TAKES = KINDS
+    GIVES = 'list'
     PAYS = True
     SCHEMAS = _ATTRIBUTE
     TAKES_FILTER = True

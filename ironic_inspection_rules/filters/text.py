@@ -18,6 +18,8 @@ from ironic_inspection_rules.traits import names as trait_names
 _FREE = 255  # Characters up to which text costs nothing.
 _TIME = re.compile(r'%[HIMSfpXcz]')
 _SOME_DAY = datetime.datetime(2023, 5, 17, 10, tzinfo=datetime.UTC)
+_PLAIN = frozenset(('number', 'text'))
+_TEXT = frozenset(('text',))
 _LONGEST_DATE = 100  # Maximum length of a date as text.
 _DIRECTIVE = '%[A-Za-z]'  # A part of a date in a format.
 _NOT_IN_TRAITS = re.compile('[^A-Z0-9]+')
@@ -41,12 +43,18 @@ def read(value: typing.Any, or_number: bool = True) -> str:
 class Lower(plugin.Filter):
     """``lower``: all letters in lower case."""
 
+    TAKES = _PLAIN
+    GIVES = 'text'
+
     def __call__(self, value: typing.Any) -> str:
         return (value if value.__class__ is str else read(value)).lower()
 
 
 class Upper(plugin.Filter):
     """``upper``: all letters in upper case."""
+
+    TAKES = _PLAIN
+    GIVES = 'text'
 
     def __call__(self, value: typing.Any) -> str:
         return (value if value.__class__ is str else read(value)).upper()
@@ -55,6 +63,8 @@ class Upper(plugin.Filter):
 class Trim(plugin.Filter):
     """``trim``: without blanks, or other characters, at both ends."""
 
+    TAKES = _PLAIN
+    GIVES = 'text'
     SCHEMAS = {'chars': [{'type': ['string', 'null'],
                           'errorMessage': _('must be text')}]}
 
@@ -66,6 +76,8 @@ class Trim(plugin.Filter):
 class Replace(plugin.Filter):
     """``replace``: with one text replaced by another."""
 
+    TAKES = _PLAIN
+    GIVES = 'text'
     PAYS = True
 
     def __call__(self, allowance: budget.Budget, value: typing.Any, old: str,
@@ -96,6 +108,8 @@ class Replace(plugin.Filter):
 class Split(plugin.Filter):
     """``split``: the list of the parts between separators, or blanks."""
 
+    TAKES = _TEXT
+    GIVES = 'list'
     PAYS = True
     SCHEMAS = {'sep': [{'type': ['string', 'null'], 'minLength': 1,
                         'errorMessage': _('must be text that is not empty')}]}
@@ -127,6 +141,8 @@ class RegexSearch(plugin.Filter):
     The group is a number or a name, also as ``\\1`` or ``\\g<name>``.
     """
 
+    TAKES = _PLAIN
+    GIVES = 'text'
     PAYS = True
     LITERAL = frozenset({'group'})
 
@@ -146,6 +162,8 @@ class RegexSearch(plugin.Filter):
 class RegexReplace(plugin.Filter):
     """``regex_replace``: with each match replaced."""
 
+    TAKES = _PLAIN
+    GIVES = 'text'
     PAYS = True
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
@@ -170,11 +188,14 @@ class Date(plugin.Filter):
     has one too.
     """
 
+    TAKES = _TEXT
+    GIVES = 'text'
+
     # Python compiles it to a regular expression.
     LITERAL = frozenset({'format'})
     SCHEMAS = {'format': [{
         'type': 'string', 'pattern': _DIRECTIVE,
-        'errorMessage': _('must have parts such as %Y, %m and %d')}]}
+        'errorMessage': _('must have a part such as %Y')}]}
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         written = arguments['format']
@@ -204,6 +225,9 @@ class Trait(plugin.Filter):
 
     Text without a letter or digit of ASCII names none, and is missing.
     """
+
+    TAKES = _PLAIN
+    GIVES = 'text'
 
     def __call__(self, value: typing.Any) -> str | data_path.Absent:
         name = _NOT_IN_TRAITS.sub('_', read(value).upper())

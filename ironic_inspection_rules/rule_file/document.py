@@ -17,6 +17,7 @@ from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import form
+from ironic_inspection_rules.rule_file import yaml_scalar
 from ironic_inspection_rules.rule_file import yaml_text
 
 Place = tuple[int, int]
@@ -178,7 +179,7 @@ def _compose(path: str, text: str,
             for pointer, node in _values(entry, ''):
                 mark = node.start_mark
                 places[index, pointer] = mark.line + 1, mark.column + 1
-                if yaml_text.reads_otherwise(node):
+                if yaml_scalar.reads_otherwise(node):
                     plain[index, pointer] = node.value
     except (yaml.YAMLError, RecursionError) as exc:
         mark = getattr(exc, 'problem_mark', None)

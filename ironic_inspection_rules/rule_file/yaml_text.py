@@ -41,9 +41,9 @@ _UNQUOTED = re.compile(rf'[:\-,\[{{]\s*(?P<field>\{{\s*(?:{_NAMES})'
                        r'(?:[.\[|][^{}]*)\})\s*(?:[,\]}]|$)')
 _PATH = re.compile(rf'(?:{_NAMES})(?:[.\[].*)?')
 _PLAIN = re.compile(r'[:\-,\[]\s+(?P<text>[^\s\'"\[\]#][^\n]*)')
-_ODD_INTEGER = re.compile(r'[-+]?(?:0[0-7_]+|[0-9_]+(?::[0-5]?[0-9])+)')
-_ODD_FLOAT = re.compile(r'[-+]?(?:[0-9_]*\.[0-9]+0|[0-9_:]*:[0-9_.:]*)')
 NULL = 'tag:yaml.org,2002:null'
+_STANDARD = 'tag:yaml.org,2002:'
+_COLLECTIONS = ('tag:yaml.org,2002:map', 'tag:yaml.org,2002:seq')
 
 
 class Dumper(yaml.SafeDumper):  # type: ignore[misc]
@@ -182,27 +182,15 @@ def _check_bounds(text: str) -> None:
                 problem_mark=event.start_mark)
 
 
-def reads_otherwise(node: yaml.Node) -> bool:
-    """Return whether YAML 1.1 reads something else than people who write it.
-
-    Such as 52:54:00:12:34:56 as a number to the base of 60, 0123456 as one
-    to the base of 8, 2.10 as 2.1 and OFF as false.
-    """
-    if not isinstance(node, yaml.ScalarNode) or node.style:
-        return False
-    if node.tag == 'tag:yaml.org,2002:bool':
-        return node.value.lower() not in ('true', 'false')
-    if node.tag == 'tag:yaml.org,2002:int':
-        return _ODD_INTEGER.fullmatch(node.value) is not None
-    return node.tag == 'tag:yaml.org,2002:float' and (
-        _ODD_FLOAT.fullmatch(node.value) is not None)
-
-
 def _problem(node: yaml.Node, text: str) -> str | None:
     """Return that a value should be in quotes, None where it need not.
 
     :param text: of the whole file.
     """
+    if isinstance(node, yaml.CollectionNode) and (
+            node.tag not in _COLLECTIONS):
+        return _('there are no values of the type %s') % node.tag.replace(
+            _STANDARD, '!!')
     if isinstance(node, yaml.MappingNode):
         if not node.flow_style or len(node.value) != 1:
             return None

@@ -77,7 +77,7 @@ def exclude(one: Fact, other: Fact) -> bool:
     for this, that in ((one, other), (other, one)):
         few = values(this)
         if few is not None:
-            return not any(_may_be(value, that) for value in few)
+            return not any(may_be(value, that) for value in few)
     if one.relation not in _ORDERS or other.relation not in _ORDERS or not (
             any(kind(one.value) and kind(other.value)
                 for kind in (_is_number, _is_plain_text))):
@@ -137,16 +137,16 @@ def _is_plain_text(value: typing.Any) -> bool:
     return isinstance(value, str) and number(value) is None
 
 
-def _may_be(value: typing.Any, fact: Fact) -> bool:
+def may_be(value: typing.Any, fact: Fact) -> bool:
     """Return whether a value may satisfy a fact.
 
     To ``eq``, 5, "5" and "5.0" are equal.
     """
     if fact.relation == 'one-of':
-        return any(_may_be(value, Fact(fact.field, 'eq', each))
+        return any(may_be(value, Fact(fact.field, 'eq', each))
                    for each in fact.value)
     if fact.relation == 'none-of':
-        return all(_may_be(value, Fact(fact.field, 'ne', each))
+        return all(may_be(value, Fact(fact.field, 'ne', each))
                    for each in fact.value)
     here, there = number(value), number(fact.value)
     if fact.relation == 'eq':

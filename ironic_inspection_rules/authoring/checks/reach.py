@@ -6,10 +6,10 @@ import dataclasses
 import typing
 
 from ironic_inspection_rules.authoring.checks import checked_rule
-from ironic_inspection_rules.engine import filter_syntax
+from ironic_inspection_rules.authoring.checks import field_value
 from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.machine import inventory_fields
 from ironic_inspection_rules.rule_file import file_rule
 
@@ -17,13 +17,7 @@ Steps = tuple[str, ...]
 
 MEMBER = inventory_fields.MEMBER
 
-_BY_ATTRIBUTE = frozenset(('join', 'map', 'max', 'min', 'sort', 'sum',
-                           'unique'))
-_BY_NAME = frozenset(('selectattr', 'rejectattr'))
-_KEEP_ITEMS = frozenset(('reject', 'rejectattr', 'select', 'selectattr',
-                         'sort', 'unique'))
 _GET = 'get'
-_ONE_ITEM = frozenset(('first', 'last', 'max', 'min'))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,18 +87,48 @@ def _of_operation(operation: file_rule.Operation,
         yield from _of_operation(inner, item)
 
 
-def item_of(conditions: typing.Iterable[file_rule.Operation],
-            wanted: file_rule.Operation,
-            outer: Item | None = None) -> Item | None:
-    """Return what is known of the item that a condition sees."""
-    for condition in conditions:
-        loop = condition.written.get('loop')
-        item = outer if loop is None else _item(loop, outer)
-        if condition is wanted:
-            return item
-        if wanted.pointer.startswith(f'{condition.pointer}/'):
-            return item_of(condition.inner, wanted, item)
-    return None
+def items(rule: checked_rule.CheckedRule) -> dict[str, Item | None]:
+    """Return what is known of the item that each operation sees.
+
+    :returns: by the pointer to the operation; None where it sees none.
+    """
+    found: dict[str, Item | None] = {}
+    for operation in [*rule.conditions, *rule.actions]:
+        _add_items(found, operation, None)
+    return found
+
+
+def _add_items(found: dict[str, Item | None], operation: file_rule.Operation,
+               outer: Item | None) -> None:
+    loop = operation.written.get('loop')
+    item = outer if loop is None else _item(loop, outer)
+    found[operation.pointer] = item
+    for inner in operation.inner:
+        _add_items(found, inner, item)
+
+
+def value_of(field: interpolation.Field, item: Item | None,
+             known: typing.Mapping[str, typing.Any]) -> field_value.Value:
+    """Return what is known of the value of a field.
+
+    :param item: the item of the loop around it.
+    :param known: the values of the rule by name.
+    """
+    if field.root is None:
+        return field_value.Value()
+    if field.root == model.VARS:
+        value = field_value.of_vars(field.steps, known)
+    elif field.root == interpolation.ITEM and item is not None and (
+            item.values is not None):
+        value = field_value.of_literals(item.values, field.steps)
+    else:
+        value = field_value.Value(Use('', '', (field.root, *field.steps),
+                                      item).from_roots)
+    for call in field.filters:
+        value = value.after(call, field_value.attribute_of(call))
+    if field.conversion is not None or field.spec is not None:
+        return field_value.Value(made=field_value.TEXT)
+    return value
 
 
 def _item(loop: typing.Any, outer: Item | None) -> Item:
@@ -114,10 +138,10 @@ def _item(loop: typing.Any, outer: Item | None) -> Item:
         return Item(values=tuple(loop))
     field = interpolation.sole_field(loop)
     if field and field.root:
-        value = _Value(Use('', '', (field.root, *field.steps),
-                           outer).from_roots)
+        value = field_value.Value(Use('', '', (field.root, *field.steps),
+                                      outer).from_roots)
         for call in field.filters:
-            value = value.after(call, _attribute(call))
+            value = value.after(call, field_value.attribute_of(call))
         return Item(value.items)
     return Item()
 
@@ -129,62 +153,18 @@ def of_field(pointer: str, field: interpolation.Field,
         return
     use = Use(pointer, field.text, (field.root, *field.steps), item)
     yield use
-    value = _Value(use.from_roots)
+    value = field_value.Value(use.from_roots)
     for call in field.filters:
         for _path, inner in data_path.walk(
                 [argument for _name, argument in call.arguments]):
             if isinstance(inner, interpolation.Field):
                 yield from of_field(pointer, inner, item)
-        attribute = _attribute(call)
+        attribute = field_value.attribute_of(call)
         if attribute and value.items is not None:
             yield Use(pointer, field.text, (*value.items, *attribute))
         value = value.after(call, attribute)
         if call.name == _GET and value.steps is not None:
             yield Use(pointer, field.text, value.steps)
-
-
-def _attribute(call: filter_syntax.Call) -> Steps:
-    if call.name not in _BY_ATTRIBUTE | _BY_NAME:
-        return ()
-    wanted = 'name' if call.name in _BY_NAME else 'attribute'
-    given, _problems = registry.filters()[call.name].signature.bind_call(
-        call.arguments)
-    attribute = given.get(wanted)
-    return tuple(attribute.split('.')) if isinstance(attribute, str) else ()
-
-
-class _Value(typing.NamedTuple):
-    """Where a value is in the data, or else where its items are."""
-
-    steps: Steps | None = None
-    listed: Steps | None = None
-
-    @property
-    def items(self) -> Steps | None:
-        """The steps to each item, None where nobody knows."""
-        if self.steps is not None:
-            return (*self.steps, MEMBER)
-        return self.listed
-
-    def after(self, call: filter_syntax.Call, attribute: Steps) -> '_Value':
-        """Return the value that comes out of a filter."""
-        if call.name == _GET:
-            path = next((value for name, value in call.arguments
-                         if name in (None, 'path')), None)
-            if self.steps is None or not isinstance(path, str):
-                return _Value()
-            return _Value((*self.steps, *data_path.parse(path)))
-        items = self.items
-        if items is None:
-            return _Value()
-        if call.name in _KEEP_ITEMS:
-            return _Value(listed=items)
-        if call.name in _ONE_ITEM:
-            return _Value(items)
-        if call.name == 'map':
-            return _Value(listed=(*items, *attribute)) if attribute else (
-                _Value())
-        return _Value()
 
 
 def lacking(use: Use) -> tuple[str, list[str]] | None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parts of rules that do nothing, or that YAML reads as something else."""
+"""Parts of rules that do nothing, and text that was to be something else."""
 
 import re
 import typing
@@ -8,6 +8,7 @@ import typing
 from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import exclusion
 from ironic_inspection_rules.authoring.checks import facts
+from ironic_inspection_rules.authoring.checks import known_values
 from ironic_inspection_rules.authoring.checks import values
 from ironic_inspection_rules.authoring.mending import text as file_text
 from ironic_inspection_rules.engine import hiding
@@ -49,8 +50,8 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
         if first and first[0].variadic and first[0].name == 'values' and (
                 isinstance(given, list) and len(given) == 1
                 and not operation.loops
-                and not (facts.is_field(given[0]) and values.type_of(
-                    values.steps_of(facts.field_name(given[0])))
+                and not (facts.is_field(given[0]) and values.subject(
+                    rule, facts.field_name(given[0])).value.type
                     in ('list', None))):
             yield operation.pointer, _(
                 'one value alone is compared with nothing')
@@ -82,9 +83,7 @@ def check_fields(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 
 def mendings(rule: checked_rule.CheckedRule
              ) -> typing.Iterator[file_text.Change]:
-    """Yield what puts text into quotes, or makes a field of it."""
-    for pointer, raw, value in _surprises(rule):
-        yield file_text.Replace(pointer, value, raw)
+    """Yield what makes a field of text."""
     for pointer, text, meant in _meant(rule):
         yield file_text.Replace(pointer, text, meant)
 
@@ -140,72 +139,18 @@ def check_arguments(rule: checked_rule.CheckedRule) -> checked_rule.Found:
             'release refuses it; name them: {%s}') % names
 
 
-_SWITCH = re.compile('yes|no|on|off|y|n', re.IGNORECASE)
-
-
-def check_scalars(rule: checked_rule.CheckedRule) -> checked_rule.Found:
-    """Find values that YAML 1.1 reads as something else than is written."""
-    for pointer, raw, value in _surprises(rule):
-        yield pointer, _('YAML reads %(raw)s as %(value)s; put text in '
-                         'quotes: "%(raw)s"') % {
-                             'raw': raw, 'value': str(value).lower() if (
-                                 isinstance(value, bool)) else value}
-
-
-def _surprises(rule: checked_rule.CheckedRule
-               ) -> typing.Iterator[tuple[str, str, typing.Any]]:
-    written = rule.written
-    if written.is_old:
-        return
-    for (index, pointer), raw in written.source.plain.items():
-        if index != written.index:
-            continue
-        value = data_path.get(written.entry, data_path.parse(pointer))
-        if pointer in ('/description', '/scope', '/uuid'):
-            yield pointer, raw, value
-            continue
-        for operation in rule.operations:
-            if pointer.startswith((f'{operation.pointer}/args/',
-                                   f'{operation.pointer}/loop/')) and not (
-                                       _is_meant(operation, pointer, raw)):
-                yield pointer, raw, value
-
-
-def _is_meant(operation: file_rule.Operation, pointer: str, raw: str) -> bool:
-    """Return whether a number or a boolean is expected there."""
-    declared = operation.op.signature.by_name
-    if any(declared[name].type in (bool, int, float)
-           for name in operation.arguments_given
-           if pointer.startswith(operation.pointer_to(name))):
-        return True
-    return _SWITCH.fullmatch(raw) is not None and (
-        pointer.startswith('/actions/') or any(
-            values.type_of(values.steps_of(fact.field)) == 'boolean'
-            for fact in facts.of(operation)))
-
-
-_QUANTITY = re.compile(r'\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-zµ]+|%)\s*')
-
-_BYTES = {'b': 1, 'k': 2 ** 10, 'kb': 1000, 'kib': 2 ** 10, 'm': 2 ** 20,
-          'mb': 1000 ** 2, 'mib': 2 ** 20, 'g': 2 ** 30, 'gb': 1000 ** 3,
-          'gib': 2 ** 30, 't': 2 ** 40, 'tb': 1000 ** 4, 'tib': 2 ** 40}
-
-_KEPT_IN = {'physical_mb': ('MiB', 2 ** 20), 'memory_mb': ('MiB', 2 ** 20),
-            'local_gb': ('GiB', 2 ** 30), 'size': ('bytes', 1),
-            'total': ('bytes', 1)}
-"""The unit of what an inventory or a node has under these names."""
-
-
 def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find quantities that compare as text with a field."""
     for condition in rule.all_conditions:
         for each in facts.of(condition):
             match = isinstance(each.value, str) and (
-                not facts.is_version(each)) and _QUANTITY.fullmatch(each.value)
+                not facts.is_version(each)) and (
+                    known_values.QUANTITY.fullmatch(each.value))
             if not match:
                 continue
-            unit: typing.Any = _KEPT_IN.get(each.field.rpartition('/')[2])
-            given = _BYTES.get(match[2].lower())
+            unit: typing.Any = known_values.KEPT_IN.get(
+                each.field.rpartition('/')[2])
+            given = known_values.BYTES.get(match[2].lower())
             example = '' if unit is None or given is None else _(
                 ', %(number)d: {%(field)s} is in %(unit)s') % {
                     'number': float(match[1]) * given / unit[1],

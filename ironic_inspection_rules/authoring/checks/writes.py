@@ -13,8 +13,8 @@ from urllib import parse as urlparse
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import facts
+from ironic_inspection_rules.authoring.checks import field_value
 from ironic_inspection_rules.authoring.checks import reach
-from ironic_inspection_rules.authoring.checks import values
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import model
@@ -169,7 +169,7 @@ def check_texts(rule: checked_rule.CheckedRule) -> checked_rule.Found:
             names = each.value if each.kind == 'traits' else [each.name] if (
                 each.kind == 'trait') else []
             for field in interpolation.fields(names):
-                if field.root and field.is_plain and values.type_of(
+                if field.root and field.is_plain and field_value.type_at(
                         (field.root, *field.steps)) == 'text' and (
                             field.steps[-1] not in _FIT):
                     yield action.pointer_to(each.argument), _(

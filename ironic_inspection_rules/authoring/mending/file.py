@@ -20,6 +20,7 @@ from ironic_inspection_rules.actions import schema
 from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import names
 from ironic_inspection_rules.authoring.checks import reach
+from ironic_inspection_rules.authoring.checks import scalars
 from ironic_inspection_rules.authoring.checks import shape
 from ironic_inspection_rules.authoring.checks import values
 from ironic_inspection_rules.authoring.checks import writes
@@ -142,6 +143,7 @@ def changes(rule: file_rule.WrittenRule,
     for name, inside in (('conditions', 'conditions'), ('actions', 'when')):
         yield from _operations(f'/{name}', entry.get(name), ops, inside)
     checked = checked_rule.of(rule, ops)
+    yield from scalars.mendings(checked)
     yield from shape.mendings(checked)
     yield from values.mendings(checked)
     for use in reach.uses(checked):

@@ -64,7 +64,7 @@ class LintTestCase(files.FilesTestCase):
               - {op: is-empty, args: ["{node.extra[rack]}"]}
               actions:
               - {op: set-attribute, args: [/extra/a, "{{x}} {plugin_data}"]}
-              - {op: fail, args: [no]}
+              - {op: fail, args: [x]}
         """))
 
     def test_all_problems_are_told_with_their_places(self):

@@ -58,7 +58,7 @@ class QuantityTestCase(base.CheckTestCase):
         for field, value, told in (
                 (MEMORY, 4, 'did you mean 4096, which is 4 GiB?'),
                 (MEMORY, 64, 'did you mean 65536, which is 64 GiB?'),
-                (MEMORY, 768, 'did you mean 786432, which is 768 GiB?'),
+                (MEMORY, 192, 'did you mean 196608, which is 192 GiB?'),
                 (MEMORY, 2 ** 31, "are hardly any machine's"),
                 (DISK, 1, 'did you mean 1073741824, which is 1 GiB?'),
                 (TOTAL, 64, 'did you mean 68719476736, which is 64 GiB?'),
@@ -68,7 +68,8 @@ class QuantityTestCase(base.CheckTestCase):
 
     def test_sizes_that_machines_have_are_good(self):
         for field, value in (
-                (MEMORY, 5), (MEMORY, 2048), (MEMORY, 65536),
+                (MEMORY, 5), (MEMORY, 256), (MEMORY, 512),
+                (MEMORY, 2048), (MEMORY, 65536),
                 (MEMORY, 2 ** 31 - 1), (DISK, 0), (DISK, 10 ** 6),
                 (DISK, 480 * 10 ** 9), (TOTAL, 2 ** 40),
                 ('node.properties.size', 64)):

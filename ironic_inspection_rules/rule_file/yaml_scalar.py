@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Values that YAML 1.1 reads as something else than people who write them."""
+
+import re
+
+import yaml
+
+_ODD_INTEGER = re.compile(r'[-+]?(?:0[0-7_]+|[0-9_]+(?::[0-5]?[0-9])+)')
+# These may be meant as numbers, too.
+_WRITTEN_NUMBER = re.compile(r'[-+]?(?:0x[0-9a-fA-F_]+|0b[01_]+|'
+                             r'[0-9][0-9_]*_[0-9_.]*|[0-9.]+[eE][-+][0-9]+)')
+_ODD_FLOAT = re.compile(r'[-+]?(?:[0-9_]*\.[0-9]+0|[0-9_:]*:[0-9_.:]*)')
+
+
+def reads_otherwise(node: yaml.Node) -> bool:
+    """Return whether YAML 1.1 reads something else than people who write it.
+
+    Such as 52:54:00:12:34:56 as a number to the base of 60, 0123456 as one
+    to the base of 8, 2.10 as 2.1, OFF as false, and 0x1F and 1_000 as numbers.
+    """
+    if not isinstance(node, yaml.ScalarNode) or node.style:
+        return False
+    if node.tag == 'tag:yaml.org,2002:bool':
+        return node.value.lower() not in ('true', 'false')
+    if node.tag not in ('tag:yaml.org,2002:int', 'tag:yaml.org,2002:float'):
+        return False
+    odd = _ODD_INTEGER if node.tag.endswith('int') else _ODD_FLOAT
+    return odd.fullmatch(node.value) is not None or is_number(node.value)
+
+
+def is_number(written: str) -> bool:
+    """Return whether people who know YAML may mean what is written.
+
+    It is a number to the base of 16 or 2, or has underscores or an exponent.
+    """
+    return _WRITTEN_NUMBER.fullmatch(written) is not None
