@@ -88,8 +88,11 @@ class _Set(AttributeAction):
 
     def _set(self, target: WorkingCopy, path: data_path.Path,
              value: typing.Any, port_id: str | None = None) -> None:
-        target.set(*self.place(target, path, port_id),
-                   schema.read_value(path, value, self.TABLE))
+        place = self.place(target, path, port_id)
+        read = schema.read_value(path, value, self.TABLE)
+        if self.TABLE is schema.NODE:
+            schema.check_capabilities(path, read)
+        target.set(*place, read)
 
     def _undo(self, target: WorkingCopy, path: data_path.Path,
               cleanup: typing.Any, port_id: str | None = None) -> None:
@@ -150,6 +153,8 @@ class _Extend(AttributeAction):
                 port_id: str | None = None) -> None:
         place = self.place(target, path, port_id)
         self.check('path', path, path)
+        if self.TABLE is schema.NODE:
+            schema.check_capabilities(path, [value])
         target.extend(*place, value, unique)
 
 

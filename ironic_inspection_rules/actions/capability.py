@@ -3,6 +3,7 @@
 """Actions on capabilities, kept as text in ``properties/capabilities``."""
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.actions import schema
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import working_copy
@@ -10,7 +11,7 @@ from ironic_inspection_rules.i18n import _
 
 WorkingCopy = working_copy.WorkingCopy
 
-PATH = ('properties', 'capabilities')
+PATH = schema.CAPABILITIES
 
 
 def read(target: WorkingCopy) -> dict[str, str]:

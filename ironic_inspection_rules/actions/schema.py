@@ -180,6 +180,10 @@ PORT = {
 }
 
 
+CAPABILITIES = ('properties', 'capabilities')
+"""The path of the text that has all capabilities of a node."""
+
+
 def path_schemas(table: typing.Mapping[str, Attribute],
                  targets: typing.Iterable[str]
                  ) -> dict[str, list[dict[str, typing.Any]]]:
@@ -259,3 +263,26 @@ def read_value(path: data_path.Path, value: typing.Any,
         raise exceptions.OperationError(
             _('attribute "%(name)s" %(problem)s')
             % {'name': path[0], 'problem': exc}) from exc
+
+
+def check_capabilities(path: data_path.Path, value: typing.Any) -> None:
+    """Check that what is written leaves the capabilities a text.
+
+    Ironic reads them as text in each later inspection, which fails otherwise.
+
+    :raises: :class:`.exceptions.OperationError` if it does not.
+    """
+    length = len(CAPABILITIES)
+    written = value
+    if len(path) < length:
+        if CAPABILITIES[:len(path)] != path:
+            return
+        written = data_path.get(value, CAPABILITIES[len(path):])
+    elif path[:length] != CAPABILITIES:
+        return
+    if len(path) > length or not (
+            written is None or written is data_path.ABSENT
+            or isinstance(written, str)):
+        raise exceptions.OperationError(
+            _('properties/capabilities is one text, "name:value,…", and would '
+              'be none; use set-capability'))
