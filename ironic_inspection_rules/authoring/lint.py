@@ -6,9 +6,10 @@ import dataclasses
 import typing
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.authoring.checks import certainty
 from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import conflicts
-from ironic_inspection_rules.authoring.checks import exclusion
+from ironic_inspection_rules.authoring.checks import failing
 from ironic_inspection_rules.authoring.checks import inventory
 from ironic_inspection_rules.authoring.checks import names
 from ironic_inspection_rules.authoring.checks import scalars
@@ -72,7 +73,14 @@ _CHECKS: dict[str, tuple[str, typing.Callable[
     'unused-value': (_('Nothing uses a value of the rule.'), names.check_vars),
     'jinja': (_('A variable of a template engine was not replaced.'),
               names.check_jinja),
-    'never-holds': (_('No machine can meet the condition.'), exclusion.check),
+    'never-holds': (_('No machine can meet the condition.'),
+                    certainty.check_never),
+    'always-holds': (_('All machines meet the condition.'),
+                     certainty.check_always),
+    'only-fails': (_('A part of the rule can only end in an error.'),
+                   failing.check),
+    'neighbours': (_('Values are not compared with all others.'),
+                   certainty.check_neighbours),
     'unreachable-action': (_('An earlier action fails the inspection.'),
                            unreached.check_actions),
     UNREACHABLE: (_('An earlier rule fails the inspection.'), None),

@@ -115,6 +115,12 @@ class InNet(plugin.Condition):
 
     SCHEMAS = {'subnet': [schema.whole(_SUBNET)]}
 
+    def facts(self, arguments: plugin.Arguments,
+              inverted: bool = False) -> plugin.Facts:
+        if not inverted:
+            yield plugin.Fact(arguments['address'], plugin.IN_NET,
+                              arguments['subnet'])
+
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         if 'subnet' in arguments:
             try:

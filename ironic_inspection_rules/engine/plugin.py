@@ -24,6 +24,7 @@ Arguments = typing.Mapping[str, typing.Any]
 Schema = dict[str, typing.Any]
 
 VERSION = 'version-'  # Prefix of relations between versions: ``version-lt``.
+IN_NET = 'in-net'  # The relation of an address to the subnet that it is in.
 OPPOSITES = {'lt': 'ge', 'ge': 'lt', 'gt': 'le', 'le': 'gt', 'eq': 'ne',
              'ne': 'eq', 'one-of': 'none-of', 'none-of': 'one-of'}
 """The relations of facts, each with its negation."""
@@ -35,7 +36,7 @@ class Fact(typing.NamedTuple):
     :param field: the field as the rule has it: ``{inventory.cpu.count}``.
     :param relation: one of :data:`OPPOSITES`: a comparison as the condition
         of that name makes it, ``one-of`` or ``none-of`` a list of values; or
-        a comparison of versions.
+        a comparison of versions; or ``in-net``.
     :param value: the value or field that it is compared with.
     :param unordered: whether it also holds for values that cannot be ordered
         with that one, such as null and a number: that is how ``! lt`` differs

@@ -30,6 +30,9 @@ _USUAL = {'collector': ('default', 'logs'),
           'service': ('auto-discovery',)}
 """The sources that run by default."""
 
+PLAIN = frozenset(('boolean', 'number', 'text'))
+"""The types of fields that have nothing below."""
+
 Steps = tuple[str, ...]
 
 
@@ -121,7 +124,7 @@ def find(root: Field, steps: typing.Iterable[str]) -> Field | Unknown:
     field = root
     taken: list[str] = []
     for name in steps:
-        if field.is_open:
+        if field.is_open and field.type not in PLAIN:
             return field
         below = field.step(name)
         if below is None:

@@ -14,7 +14,6 @@ import json
 import re
 import typing
 
-from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import facts
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
@@ -23,7 +22,6 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.engine import registry
-from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import file_rule
 
 Operation = file_rule.Operation
@@ -139,32 +137,22 @@ def _refutes(one: Claim, other: Claim) -> bool:
 def _is_false(condition: Operation,
               written: typing.Mapping[str, typing.Any]) -> bool:
     """Return whether a condition is false without any data."""
+    return result(condition, written) is False
+
+
+def result(condition: Operation,
+           written: typing.Mapping[str, typing.Any]) -> bool | None:
+    """Return what a condition is without any data, None if it fails."""
     ops = registry.Registry({condition.op.name: condition.op.plugin}, {})
     try:
         plan = compiler.compile_rule(model.Rule(
             uuid='', actions=(), conditions=(written,)), ops)
-        return plan.conditions[0].check(budget.View()) is False
+        return plan.conditions[0].check(budget.View())
     except Exception:
         # It is refused or fails each inspection, which other checks find.
-        return False
+        return None
 
 
 def _fill(written: typing.Any, field: str, value: typing.Any) -> typing.Any:
     return data_path.replace_texts(written, lambda text: value if (
         facts.is_field(text) and facts.field_name(text) == field) else text)
-
-
-def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
-    """Find conditions that never hold."""
-    for condition in rule.conditions:
-        if condition.is_constant and _is_false(
-                condition, condition.written) or any(
-                    one.field == other.field and facts.exclude(one, other)
-                    for one, other in itertools.combinations(
-                        facts.of(condition), 2)):
-            yield condition.pointer, _('this condition never holds')
-    for one, other in itertools.combinations(map(Claim, rule.conditions), 2):
-        if not one.about.isdisjoint(other.about) and apart(one, other):
-            yield other.condition.pointer, _(
-                'this condition never holds beside %s') % file_rule.place_name(
-                    one.condition.pointer)

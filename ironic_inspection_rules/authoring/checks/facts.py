@@ -2,6 +2,7 @@
 
 """Facts that conditions state of fields, and which exclude each other."""
 
+import ipaddress
 import operator
 import typing
 
@@ -45,7 +46,8 @@ def of(condition: file_rule.Operation, looped: bool = False) -> list[Fact]:
                 + _FROM_THE_RIGHT[name])
         # Only facts about one field are kept.
         if is_field(fact.field) and not interpolation.fields(fact.value) and (
-                isinstance(fact.value, list) or name in _FROM_THE_RIGHT):
+                isinstance(fact.value, list) or name in _FROM_THE_RIGHT
+                or name == plugin.IN_NET):
             found.append(fact._replace(field=field_name(fact.field)))
     return found
 
@@ -74,6 +76,9 @@ def exclude(one: Fact, other: Fact) -> bool:
     """Return whether no value of a field satisfies both facts."""
     if is_version(one) or is_version(other):
         return _versions_exclude(one, other)
+    if plugin.IN_NET in (one.relation, other.relation):
+        return one.relation == other.relation and _apart(one.value,
+                                                         other.value)
     for this, that in ((one, other), (other, one)):
         few = values(this)
         if few is not None:
@@ -89,6 +94,18 @@ def exclude(one: Fact, other: Fact) -> bool:
     if low.value == high.value:
         return (low.relation, high.relation) != ('ge', 'le')
     return bool(low.value > high.value)
+
+
+def _apart(one: typing.Any, other: typing.Any) -> bool:
+    """Return whether no address is in both subnets."""
+    try:
+        nets = [ipaddress.ip_network(str(each).strip(), strict=False)
+                for each in (one, other)]
+    except ValueError:
+        # The rule is refused.
+        return False
+    return nets[0].version != nets[1].version or not nets[0].overlaps(
+        nets[1])
 
 
 def is_version(fact: Fact) -> bool:

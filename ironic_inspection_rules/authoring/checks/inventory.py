@@ -68,6 +68,11 @@ def _problem(text: str, steps: Steps) -> str | None:
     if not isinstance(found, inventory_fields.Unknown):
         return None
     names = found.above.names
+    if found.above.type in inventory_fields.PLAIN:
+        return _('{%(field)s}: %(above)s is a %(type)s, which has no '
+                 '"%(name)s"') % {
+                     'field': text, 'above': '.'.join(found.steps),
+                     'type': found.above.type, 'name': found.name}
     near = suggestion.nearest(found.name, names)
     if found.steps == ('plugin_data',):
         # The document of ironic-inspector has all beside the inventory.

@@ -8,6 +8,7 @@ import re
 import typing
 
 from ironic_inspection_rules.authoring.checks import checked_rule
+from ironic_inspection_rules.authoring.checks import field_value
 from ironic_inspection_rules.authoring.checks import reach
 from ironic_inspection_rules.authoring.checks import writes
 from ironic_inspection_rules.engine import interpolation
@@ -43,6 +44,11 @@ PORT = frozenset("""
     node_uuid physical_network portgroup_id pxe_enabled updated_at uuid
     vendor""".split())
 
+_PORT = re.compile(r'ports\.((?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2})(.*)')
+_DATA = re.compile(r'data(?:\.(inventory|plugin_data)|'
+                   r'\[(inventory|plugin_data)\])(?=[.\[])')
+_NEGATIVE = re.compile(r'-[0-9]+')
+
 # As people write names and expressions for a template engine to replace.
 _JINJA = re.compile(r'\{\{-? +[/A-Za-z_][\w./]*(?:\[[^{}]*\]|\([^{}]*\))* *'
                     r'(?:[|+~-][^{}]*)?\}\}|\{%')
@@ -51,7 +57,12 @@ _JINJA = re.compile(r'\{\{-? +[/A-Za-z_][\w./]*(?:\[[^{}]*\]|\([^{}]*\))* *'
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     """Find replacement fields that can never exist."""
     for pointer, field, _item in reach.fields(rule):
-        if field.root is None:
+        meant = port_meant(field.text)
+        if meant:
+            yield pointer, _('{%(field)s}: what follows a colon is a format; '
+                             'write {%(meant)s}') % {
+                                 'field': field.text, 'meant': meant}
+        elif field.root is None:
             yield pointer, _(
                 '{%s} is not a field: write {name[key]} or {name.key}; '
                 'literal braces are doubled') % field.text
@@ -109,19 +120,59 @@ def templates(entry: typing.Mapping[str, typing.Any]) -> checked_rule.Found:
                 yield pointer, written
 
 
+def port_meant(text: str) -> str | None:
+    """Return the field that is meant by a MAC address after a dot."""
+    match = _PORT.fullmatch(text)
+    return f'ports[{match[1]}]{match[2]}' if match else None
+
+
+def data_meant(text: str) -> str | None:
+    """Return the field that is meant by one over ``data``, if it is clear.
+
+    The manual of Ironic 2025.1 has such fields.
+    """
+    match = _DATA.match(text)
+    return match and (match[1] or match[2]) + text[match.end():]
+
+
+def _behind_last(use: reach.Use) -> str | None:
+    """Return that a step counts from the end of a list, if one does."""
+    steps = use.from_roots or use.steps
+    for place, step in enumerate(steps):
+        above = field_value.type_at(steps[:place])
+        if _NEGATIVE.fullmatch(step) and above != field_value.MAPPING:
+            return _('{%(field)s}: a list has no item "%(step)s"; write '
+                     "{… | last}, or {… | last | get('…')}") % {
+                         'field': use.text, 'step': step}
+    return None
+
+
+def _root_meant(use: reach.Use) -> str:
+    """Return a hint at what may be meant by an unknown root."""
+    root = use.steps[0]
+    meant = data_meant(use.text)
+    if meant:
+        return _('did you mean {%s}?') % meant
+    near = suggestion.nearest(root, interpolation.ROOTS)
+    if near:
+        return _('did you mean "%s"?') % near
+    if root == 'data':
+        return _('what ironic-inspector called data is in inventory and '
+                 'plugin_data')
+    return _('did you mean {plugin_data[%s]}?') % root
+
+
 def _problem(use: reach.Use) -> str | None:
     """Return why a field can never exist, None where it can."""
     root = use.steps[0]
+    behind = _behind_last(use)
+    if behind:
+        return behind
     if root == interpolation.ITEM and use.item is None:
         return _('{%s} does not exist outside of a loop') % use.text
     if root not in (*interpolation.ROOTS, interpolation.ITEM):
-        near = suggestion.nearest(root, interpolation.ROOTS)
-        hint = _('did you mean "%s"?') % near if near else (
-            _('what ironic-inspector called data is in inventory and '
-              'plugin_data') if root == 'data' else
-            _('did you mean {plugin_data[%s]}?') % root)
         return _('{%(field)s} is over an unknown name; %(hint)s') % {
-            'field': use.text, 'hint': hint}
+            'field': use.text, 'hint': _root_meant(use)}
     wrong = unknown(use)
     if wrong is None:
         return None

@@ -95,8 +95,9 @@ def _in_condition(rule: checked_rule.CheckedRule,
     stated = facts.of(condition, looped=True) if (
         given.keys() - {'value'}) else ()
     for fact in stated:
-        if condition.op.signature.by_name.keys() & {'regex'}:
-            break
+        if fact.relation == plugin.IN_NET or (
+                'regex' in condition.op.signature.by_name):
+            continue
         about = subject(rule, fact.field, item)
         several = fact.relation.endswith('-of')
         for value in fact.value if several else [fact.value]:

@@ -146,6 +146,11 @@ def changes(rule: file_rule.WrittenRule,
     yield from scalars.mendings(checked)
     yield from shape.mendings(checked)
     yield from values.mendings(checked)
+    for pointer, field, _item in reach.fields(checked):
+        meant = names.port_meant(field.text) or names.data_meant(field.text)
+        if meant:
+            yield file_text.Rewrite(pointer, f'{{{field.text}}}',
+                                    f'{{{meant}}}')
     for use in reach.uses(checked):
         wrong = _wrong_step(use)
         if wrong:

@@ -163,7 +163,6 @@ class LintTestCase(files.FilesTestCase):
     def test_conditions_that_may_hold(self):
         one = '"{node.name}"'
         for conditions in (
-                '{op: eq, args: [1, 1]}',
                 f'{{op: ge, args: [{one}, 5]}}, {{op: le, args: [{one}, 5]}}',
                 f'{{op: eq, args: [{one}, 5]}}, {{op: eq, args: [{one}, "5"]'
                 '}',

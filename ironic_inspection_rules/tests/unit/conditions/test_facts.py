@@ -114,6 +114,12 @@ class FactsTestCase(base.TestCase):
             self.assertEqual(found[0], list(condition.facts(arguments)))
 
     def test_who_states_nothing_yields_nothing(self):
-        for op in ('exists', 'in-net'):
-            self.assertEqual([], list(self.known[op].plugin.facts(
-                {'value': FIELD})))
+        self.assertEqual([], list(self.known['exists'].plugin.facts(
+            {'value': FIELD})))
+
+    def test_an_address_is_in_its_subnet(self):
+        given = {'address': FIELD, 'subnet': '10.0.0.0/8'}
+        known = self.known['in-net'].plugin
+        self.assertEqual([(FIELD, 'in-net', '10.0.0.0/8', False)],
+                         list(known.facts(given)))
+        self.assertEqual([], list(known.facts(given, inverted=True)))

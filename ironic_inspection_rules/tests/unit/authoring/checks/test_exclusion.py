@@ -6,6 +6,7 @@ import itertools
 import json
 from unittest import mock
 
+from ironic_inspection_rules.authoring.checks import certainty
 from ironic_inspection_rules.authoring.checks import exclusion
 from ironic_inspection_rules.tests.unit.authoring.checks import base
 
@@ -47,7 +48,7 @@ class CheckTestCase(base.CheckTestCase):
         conditions.append({'op': 'eq', 'args': ['{plugin_data.a7}', 2]})
         with mock.patch.object(exclusion, 'apart', autospec=True,
                                side_effect=exclusion.apart) as compare:
-            found = list(exclusion.check(self.of(conditions)))
+            found = list(certainty.check_never(self.of(conditions)))
         self.assertEqual(['/conditions/300'],
                          [pointer for pointer, _message in found])
         self.assertIn('condition 8', found[0][1])
@@ -55,7 +56,7 @@ class CheckTestCase(base.CheckTestCase):
 
     def test_one_field_is_not_taken_for_another(self):
         for other in 'ac':
-            self.assertEqual([], list(exclusion.check(self.of([
+            self.assertEqual([], list(certainty.check_never(self.of([
                 {'op': 'eq', 'args': ['{plugin_data.b}', 'x']},
                 {'op': 'ne', 'args': ['{plugin_data.b}',
                                       f'{{plugin_data.{other}}}']}]))))
@@ -70,7 +71,7 @@ class CheckTestCase(base.CheckTestCase):
                 ((('! lt', 5), ('lt', 3)), True),
                 ((('ge', 5), ('! ge', 3)), True),
                 ((('ge', 5), ('eq', None)), True)):
-            found = list(exclusion.check(self.of([
+            found = list(certainty.check_never(self.of([
                 {'op': op, 'args': [field, value]}
                 for op, value in conditions])))
             self.assertEqual(excluded, bool(found), conditions)
