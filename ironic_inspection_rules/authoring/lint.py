@@ -12,6 +12,8 @@ from ironic_inspection_rules.authoring.checks import conflicts
 from ironic_inspection_rules.authoring.checks import failing
 from ironic_inspection_rules.authoring.checks import inventory
 from ironic_inspection_rules.authoring.checks import names
+from ironic_inspection_rules.authoring.checks import node_values
+from ironic_inspection_rules.authoring.checks import overwritten
 from ironic_inspection_rules.authoring.checks import scalars
 from ironic_inspection_rules.authoring.checks import shape
 from ironic_inspection_rules.authoring.checks import unreached
@@ -59,7 +61,11 @@ BUILT_IN_ONLY, UNREACHABLE = 'built-in-only', 'unreachable-rule'
 UNREPORTED, NEEDS = 'unreported-field', 'needs'
 CONFLICT, UNMATCHED = 'conflict', 'unmatched-rule'
 TOO_EARLY, STOCK, OLD = 'too-early', 'stock-rule', 'inspector-rule'
-PLAIN_SCALAR = 'plain-scalar'
+PLAIN_SCALAR, NO_FIELD = 'plain-scalar', 'no-field'
+ALL_TRAITS = 'all-traits'
+
+_NOTES = frozenset((ALL_TRAITS, NEEDS, OLD))
+"""What an author may know already."""
 
 _CHECKS: dict[str, tuple[str, typing.Callable[
         [checked_rule.CheckedRule], checked_rule.Found] | None]] = {
@@ -90,7 +96,15 @@ _CHECKS: dict[str, tuple[str, typing.Callable[
                      writes.check_masked),
     'unit': (_('A quantity with a unit compares as text.'), shape.check_units),
     'capability-path': (_('A path leads into the text of the capabilities.'),
-                        writes.check_capabilities),
+                        node_values.check_capabilities),
+    'root-device': (_('A hint at the root device is not stable.'),
+                    node_values.check_root_device),
+    ALL_TRAITS: (_('An action takes away all other traits.'),
+                 node_values.check_all_traits),
+    'other-unit': (_('A quantity is written to a field of another unit.'),
+                   node_values.check_units),
+    'resource-class': (_('A resource class has the prefix of Nova.'),
+                       node_values.check_resource_class),
     'invalid-trait': (_('No trait can have this name.'), writes.check_traits),
     'list-arguments': (_('Arguments have no names, which Ironic deprecates.'),
                        shape.check_arguments),
@@ -99,7 +113,9 @@ _CHECKS: dict[str, tuple[str, typing.Callable[
     'value': (_('A field never has the value it is compared with.'),
               values.check),
     'no-effect': (_('A part of the rule does nothing.'), shape.check),
-    'no-field': (_('Text was perhaps to be a replacement field.'),
+    'overwritten': (_('A later action of the rule undoes one.'),
+                    overwritten.check),
+    NO_FIELD: (_('Text was perhaps to be a replacement field.'),
                  shape.check_fields),
     PLAIN_SCALAR: (_('YAML reads something else than is written.'),
                    scalars.check),
@@ -179,7 +195,7 @@ def of_documents(documents: typing.Iterable[document.Document],
                           _('the file holds no rules'))
         # Once is enough for all of a file.
         for rule in [each for each in written if each.is_old][:1]:
-            yield _found(rule, '', file_rule.OLD, OLD, NOTE)
+            yield _found(rule, '', file_rule.OLD, OLD)
         for rule in written:
             subject = checked_rule.of(rule, ops)
             for problem in subject.problems:
@@ -196,7 +212,7 @@ def of_documents(documents: typing.Iterable[document.Document],
                    for each in subject.problems}
         for each in _check(subject, own, site.target):
             if (each.line, each.column) not in refused or (
-                    each.check in (PLAIN_SCALAR, STOCK)):
+                    each.check in (PLAIN_SCALAR, STOCK, NO_FIELD)):
                 yield each
     yield from _check_together(subjects, site)
 
@@ -246,11 +262,13 @@ def _check(rule: checked_rule.CheckedRule, own: frozenset[str],
                              % problem.message, BUILT_IN_ONLY)
     for pointer, message, is_note in inventory.check(rule, own, target):
         yield _found(rule.written, pointer, message,
-                     *((NEEDS, NOTE) if is_note else (UNREPORTED, WARNING)))
+                     NEEDS if is_note else UNREPORTED)
 
 
 def _found(rule: file_rule.WrittenRule, pointer: str, message: str,
-           check: str, level: str = WARNING) -> Finding:
+           check: str, level: str | None = None) -> Finding:
+    if level is None:
+        level = NOTE if check in _NOTES else WARNING
     line, column = rule.place(pointer)
     problem = file_rule.shown(exceptions.Problem(pointer, message))
     return Finding(rule.source.path, line, column, level, check, rule.label,

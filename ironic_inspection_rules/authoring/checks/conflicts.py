@@ -76,7 +76,7 @@ class _Writer:
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
         self.writes = [write for action in rule.actions
-                       for write in _writes(action)]
+                       for write in placed_writes(action)]
         self.kinds = {'trait' if write.kind in ('trait', 'traits')
                       else (write.kind, write.place[0])
                       for write in self.writes}
@@ -123,7 +123,7 @@ def _shown(write: Write) -> str:
     return _('%s appended') % text if write.extends else text
 
 
-def _writes(action: file_rule.Operation) -> Iterator[Write]:
+def placed_writes(action: file_rule.Operation) -> Iterator[Write]:
     """Yield what an action writes, at places that are known."""
     for each in declared.writes(action):
         if not isinstance(each.name, str):

@@ -96,7 +96,8 @@ def _port(rule: checked_rule.CheckedRule, owner: typing.Any,
                  'the inspection fails') % owner
     steps = reach.value_of(field, item, rule.rule.vars).steps or ()
     if len(steps) < 2 or steps[-2] != reach.MEMBER or steps[-1] == _MAC or (
-            steps[0] not in ('inventory', 'plugin_data')):
+            steps[0] not in ('inventory', 'plugin_data')
+            or field_value.type_at(steps) is None):
         return None
     return _('{%(field)s} is neither the MAC address nor the UUID of a port, '
              'and the inspection fails; write {%(meant)s}') % {

@@ -69,6 +69,9 @@ def _problem(text: str, steps: Steps) -> str | None:
         return None
     names = found.above.names
     if found.above.type in inventory_fields.PLAIN:
+        if found.name == inventory_fields.MEMBER:
+            # It has no items either, which other checks say.
+            return None
         return _('{%(field)s}: %(above)s is a %(type)s, which has no '
                  '"%(name)s"') % {
                      'field': text, 'above': '.'.join(found.steps),

@@ -142,6 +142,9 @@ def _item(loop: typing.Any, outer: Item | None) -> Item:
                                       outer).from_roots)
         for call in field.filters:
             value = value.after(call, field_value.attribute_of(call))
+        if value.type == field_value.MAPPING:
+            # A loop over a mapping has that one item.
+            return Item(value.steps)
         return Item(value.items)
     return Item()
 

@@ -25,6 +25,7 @@ _OPENED = re.compile(rf'(?:[^{{}}]|\{{[^{{}}]*\}})*'
                      rf'(?P<field>\{{(?:{_ROOTS})[.\[][^{{}}\s]*)')
 _DOUBLED = re.compile(rf'\{{(\{{(?:{_ROOTS})[.\[|][^{{}}]*\}})\}}')
 _SHELL = re.compile(rf'\$(\{{(?:{_ROOTS})[.\[}}])')
+_SHELL_BARE = re.compile(rf'\$(?=(?:{_ROOTS})[.\[])')
 
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
@@ -111,14 +112,15 @@ def _meant(rule: checked_rule.CheckedRule
 
 
 def _as_field(text: str) -> str | None:
-    bare = _BARE.fullmatch(text)
+    plain = _SHELL_BARE.sub('', text, count=1)
+    bare = _BARE.fullmatch(plain)
     if bare:
         steps = data_path.parse('/' + text.replace('.', '/').replace(
             '[', '/').replace(']', ''))
         if steps[0] not in ('inventory', 'plugin_data') or isinstance(
                 inventory_fields.find(inventory_fields.known(), steps),
                 inventory_fields.Field):
-            return f'{{{text}}}'
+            return f'{{{plain}}}'
     if _SHELL.search(text):
         return _SHELL.sub(r'\1', text)
     opened = _OPENED.fullmatch(text)

@@ -8,7 +8,6 @@ import typing
 from ironic_inspection_rules.authoring.checks import facts
 from ironic_inspection_rules.authoring.checks import field_value
 from ironic_inspection_rules.authoring.checks import known_values
-from ironic_inspection_rules.engine import plugin
 from ironic_inspection_rules.i18n import _
 
 _MAC = re.compile(r'(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}')
@@ -57,9 +56,6 @@ def of_value(subject: Subject, relation: str,
     kind = subject.value.type
     if value is None:
         return None
-    if relation.startswith(plugin.VERSION):
-        return Slip.of(_('{%(field)s} is a %(kind)s, and no version'), subject,
-                       kind=kind) if kind not in (None, 'text') else None
     choices = subject.value.choices
     if choices is not None and relation in _EQUAL:
         if any(facts.may_be(each, facts.Fact('', 'eq', value))
@@ -143,7 +139,7 @@ def _form(subject: Subject, value: str) -> Slip | None:
         if meant != value:
             return Slip.of(_('{%(field)s} has no letters in the case of '
                              '"%(value)s"; did you mean "%(meant)s"?'),
-                           subject, meant, value=value)
+                           subject, meant, value=value)._replace(meant=None)
     elif form in (field_value.DATE, field_value.TIME) and (
             not _ISO_DATE.fullmatch(value)):
         return Slip.of(_('{%(field)s} is a date as ISO 8601 has it, such as '

@@ -92,16 +92,12 @@ def _in_condition(rule: checked_rule.CheckedRule,
                   item: reach.Item | None) -> Slips:
     given = condition.arguments
     # What takes nothing but the value has its texts from the op.
-    stated = facts.of(condition, looped=True) if (
-        given.keys() - {'value'}) else ()
-    for fact in stated:
-        if fact.relation == plugin.IN_NET or (
-                'regex' in condition.op.signature.by_name):
-            continue
-        about = subject(rule, fact.field, item)
-        several = fact.relation.endswith('-of')
-        for value in fact.value if several else [fact.value]:
-            found = slip.of_value(about, fact.relation, value)
+    if given.keys() - {'value'} and (
+            'regex' not in condition.op.signature.by_name):
+        yield from _in_facts(rule, condition, item)
+    if condition.op.name.startswith(plugin.VERSION):
+        for value in given.get('values') or ():
+            found = _version(rule, value, item)
             if found:
                 yield _place(condition, value), value, found
     value, regex = map(given.get, ('value', 'regex'))
@@ -122,11 +118,40 @@ def _in_condition(rule: checked_rule.CheckedRule,
             yield condition.pointer_to('subnet'), given['subnet'], found
 
 
+def _in_facts(rule: checked_rule.CheckedRule,
+              condition: file_rule.Operation,
+              item: reach.Item | None) -> Slips:
+    for fact in facts.of(condition, looped=True):
+        if fact.relation == plugin.IN_NET or facts.is_version(fact):
+            # These have questions of their own.
+            continue
+        about = subject(rule, fact.field, item)
+        several = fact.relation.endswith('-of')
+        for value in fact.value if several else [fact.value]:
+            found = slip.of_value(about, fact.relation, value)
+            if found:
+                yield _place(condition, value), value, found
+
+
+def _version(rule: checked_rule.CheckedRule, value: typing.Any,
+             item: reach.Item | None) -> slip.Slip | None:
+    """Return why a field that is compared as a version is none."""
+    if not facts.is_field(value):
+        return None
+    about = subject(rule, facts.field_name(value), item)
+    kind = about.value.type
+    if kind in (None, field_value.TEXT):
+        return None
+    return slip.Slip.of(_('{%(field)s} is a %(kind)s, and no version'), about,
+                        kind=kind)
+
+
 def _net(rule: checked_rule.CheckedRule, address: typing.Any,
          subnet: typing.Any, item: reach.Item | None) -> slip.Slip | None:
     """Return why an address is never in a subnet."""
     if facts.is_field(subnet) and isinstance(address, str) and (
-            not interpolation.fields(address)):
+            not interpolation.fields(address)
+            and subject(rule, facts.field_name(subnet), item).steps):
         return slip.Slip(_(
             'the address is the same for all machines, and the subnet is '
             "not; are they in each other's place?"))

@@ -73,24 +73,6 @@ def _fill(item: typing.Any, text: str) -> typing.Any:
     return interpolation.fill_item(text, item)
 
 
-_CAPABILITIES = ('properties', 'capabilities')
-
-
-def check_capabilities(rule: checked_rule.CheckedRule) -> checked_rule.Found:
-    """Find paths into the text that holds all capabilities of a node."""
-    for action in rule.actions:
-        for each, steps in placed(action):
-            if each.kind == 'node' and len(steps) > 2 and (
-                    steps[:2] == _CAPABILITIES):
-                yield action.pointer_to(each.argument), _(
-                    '"%(path)s" leads into the capabilities, which are one '
-                    'text; use %(op)s with the name "%(name)s"') % {
-                        'path': each.name, 'name': steps[2],
-                        'op': 'unset-capability' if (
-                            each.value is data_path.ABSENT)
-                        else 'set-capability'}
-
-
 _CUSTOM = 'CUSTOM_'
 _PART = re.compile(r'[A-Z0-9_]*')
 
@@ -216,6 +198,7 @@ def check_masked(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     They read as ``******`` to a rule, unless masking is switched off.
     """
     hidden: set[str] = set()
+    own = rule.rule.vars
     telling = tuple(f'{action.pointer}/' for action in rule.actions
                     if action.op.plugin.TELLS)
     asking = tuple(f'{condition.pointer}/'
@@ -223,10 +206,11 @@ def check_masked(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     for use in reach.uses(rule):
         steps = use.from_roots or use.steps
         place = use.pointer.split('/')
-        if not any(map(masking.is_secret, steps)) and (
-                steps not in _WITH_SECRETS) and not (
-                    steps[0] == model.VARS and steps[1:2]
-                    and steps[1] in hidden):
+        if steps[0] == model.VARS:
+            if not _has_secret(steps[1:], own, hidden):
+                continue
+        elif not any(map(masking.is_secret, steps)) and (
+                steps not in _WITH_SECRETS):
             continue
         if place[1] == model.VARS:
             hidden.add(place[2])
@@ -235,6 +219,31 @@ def check_masked(rule: checked_rule.CheckedRule) -> checked_rule.Found:
             yield use.pointer, _(
                 '{%s} is or has a secret: rules do not see it, and the '
                 'inspection fails where one would write it') % use.text
+
+
+def _has_secret(steps: tuple[str, ...], own: typing.Mapping[str, typing.Any],
+                hidden: set[str]) -> bool:
+    """Return whether a value of a rule is or has a secret of the machine.
+
+    A name that the rule gives to a value of its own makes it none.
+
+    :param steps: the steps to the value after ``vars``.
+    :param hidden: the names of values with a secret anywhere in them.
+    """
+    if not steps or steps[0] not in own:
+        return False
+    if steps[0] in hidden:
+        return True
+    # The machine names what is below one of its mappings, the rule what is
+    # in a mapping that it looks something up in.
+    field = interpolation.sole_field(own[steps[0]])
+    if field is None or field.root == model.VARS:
+        return False
+    for call in field.filters:
+        if call.name == 'lookup' and any(
+                isinstance(given, dict) for _name, given in call.arguments):
+            return False
+    return any(map(masking.is_secret, steps[1:]))
 
 
 def secrets(given: typing.Mapping[str, typing.Any]) -> Iterator[str]:
