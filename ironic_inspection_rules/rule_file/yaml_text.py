@@ -189,7 +189,7 @@ def _problem(node: yaml.Node, text: str) -> str | None:
     """
     if isinstance(node, yaml.CollectionNode) and (
             node.tag not in _COLLECTIONS):
-        return _('there are no values of the type %s') % node.tag.replace(
+        return _('there are no values of the type %s') % str(node.tag).replace(
             _STANDARD, '!!')
     if isinstance(node, yaml.MappingNode):
         if not node.flow_style or len(node.value) != 1:

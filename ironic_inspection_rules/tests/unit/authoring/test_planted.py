@@ -150,6 +150,21 @@ CONDITIONS = (
      ', 5]}'),
     ('op: eq, args: {values: ["{PRODUCT | round}", 5]}', 'value',
      None),
+    ('op: is-none, args: {value: "{data[inventory][bmc_address]}"}',
+     'unknown-field',
+     'op: is-none, args: {value: "{inventory[bmc_address]}"}'),
+    ('op: is-none, args: {value: "{ports.52:54:00:12:34:56.name}"}',
+     'unknown-field',
+     'op: is-none, args: {value: "{ports[52:54:00:12:34:56].name}"}'),
+    (r'op: contains, args: {value: "{PRODUCT}", regex: "\bR640\b"}',
+     'plain-scalar',
+     r'op: contains, args: {value: "{PRODUCT}", regex: "\\bR640\\b"}'),
+    ('op: ge, args: {values: ["{inventory.cpu.count}", "1,024"]}', 'value',
+     'op: ge, args: {values: ["{inventory.cpu.count}", 1024]}'),
+    ('op: version-lt, args: {values: '
+     '["{inventory.system_vendor.firmware.version}", "{vars.v}"]}',
+     'unknown-field', None),
+    ('op: eq, args: {values: ["{PRODUCT | lower}", R640]}', 'value', None),
     ('op: eq, args: {values: ["{PRODUCT | uper}", X]}',
      'invalid', 'op: eq, args: {values: ["{PRODUCT | upper}", X]}'),
     # YAML 1.1.
@@ -249,7 +264,9 @@ ACTIONS = (
      'path: /pxe_enable, value: true}, loop: "{ports}"', 'invalid',
      'op: set-port-attribute, args: {port_id: "{item.address}", '
      'path: /pxe_enabled, value: true}, loop: "{ports}"'),
-    ('op: fail, args: {msg: no}}, {op: log, args: {msg: x}',
+    ('op: fail, args: {msg: no}', 'plain-scalar',
+     'op: fail, args: {msg: "no"}'),
+    ('op: fail, args: {msg: a}}, {op: log, args: {msg: x}',
      'unreachable-action', None),
     ('op: fail, args: {message: "x"}', 'invalid', None),
     ('op: log, args: {msg: x, level: warn}', 'invalid', None),
@@ -262,6 +279,19 @@ RULES = (
     ("""
 - vars: {one: "{previous.plugin_data.token}", two: "{vars.one}-x"}
   actions: [{op: set-attribute, args: {path: /name, value: "{vars.two}"}}]
+""", 'masked-value'),
+    ("""
+- vars: {v: 2.9}
+  conditions: [{op: version-lt, args: {values: ["{PRODUCT}", "{vars.v}"]}}]
+  actions: [{op: log, args: {msg: x}}]
+""", 'value'),
+    # The machine names what is in its own mappings.
+    ("""
+- vars: {row: "{plugin_data.row}"}
+  sensitive: true
+  actions:
+  - op: set-attribute
+    args: {path: /driver_info/x, value: "{vars.row.password}"}
 """, 'masked-value'),
     # The conditions say that it is missing.
     ("""
@@ -376,6 +406,19 @@ class PlantedTestCase(files.FilesTestCase):
                      'loop: "{plugin_data.passwords}"')):
             self.assertNotIn('masked-value', self.checks(
                 self.rule(condition, action)), (condition, action))
+
+    def test_a_value_of_the_rule_is_no_secret_of_the_machine(self):
+        for row in ('{password: x}',
+                    '"{PRODUCT | lookup({\'R640\': {\'password\': \'x\'}})}"'):
+            text = f"""
+- vars: {{row: {row}}}
+  sensitive: true
+  actions:
+  - op: set-attribute
+    args: {{path: /driver_info/x, value: "{{vars.row.password}}"}}
+"""
+            self.assertEqual([], self.checks(text.replace(
+                'PRODUCT', PRODUCT)), row)
 
     def test_checks_that_a_machine_has_memory_are_good(self):
         for op, value in (('gt', 0), ('ge', 1), ('ge', 100), ('ge', 1000)):

@@ -187,6 +187,18 @@ data:
             self.assertIn(':2:3: JSON has no value such as '
                           f'{text}', self.refused(f'- 1\n- {text}'))
 
+    def test_types_of_yaml_that_json_lacks_are_refused(self):
+        for value in ('!!set {a, b}', '!!omap [a: 1]', '!!python/tuple [a]',
+                      '!!python/object:os.x {a: b}', '!local {a: 1}',
+                      '!local [a]'):
+            error = self.assertRaises(
+                exceptions.InvalidDocument, document.parse, 'r.yaml',
+                f'- actions: {value}')
+            self.assertIn(value.partition(' ')[0], error.reason)
+            self.assertEqual((1, 12), error.place)
+        read = document.parse('r.yaml', '- !!map {actions: !!seq [!!str 5]}')
+        self.assertEqual(({'actions': ['5']},), read.entries)
+
     def test_what_is_in_a_machine_is_no_rule(self):
         text = ('inventory: {}\n'
                 'plugin_data: {inspection_rules: {main: []}, a: {actions: 1}}')

@@ -47,6 +47,17 @@ class CheckTestCase(base.CheckTestCase):
             {'action': DRIVER.format('redfish'), 'conditions': other,
              'more': other_more}))
 
+    def test_subnets_without_a_common_address_keep_rules_apart(self):
+        inside = ('{{op: in-net, args: {{address: "{{inventory.bmc_address}}",'
+                  ' subnet: "{}"}}}}')
+        for one, other, count in (
+                ('10.26.0.0/16', '10.27.0.0/16', 0),
+                ('10.26.0.0/16', 'fd00::/8', 0),
+                ('10.26.0.0/16', '10.26.3.0/24', 1),
+                ('10.0.0.0/8', '10.0.0.0/8', 1)):
+            self.assertEqual(count, self.drivers(
+                inside.format(one), inside.format(other)), (one, other))
+
     def test_both_rules_place_and_values_are_named(self):
         (label, message), = self.check({'action': DRIVER.format('ipmi')},
                                        {'action': DRIVER.format('redfish')})

@@ -37,7 +37,7 @@ BEFORE = """\
     args:
       - "{inventory.system_vendor.manufacturer | uper}"
       -
-        - Dell
+        - DELL
         - HPE
   actions:
   - op: set-attribute
