@@ -23,6 +23,7 @@ import typing
 
 from ironic_inspection_rules.engine import filter_syntax
 from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import text_cache
 from ironic_inspection_rules.i18n import _
 
 OF_NODE = ('node', 'ports', 'port_groups', 'previous')
@@ -68,6 +69,12 @@ class Field(typing.NamedTuple):
 
 def parse(text: str) -> list[str | Field]:
     """Split text into literal pieces and fields; never raises."""
+    return list(_parse(text))
+
+
+# Checks of a rule read its texts many times.
+@text_cache.for_short(maxsize=2048, longest=256)
+def _parse(text: str) -> tuple[str | Field, ...]:
     pieces: list[str | Field] = []
     literal = ''
     position = 0
@@ -92,7 +99,7 @@ def parse(text: str) -> list[str | Field]:
         position += len(field.text) + 2
     if literal:
         pieces.append(literal)
-    return pieces
+    return tuple(pieces)
 
 
 def sole_field(text: typing.Any) -> Field | None:
