@@ -82,7 +82,8 @@ def convert(path: str, ops: registry.Registry,
                 pointer, _('"%s" is a template of Ansible, which Ironic takes '
                            'for text; convert the rendered file') % template)
                 for pointer, template in names.templates(rule.entry)]
-        lost += [_lost(rule, problem) for problem in converted.lost]
+        lost += [_lost(rule, problem) for problem
+                 in [*converted.lost, *converted.differences]]
         comments = [f"{file_rule.place_name(problem.pointer) or _('rule')}: "
                     f'{problem.message}'
                     for problem in [*converted.lost, *converted.hints]]

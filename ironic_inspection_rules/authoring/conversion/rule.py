@@ -31,7 +31,9 @@ class Conversion:
     :ivar rule: the new rule, None where nothing of the old one is left.
     :ivar lost: what cannot be carried over or comes out differently, by the
         place in the old rule.
-    :ivar hints: what works only if the operator sees to it, likewise.
+    :ivar hints: what the operator should know, or see to, likewise.
+    :ivar differences: those of the hints that say where the new rule does
+        something else than the old one.
     :ivar pointer: the place that is converted.
     """
 
@@ -39,6 +41,7 @@ class Conversion:
         self.rule: dict[str, typing.Any] | None = None
         self.lost: list[Problem] = []
         self.hints: list[Problem] = []
+        self.differences: list[Problem] = []
         self.pointer = ''
 
     def lose(self, message: str) -> None:
@@ -48,6 +51,11 @@ class Conversion:
     def hint(self, message: str) -> None:
         """Note what the operator should know of this place."""
         self._note(self.hints, message)
+
+    def differ(self, message: str) -> None:
+        """Note where the new rule does something else here."""
+        self._note(self.differences, message)
+        self.hint(message)
 
     def _note(self, noted: list[Problem], message: str) -> None:
         problem = Problem(self.pointer, message)

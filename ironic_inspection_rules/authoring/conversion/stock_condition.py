@@ -54,10 +54,10 @@ def convert(op: str, inverted: bool, args: Args,
     varying = stock_text.varying(dict(args))
     for text in varying:
         for remark in text.remarks:
-            notes.hint(remark)
+            notes.differ(remark)
         for name in text.secrets:
-            notes.hint(_('{%s} reads as ****** here, where secrets are '
-                         'masked') % name)
+            notes.differ(_('{%s} reads as ****** here, where secrets are '
+                           'masked') % name)
     _check_kinds(op, args)
     if not varying:
         return _decide(op, args) != inverted
@@ -65,9 +65,9 @@ def convert(op: str, inverted: bool, args: Args,
     if always is not None:
         return always != inverted
     if op == 'in-net':
-        notes.hint(_('where "%s" is no IP address or subnet, stock Ironic '
-                     'fails the inspection; here the condition is false')
-                   % varying[0].literal)
+        notes.differ(_('where "%s" is no IP address or subnet, stock Ironic '
+                       'fails the inspection; here the condition is false')
+                     % varying[0].literal)
     if op == 'is-empty':
         return _is_empty(varying[0], inverted, notes)
     if len(varying) > 1:
@@ -140,9 +140,9 @@ def _is_empty(text: Text, inverted: bool, notes: rule.Conversion) -> Operation:
                      'missing; here it is not') % text.literal)
         filled = text.filled
     elif len(re.findall(r'[.\[]', name)) > 1 + name.startswith('node.'):
-        notes.hint(_('where what {%s} is in is not a mapping, such as null, '
-                     'stock Ironic takes it for not empty, and here it is '
-                     'empty') % name)
+        notes.differ(_('where what {%s} is in is not a mapping, such as null, '
+                       'stock Ironic takes it for not empty, and here it is '
+                       'empty') % name)
     return {'op': '!one-of' if inverted else 'one-of', 'args': {
         'value': filled or text.filled, 'values': rule.escape(_EMPTY)}}
 

@@ -50,25 +50,25 @@ def convert(op: str, args: Operation, there: set[str],
     if 'path' in args:
         _convert_path(op, args, written, there, notes)
     if op.startswith('extend-'):
-        notes.hint(_('where something else than a list is there, such as '
-                     'null, the two differ: in plugin data stock Ironic '
-                     'takes what is empty for a list, in an attribute it '
-                     'fails the inspection'))
+        notes.differ(_('where something else than a list is there, such as '
+                       'null, the two differ: in plugin data stock Ironic '
+                       'takes what is empty for a list, in an attribute it '
+                       'fails the inspection'))
     if op == 'set-capability':
         if not isinstance(args['value'], str | Text):
             raise stock_condition.Fails(
                 _('the value of a capability must be text'))
-        notes.hint(_('where the node has the capability, stock Ironic adds '
-                     'it a second time; here it is replaced'))
+        notes.differ(_('where the node has the capability, stock Ironic adds '
+                       'it a second time; here it is replaced'))
         if isinstance(args['value'], Text) and args['value'].fields:
-            notes.hint(_('where the value is empty or has a comma, stock '
-                         'Ironic adds it all the same; here it is an error'))
+            notes.differ(_('where the value is empty or has a comma, stock '
+                           'Ironic adds it all the same; here it is an error'))
     if op == 'unset-capability':
         there.discard('node.properties.capabilities')
-        notes.hint(_('where the node has no other capability, stock Ironic '
-                     'leaves an empty text in properties/capabilities, and '
-                     'fails the inspection where null is there; here '
-                     'properties/capabilities is removed, or stays'))
+        notes.differ(_('where the node has no other capability, stock Ironic '
+                       'leaves an empty text in properties/capabilities, and '
+                       'fails the inspection where null is there; here '
+                       'properties/capabilities is removed, or stays'))
     if op == 'log' and str(written.get('level', 'info')).lower() not in (
             _LEVELS):
         raise stock_condition.Fails(
@@ -76,7 +76,7 @@ def convert(op: str, args: Operation, there: set[str],
     if op == 'fail' and not isinstance(args['msg'], Text):
         written['msg'] = rule.escape(str(_plain(args['msg'])))
     if op.endswith('-port-attribute'):
-        notes.hint(_('stock Ironic knows a port by its UUID only'))
+        notes.differ(_('stock Ironic knows a port by its UUID only'))
     return {'op': op, 'args': written}
 
 
@@ -117,11 +117,11 @@ def _check_attribute(op: str, tokens: list[str],
         notes.lose(_('stock Ironic does not save this; here "%s" becomes '
                      'its default') % tokens[0])
     elif op == 'del-attribute':
-        notes.hint(_('stock Ironic fails the inspection where there is '
-                     'nothing to delete; here that is fine'))
+        notes.differ(_('stock Ironic fails the inspection where there is '
+                       'nothing to delete; here that is fine'))
     if tokens == ['driver']:
-        notes.hint(_('here interfaces that the new driver lacks become its '
-                     'defaults; stock Ironic leaves them'))
+        notes.differ(_('here interfaces that the new driver lacks become its '
+                       'defaults; stock Ironic leaves them'))
 
 
 def _forget(root: str, path: list[str], there: set[str]) -> None:
@@ -135,15 +135,15 @@ def _forget(root: str, path: list[str], there: set[str]) -> None:
 def _check_inside(tokens: list[str], notes: rule.Conversion) -> None:
     """Note where the way to a value is followed differently here."""
     if tokens:
-        notes.hint(_('where null is on the way there, stock Ironic fails the '
-                     'inspection; here it becomes a mapping'))
+        notes.differ(_('where null is on the way there, stock Ironic fails '
+                       'the inspection; here it becomes a mapping'))
     for token in tokens:
         if data_path.appends(token):
             notes.lose(_('to stock Ironic "-" is a name in a mapping; here '
                          'it is the end of a list'))
         elif data_path.index(token) is not None:
-            notes.hint(_('where a list is there, stock Ironic fails the '
-                         'inspection; here "%s" is its item') % token)
+            notes.differ(_('where a list is there, stock Ironic fails the '
+                           'inspection; here "%s" is its item') % token)
 
 
 def _attribute_value(name: str, attribute: schema.Attribute,
@@ -155,8 +155,8 @@ def _attribute_value(name: str, attribute: schema.Attribute,
             _('"%s" is no attribute in stock Ironic, which sets nothing')
             % name)
     if value is None and attribute.default not in (None, ..., {}):
-        notes.hint(_('stock Ironic fails the inspection or sets null; here '
-                     '"%s" becomes its default') % name)
+        notes.differ(_('stock Ironic fails the inspection or sets null; here '
+                       '"%s" becomes its default') % name)
     elif attribute.kind == 'true or false' and value is not None:
         if varies:
             raise rule.Inconvertible(
@@ -166,9 +166,9 @@ def _attribute_value(name: str, attribute: schema.Attribute,
         raise rule.Inconvertible(
             _('text of a mapping cannot become one'))
     if varies and attribute.kind != 'a string':
-        notes.hint(_('stock Ironic sets "%(name)s" to any text; here what is '
-                     'not %(kind)s is an error') % {
-                         'name': name, 'kind': attribute.kind})
+        notes.differ(_('stock Ironic sets "%(name)s" to any text; here what '
+                       'is not %(kind)s is an error') % {
+                           'name': name, 'kind': attribute.kind})
     return written
 
 
@@ -193,7 +193,7 @@ def _text(value: typing.Any) -> str:
 
 def _write(text: Text, there: set[str], notes: rule.Conversion) -> str:
     for remark in text.remarks:
-        notes.hint(remark)
+        notes.differ(remark)
     for name in text.secrets:
         notes.lose(_('{%s} is hidden here where secrets are masked, and '
                      'cannot be written') % name)

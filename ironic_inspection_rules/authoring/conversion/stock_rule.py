@@ -172,6 +172,7 @@ def convert(fields: Fields, ops: registry.Registry,
         actions = list(converter.actions(written['actions'], existing))
     except (rule.Inconvertible, KeyError, TypeError, AttributeError) as exc:
         converter.hints.clear()
+        converter.differences.clear()
         if isinstance(exc, rule.Inconvertible):
             # Without one of its conditions it would meet other machines.
             converter.lose(str(exc))
@@ -193,13 +194,18 @@ def convert(fields: Fields, ops: registry.Registry,
         ours.update({'conditions': conditions, 'actions': actions})
     else:
         converter.hints = [*outside, *converter.reasons]
+        converter.differences.clear()
         ours.update(mode=model.OFF, conditions=written['conditions'],
                     actions=written['actions'])
     problems = validation.validate(ours, ops)
     for problem in problems:
         converter.pointer = problem.pointer
         converter.lose(problem.message)
-    if not problems:
+    if problems:
+        # Nor can it be one that is switched off.
+        converter.hints = [each for each in converter.hints
+                           if each not in converter.reasons]
+    else:
         converter.rule = {name: value for name, value in ours.items() if value}
     return converter
 

@@ -408,6 +408,35 @@ class ConvertTestCase(CallTestCase):
                       errors.getvalue())
         self.assertIn('"reservation"', output)
 
+    def test_what_a_rule_does_otherwise_than_in_stock_ironic_is_1(self):
+        for conditions, action, what in (
+                ('{op: in-net, args: {address: "{inventory[bmc_address]}", '
+                 'subnet: 10.0.0.0/8}}', '{op: log, args: {msg: a}}',
+                 'is no IP address'),
+                ('', '{op: del-attribute, args: {path: /extra/a}}',
+                 'nothing to delete'),
+                ('', '{op: extend-attribute, args: {path: /extra/a, '
+                 'value: x}}', 'something else than a list')):
+            path = self.write('rules.yaml', f'- conditions: [{conditions}]\n'
+                                            f'  actions: [{action}]\n')
+            with contextlib.redirect_stderr(io.StringIO()) as errors:
+                code, output = self.call('convert', '--from', 'ironic', path)
+            self.assertEqual(1, code)
+            self.assertIn('rules.yaml:', errors.getvalue())
+            self.assertIn(what, ' '.join(errors.getvalue().split()))
+            self.assertEqual(1, len(yaml.safe_load(output)))
+
+    def test_what_had_no_effect_in_stock_ironic_is_no_difference(self):
+        path = self.write('rules.yaml', (
+            '- scope: x\n  even: 1\n'
+            '  conditions: [{op: eq, args: {values: [1, 1]}}]\n'
+            '  actions: [{op: fail, args: {msg: a}}]\n'
+            '- phase: x\n  actions: [{op: fail, args: {msg: a}}]\n'))
+        with contextlib.redirect_stderr(io.StringIO()) as errors:
+            code, output = self.call('convert', '--from', 'ironic', path)
+        self.assertEqual((0, ''), (code, errors.getvalue()))
+        self.assertIn('had no effect', output)
+
     def test_anything_lost_is_1(self):
         path = self.write('rules.yaml', self.OLD % '{data}')
         with contextlib.redirect_stderr(io.StringIO()) as errors:
