@@ -90,17 +90,19 @@ def _differences(context: Any, machine: Machine,
     if before != after:
         yield _('stock Ironic: %(before)s; here: %(after)s') % {
             'before': before, 'after': after}
-    if error and not stock_engine.is_meant(error):
-        # After such an error this plugin saves nothing to compare.
-        return
+    here = facts if _is_error(ours.error) else ours.facts
     there = _facts(dataclasses.replace(
         machine, node=task.node, ports=task.ports,
         plugin_data=stock_engine.plain(plugin_data)))
     there = dataclasses.replace(
         there, node={**(there.node or {}), 'traits': task.traits})
+    if _is_error(error):
+        # Stock Ironic has saved what the actions before have changed, but
+        # for plugin data, which it stores when an inspection succeeds.
+        there = dataclasses.replace(there, plugin_data=here.plugin_data)
     for change in difference.between(
             _with_one_of_each_capability(there),
-            _with_one_of_each_capability(ours.facts), there.ports,
+            _with_one_of_each_capability(here), there.ports,
             ours.hidden):
         yield _('%(object)s %(path)s: stock Ironic %(before)s, here '
                 '%(after)s') % {
@@ -139,10 +141,16 @@ def _with_one_of_each_capability(facts: working_copy.Facts
 def _ended(error: Exception | None) -> str:
     if error is None:
         return _('passes')
-    if isinstance(error, exceptions.RuleFailed) or stock_engine.is_meant(
-            error):
-        return _('a rule fails it')
-    return _('an error in a rule fails it')
+    if _is_error(error):
+        return _('an error in a rule fails it')
+    return _('a rule fails it')
+
+
+def _is_error(error: Exception | None) -> bool:
+    """Return whether rules ended in an error, not by the action ``fail``."""
+    return error is not None and not (
+        isinstance(error, exceptions.RuleFailed)
+        or stock_engine.is_meant(error))
 
 
 def _shown(value: Any) -> str:

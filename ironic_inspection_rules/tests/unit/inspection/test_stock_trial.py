@@ -46,7 +46,7 @@ class BothEnginesTestCase(base.IronicTestCase):
             differ = self.differences(rule, converted, machines)
             if not differ:
                 same.append(idiom)
-            elif not converted.lost and not converted.hints:
+            elif not converted.lost and not converted.differences:
                 self.fail(f'{idiom}: nobody said that {differ[0]}')
         self.assertGreaterEqual(len(stock_rules.IDIOMS), 45)
         self.assertGreaterEqual(
@@ -60,7 +60,7 @@ class BothEnginesTestCase(base.IronicTestCase):
         for number in range(200):
             rule = generator.rule(number)
             converted = self.convert(rule)
-            if converted.lost or converted.hints:
+            if converted.lost or converted.differences:
                 continue
             converted_whole += 1
             self.assertEqual(
@@ -80,7 +80,7 @@ class BothEnginesTestCase(base.IronicTestCase):
                 converted = self.convert(rule)
                 differ = self.differences(rule, converted, machines)
                 self.assertTrue(
-                    not differ or converted.lost or converted.hints,
+                    not differ or converted.lost or converted.differences,
                     f'{rule} became {converted.rule}: {differ[:1]}')
 
     def test_a_field_that_an_action_removes_stays_as_it_is_written(self):
@@ -131,6 +131,22 @@ class BothEnginesTestCase(base.IronicTestCase):
         converted.rule['actions'] = [{'op': 'fail', 'args': {'msg': 'x'}}]
         self.assertIn('here: a rule fails it',
                       self.differences(rule, converted, [machine])[0])
+
+    def test_what_stock_ironic_keeps_in_spite_of_an_error_is_seen(self):
+        rule = {'conditions': [], 'actions': [
+            {'op': 'set-plugin-data', 'args': {'path': 'a', 'value': 1}},
+            {'op': 'set-attribute',
+             'args': {'path': '/extra/err', 'value': 'yes'}},
+            {'op': 'extend-attribute',
+             'args': {'path': '/extra/flag', 'value': 'x'}}]}
+        machine = stock_rules.machine(1, {}, extra={'flag': True})
+        # Plugin data of a failed inspection are kept by nobody.
+        self.assertEqual(
+            ['machine 1: node /extra/err: stock Ironic "yes", here null'],
+            self.differences(rule, self.convert(rule), [machine]))
+        rule['actions'].reverse()
+        self.assertEqual(
+            [], self.differences(rule, self.convert(rule), [machine]))
 
     def test_rules_are_tried_alone_and_together(self):
         def pair(value):
