@@ -58,14 +58,14 @@ def from_ironic(dry_run: bool, inventories: str | None = None,
                 accept_differences: bool = False) -> int:
     """Adopt the rules that stock Ironic would run, all or none.
 
-    Those of its own table are set aside there. Those of the file in
-    ``[inspection_rules]built_in_rules`` are copied, unless they are here
-    already.
+    Those of its own table are set aside there, so that stock Ironic runs none
+    of them. Those of the file in ``[inspection_rules]built_in_rules`` are
+    copied, unless they are here already.
 
     :param inventories: directory with inventories to try the rules on, in
         addition to the stored ones.
     :param accept_differences: adopt the rules even if some behave differently
-        here; a rule that cannot be converted stays where it is.
+        here; a rule that cannot be one here is only set aside.
     :returns: 0 if nothing differs, 2 if something does.
     :raises: :class:`.exceptions.InspectionRulesError` if it is impossible;
         nothing has changed then.
@@ -94,11 +94,26 @@ def from_ironic(dry_run: bool, inventories: str | None = None,
                 'the same.'))
         return 2
     adoption.store(
-        _values(candidates),
-        moved=[each.row for each in candidates if each.rule and each.row],
-        present=rows,
+        _values(candidates), moved=rows, present=rows,
         origin=_origin(_("Adopted from Ironic's own inspection rules")))
+    _report_done(candidates)
     return 2 if differs else 0
+
+
+def _report_done(candidates: list[Candidate]) -> None:
+    """Print what has become of the rules of stock Ironic."""
+    adopted = sum(each.rule is not None for each in candidates)
+    print(_P('%d rule was adopted; stock Ironic does not run it any more.',
+             '%d rules were adopted; stock Ironic does not run them any more.',
+             adopted) % adopted)
+    for each in candidates:
+        if each.rule is None and each.row is not None:
+            print(_("%s is not adopted; it is set aside in Ironic's table, "
+                    'and nobody runs it.') % each.name)
+        elif each.rule is None:
+            print(_('%s is not adopted; it stays in the file, and nobody runs '
+                    'it.') % each.name)
+    print(_('ironic-inspection-rules-dbsync adopt --undo puts all back.'))
 
 
 def undo(dry_run: bool) -> int:
@@ -112,8 +127,9 @@ def undo(dry_run: bool) -> int:
     for row in rows:
         print((_("%s goes back to Ironic's own table")
                if stock_rule.uuid_of(row['uuid']) in names else
-               _("%s goes back to Ironic's own table; here it has been "
-                 'removed since')) % (row['description'] or row['uuid']))
+               _("%s goes back to Ironic's own table; it was removed here, "
+                 'or never could be a rule here'))
+              % (row['description'] or row['uuid']))
     for each in ours:
         print((_('%(rule)s is removed here, with what was changed in it '
                  'since, last at %(time)s UTC') if changes[each] else
@@ -146,6 +162,8 @@ def _converted(rows: list[adoption.Row]) -> list[Candidate]:
         converted = stock_rule.convert({**fields, 'priority': priority}, ops,
                                        stock_engine.fills_values())
         remarks = [str(each) for each in (*converted.lost, *converted.hints)]
+        if converted.rule is None:
+            remarks.append(_('it cannot be a rule here, and is not adopted'))
         if priority != (fields.get('priority') or 0):
             remarks.append(_('priority %(old)d becomes %(new)d')
                            % {'old': fields['priority'], 'new': priority})

@@ -201,7 +201,12 @@ class AdoptTestCase(CommandTestCase):
         self.assertIn('12ab7a3e-7a4b-4b0e-8b0e-6d3c5f0f9a11', output)
         self.assertIn('"any-name" becomes', output)
         self.assertEqual((2, 0), self.count())
-        self.assertEqual((0, output, ''), self.dbsync('adopt'))
+        code, done, errors = self.dbsync('adopt')
+        self.assertEqual((0, ''), (code, errors))
+        self.assertEqual(
+            f'{output}\n'
+            '2 rules were adopted; stock Ironic does not run them any more.\n'
+            'ironic-inspection-rules-dbsync adopt --undo puts all back.', done)
         self.assertEqual((0, 2), self.count())
 
     def test_built_in_rules_are_copied_once(self):
@@ -230,10 +235,34 @@ class AdoptTestCase(CommandTestCase):
         self.assertIn('"reservation" of a node cannot be changed', output)
         self.assertIn('--accept-differences', output)
         self.assertEqual((2, 0), self.count())
-        code, _output, errors = self.dbsync('adopt', '--accept-differences')
+        code, output, errors = self.dbsync('adopt', '--accept-differences')
         self.assertEqual((2, ''), (code, errors))
-        # What cannot be a rule here stays where it is.
-        self.assertEqual((1, 1), self.count())
+        self.assertIn('1 rule was adopted', output)
+        self.assertIn('bad is not adopted; it is set aside', output)
+        self.assertEqual((0, 1), self.count())
+
+    def test_stock_ironic_runs_no_rule_that_cannot_be_one_here(self):
+        self.dbsync('create_schema')
+        for number, (op, args) in enumerate((
+                ('add-trait', {'name': 'lower-case'}),
+                ('set-attribute', {'path': '/memory_gb', 'value': '5'}))):
+            self.add(uuid=f'rule-{number}', description=f'bad {number}',
+                     actions=[{'op': op, 'args': args}])
+        before = self.rows()
+        code, output, _errors = self.dbsync('adopt', '--dry-run')
+        self.assertEqual(2, code)
+        self.assertNotIn('switched off', output)
+        self.assertIn('cannot be a rule here', output)
+        self.assertEqual(2, self.dbsync('adopt')[0])
+        self.assertEqual(before, self.rows())
+
+        code, output, errors = self.dbsync('adopt', '--accept-differences')
+
+        self.assertEqual((2, ''), (code, errors))
+        self.assertIn('0 rules were adopted', output)
+        self.assertEqual((0, 0), self.count())
+        self.assertEqual(0, self.dbsync('adopt', '--undo')[0])
+        self.assertEqual(before, self.rows())
 
     def test_rules_are_tried_on_machines(self):
         self.dbsync('create_schema')

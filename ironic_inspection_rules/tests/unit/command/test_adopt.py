@@ -58,8 +58,8 @@ class AdoptTestCase(base.TestCase):
         self.assertEqual([
             "same goes back to Ironic's own table",
             "edited goes back to Ironic's own table",
-            "gone goes back to Ironic's own table; here it has been removed "
-            'since',
+            "gone goes back to Ironic's own table; it was removed here, or "
+            'never could be a rule here',
             'same is removed here',
             'edited is removed here, with what was changed in it since, last '
             f'at {time} UTC'], told.splitlines())
