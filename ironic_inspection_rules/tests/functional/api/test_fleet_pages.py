@@ -104,7 +104,8 @@ class PageTestCase(test_fleet.FleetTestCase):
     def test_names_are_asked_for_together(self):
         rules = named('x{node.name}')
         self.page([], rules=rules)
-        few, many = (self.count_queries(nodes, rules) for nodes in (['n1'], [f'n{n}' for n in range(6)]))
+        few = self.count_queries(['n1'], rules)
+        many = self.count_queries([f'n{number}' for number in range(6)], rules)
         self.assertEqual(few, many)
 
     def test_what_has_a_name_of_another_is_told_in_its_place(self):
