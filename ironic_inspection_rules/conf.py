@@ -247,9 +247,9 @@ _RULES = [
                       'who changed which inspection rules, and what they '
                       'were.')),
     cfg.IntOpt('keep_runs', default=5, min=0, max=1000,
-               help=_('How many of its last inspections are kept of each '
-                      'node: which rules matched, and what they changed. 0 '
-                      'keeps none.')),
+               help=_('How many of its last inspections, and as many '
+                      'reapplications, are kept of each node: which rules '
+                      'matched, and what they changed. 0 keeps none.')),
     cfg.IntOpt('keep_history', default=0, min=0, max=36500,
                help=_('For how many days the data of each inspection are '
                       'kept: inventory and plugin data without the logs of '

@@ -2,7 +2,8 @@
 
 """Reading and writing the runs of rules."""
 
-from collections.abc import Collection, Mapping
+import collections
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -19,7 +20,7 @@ VERSION = '1.0'
 """The version of the versioned object that can read the rows written here."""
 
 _RUNS: Any = models.Run.__table__
-_KEPT = (sa.select(_RUNS.c.id, _RUNS.c.uuid, _RUNS.c.content)
+_KEPT = (sa.select(_RUNS.c.id, _RUNS.c.uuid, _RUNS.c.event, _RUNS.c.content)
          .where(_RUNS.c.node_uuid == sa.bindparam('node_uuid'))
          .order_by(_RUNS.c.id.desc()))
 
@@ -33,14 +34,17 @@ _WITHOUT_DATA = (sa.update(_RUNS)
 
 def record_run(connection: sa.Connection, values: Mapping[str, Any],
                keep: int) -> None:
-    """Store a run in the place of the node's oldest one.
+    """Store a run in the place of the node's oldest one of its event.
+
+    Many reapplications would otherwise leave no inspection.
 
     Of an inspection that is tried again, the last attempt counts: one that is
     stored already is replaced.
 
     :param values: column values; ``uuid``, ``node_uuid``, ``event``,
         ``result`` and ``phases`` are required.
-    :param keep: how many runs of the node to keep, this one among them.
+    :param keep: how many runs of each event to keep of the node, this one
+        among them.
     """
     kept = connection.execute(_KEPT, {'node_uuid': values['node_uuid']}).all()
     row = {**values, 'version': VERSION}
@@ -48,8 +52,7 @@ def record_run(connection: sa.Connection, values: Mapping[str, Any],
         # No phase of rules came to its end: what was hidden still is.
         row['hidden'] = connection.execute(sa.select(_RUNS.c.hidden).where(
             _RUNS.c.id == kept[0].id)).scalar()
-    others = [each.id for each in kept if each.uuid != values['uuid']]
-    remaining = set(others[:max(keep - 1, 0)])
+    remaining = _remaining(kept, values, keep)
     # By primary key: deleting by node would lock the gap in the index that
     # runs of other nodes are inserted into.
     removal.remove(connection, models.Run, [
@@ -61,6 +64,22 @@ def record_run(connection: sa.Connection, values: Mapping[str, Any],
         connection.execute(_WITHOUT_DATA, outdated)
     if keep > 0:
         connection.execute(sa.insert(_RUNS), row)
+
+
+def _remaining(kept: Sequence[Any], values: Mapping[str, Any],
+               keep: int) -> set[int]:
+    """Return the ids of the runs that stay beside a new one.
+
+    :param kept: those that are there, newest first.
+    :param keep: how many of each event there may be in the end.
+    """
+    counts = collections.Counter([values['event']])
+    remaining = set()
+    for each in kept:
+        if each.uuid != values['uuid'] and counts[each.event] < keep:
+            counts[each.event] += 1
+            remaining.add(each.id)
+    return remaining
 
 
 def list_runs(node_uuid: str, limit: int | None = None,

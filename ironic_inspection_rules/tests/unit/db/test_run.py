@@ -54,6 +54,15 @@ class RunMixin:
         self.assertEqual(recorded[:1:-1], self.uuids())
         self.assertEqual([other], self.uuids(OTHER))
 
+    def test_reapplications_make_room_for_each_other_only(self):
+        inspected = [self.record(keep=2) for _each in range(3)]
+        reapplied = [self.record(keep=2, event='reapply')
+                     for _each in range(4)]
+
+        self.assertEqual([*reapplied[:1:-1], *inspected[:0:-1]], self.uuids())
+        last = self.record(keep=1)
+        self.assertEqual([last, reapplied[-1]], self.uuids())
+
     def test_with_none_to_keep_none_is_stored_and_old_ones_go(self):
         self.record()
         self.record(keep=0)
