@@ -103,7 +103,7 @@ def due(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
     """Return the condition of what is due; each part is a range of the index.
 
     No request is put off for long, so the clock was set back since one was
-    that seems to be.
+    that seems to be, or others go before it.
     """
     row = models.Request
     return (row.due_at <= clock.now(),
@@ -114,7 +114,8 @@ def _deliverable(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
     """Return the condition of what may be delivered, likewise.
 
     A request that nobody holds is due later only if it was put off, by
-    ``_MOST_DELAY`` at most. If not, the clock was set back since.
+    ``_MOST_DELAY`` at most. If not, others go before it until then, or the
+    clock was set back since.
     """
     row = models.Request
     past, far_off = due(lease)

@@ -31,9 +31,9 @@ def find_or_create_request(
         values: Mapping[str, Any], data: Mapping[str, Any] | None,
         accept: Callable[[orm.Session], datetime.datetime | None],
         why_over: Callable[[models.Request, datetime.datetime | None],
-                           str | None], over: str
+                           str | None], over: str, precedence: float = 0.0
 ) -> tuple[models.Request, bool]:
-    """Store a request, due at once, of a node that has no open one.
+    """Store a request of a node that has no open one; it may be delivered.
 
     :param values: column values; ``uuid``, ``node_uuid``, ``event``,
         ``state``, and ``version``, that of the versioned object which can
@@ -43,6 +43,8 @@ def find_or_create_request(
         inspection began, if this is the first of it that is accepted.
     :param why_over: called with the open request that there is, and what
         ``accept`` returned; returns why that one ends, None if it does not.
+    :param precedence: seconds in which later requests of others, without a
+        precedence, are delivered before it.
     :returns: the open request of the node, and whether it is the new one.
     :raises: RequestPending if somebody else stores one meanwhile.
     """
@@ -60,7 +62,7 @@ def find_or_create_request(
                 began = began or present.inspection_began_at
             row = models.Request(
                 **values, open_node_uuid=node_uuid,
-                inspection_began_at=began, due_at=clock.now(),
+                inspection_began_at=began, due_at=clock.now() + precedence,
                 unprocessed_id=unprocessed.put(session, node_uuid, data))
             session.add(row)
             return row, True

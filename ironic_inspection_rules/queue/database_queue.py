@@ -28,6 +28,10 @@ from ironic_inspection_rules.queue import state
 Accept = Callable[[typing.Any, str, bool], datetime.datetime | None]
 
 
+_PRECEDENCE = 600.0
+"""Seconds after a reapplication in which posted inventories go before it."""
+
+
 class DatabaseQueue:
     """A :class:`queue_request.Queue` in Ironic's database.
 
@@ -95,7 +99,8 @@ class DatabaseQueue:
                 'state': state.STARTING if starting else state.WAITING},
                 data, accept, lambda row, began: queue_request.why_over(
                     event, _request(row), began),
-                state.ERROR)
+                state.ERROR,
+                _PRECEDENCE if event == queue_request.REAPPLY else 0.0)
         except exceptions.RequestPending:
             return None
         present = _request(row)

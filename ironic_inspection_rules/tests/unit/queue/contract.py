@@ -41,6 +41,24 @@ class QueueContract:
     def test_an_empty_queue_gives_nothing(self):
         self.assertIsNone(self.queue.get('w1'))
 
+    def test_posted_inventories_come_before_reapplications(self):
+        for node in ('again-1', 'again-2'):
+            self.put(node, queue_request.REAPPLY)
+        for node in ('fresh-1', 'fresh-2'):
+            self.put(node)
+
+        self.assertEqual(
+            ['fresh-1', 'fresh-2', 'again-1', 'again-2'],
+            [self.queue.get('w1').node_uuid for _each in range(4)])
+
+    def test_a_reapplication_waits_for_others_for_ten_minutes_at_most(self):
+        self.put('again', queue_request.REAPPLY)
+        self.pass_time(601)
+        self.put('fresh')
+
+        self.assertEqual(['again', 'fresh'], [
+            self.queue.get('w1').node_uuid for _each in range(2)])
+
     def test_what_waited_longest_comes_first(self):
         first, second = self.put(NODE), self.put(OTHER)
         self.assertEqual([first.uuid, second.uuid],
