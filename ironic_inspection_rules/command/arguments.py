@@ -191,6 +191,15 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def revision(text: str) -> int:
+    """Parse the number of a revision; 0 is the set before the first change."""
+    if not re.fullmatch('[0-9]{1,9}', text):
+        raise argparse.ArgumentTypeError(
+            _('the number of a revision is expected, 0 for the set before '
+              'the first change'))
+    return int(text)
+
+
 def _find(known: Iterable[argparse.Action],
           word: str) -> argparse.Action | None:
     """Return the option of a word, which may be an unambiguous prefix."""

@@ -163,10 +163,15 @@ def get_rules_of_revision(revision: int) -> tuple[
         models.Revision, list[models.RuleVersion]]:
     """Read the rules of a revision, in their order.
 
+    Revision 0 has none, and was never made: it is what was there before the
+    first change.
+
     :raises: NotFound if there is none, or it is not kept any more.
     """
     version = models.RuleVersion
     columns = version.__table__.c
+    if revision == 0:
+        return models.Revision(revision=0, changes=[]), []
     with transaction.reader() as session:
         found = session.get(models.Revision, revision)
         if found is None:
@@ -191,9 +196,10 @@ def ever_sensitive() -> set[str]:
 
 
 def describe_revision(row: models.Revision) -> dict[str, Any]:
-    """Return a revision as plain data; its time as ISO 8601 text."""
+    """Return a revision as plain data; its time as ISO 8601 text, if any."""
     return {'revision': row.revision,
-            'created_at': row.created_at.isoformat() + '+00:00',
+            'created_at': row.created_at.isoformat() + '+00:00'
+            if row.created_at else None,
             'user_id': row.user_id, 'project_id': row.project_id,
             'message': row.message, 'changes': row.changes}
 

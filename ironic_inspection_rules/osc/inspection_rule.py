@@ -144,7 +144,7 @@ class ExportInspectionRules(command.Command):
 
     def add_arguments(self, parser):
         parser.add_argument(
-            '--revision', metavar='<revision>', type=arguments.positive,
+            '--revision', metavar='<revision>', type=arguments.revision,
             help=_('Write the rules of this revision of the rule set'))
         parser.add_argument(
             'file', metavar='<file>', nargs='?',

@@ -189,8 +189,9 @@ class RestoreRevision(command.Command):
 
     def add_arguments(self, parser):
         parser.add_argument('revision', metavar='<revision>',
-                            type=arguments.positive,
-                            help=_('Number of the revision, see "history"'))
+                            type=arguments.revision,
+                            help=_('Number of the revision, see "history"; 0 '
+                                   'is the set before the first change'))
         parser.add_argument('--yes', action='store_true',
                             help=_('Do not ask'))
 

@@ -58,10 +58,8 @@ def post(asked: Entry) -> Entry:
 def _compile(rules: repository.Repository, revision: int | None, options: str
              ) -> posted_rules.Plans:
     try:
-        # Before the first change there are no stored rules.
         stored = rule_object.Rule.get_rules_of_revision(
-            ironic_context.get_admin_context(),
-            revision)['rules'] if revision else []
+            ironic_context.get_admin_context(), revision or 0)['rules']
         rules = rules.with_options(options)
         return rules.compile(rules.with_stored(stored))
     except ironic_exception.NotFound:

@@ -32,6 +32,23 @@ class RestoreTestCase(base.TestCase):
             headers={'X-OpenStack-Ironic-API-Version': '1.96'})
         return request.get_response(self.app)
 
+    def test_a_first_change_that_was_a_mistake_is_taken_back(self):
+        rule_object.Rule(self.context, uuid=UUID, sensitive=False,
+                         conditions=[], actions=[]).create()
+        headers = {'X-OpenStack-Ironic-API-Version': '1.96'}
+        path = '/v1/inspection_rules/revisions/0'
+        shown = webob.Request.blank(path, headers=headers).get_response(
+            self.app)
+        self.assertEqual((200, []), (shown.status_int, shown.json['rules']))
+
+        answer = webob.Request.blank(
+            f'{path}/restore', method='POST', headers=headers).get_response(
+                self.app)
+
+        self.assertEqual(200, answer.status_int)
+        self.assertEqual(2, answer.json['revision'])
+        self.assertEqual([], rule_object.Rule.list(self.context))
+
     def test_the_op_that_is_not_there_is_named(self):
         response = self.restore(sensitive=False)
         self.assertEqual(400, response.status_int)

@@ -192,3 +192,15 @@ class CommandTestCase(test_shell.CallTestCase):
                                            self.machine)[0])
         self.assertIn(f'"{self.machine}" is no tolerance such as memory=5%',
                       errors.getvalue())
+
+
+class RevisionTestCase(base.TestCase):
+
+    def test_the_set_before_the_first_change_has_a_number(self):
+        self.assertEqual([0, 12], [arguments.revision(text)
+                                   for text in ('0', '12')])
+
+    def test_anything_else_is_no_revision(self):
+        for text in ('', '-1', '1.5', 'last', '1' * 10):
+            self.assertRaises(argparse.ArgumentTypeError, arguments.revision,
+                              text)

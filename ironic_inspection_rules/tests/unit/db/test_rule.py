@@ -216,6 +216,14 @@ class RulesMixin:
         self.assertRaises(exceptions.NotFound,
                           db_rule.get_rules_of_revision, before + 4)
 
+    def test_before_the_first_change_there_was_no_rule(self):
+        for keep in (5, 1):
+            db_rule.create_rule(values(),
+                                rule_set.Origin(keep_revisions=keep))
+            found, rules = db_rule.get_rules_of_revision(0)
+            self.assertEqual((0, []), (found.revision, rules))
+            self.assertIsNone(db_rule.describe_revision(found)['created_at'])
+
     def test_old_revisions_go(self):
         origin = rule_set.Origin(keep_revisions=3)
         row = db_rule.create_rule(values(), origin)
