@@ -219,6 +219,9 @@ class Actions:
             ) if sets else values.NOTHING
             guard = self._unless(guard, logic.disj(
                 values.failed(made), self._machine.may_fail(made)))
+            if table is schema.NODE and 'value' in given:
+                guard = self._unless(guard, states.no_capabilities(
+                    self._machine, path, made))
             if table is schema.PORT:
                 self._put_in_port(guard, given['port_id'], path, made)
                 continue
@@ -272,6 +275,9 @@ class Actions:
         root, table = ('node', schema.NODE) if (
             self._op.name == 'extend-attribute') else ('plugin_data', None)
         for guard, path in self._paths(when, given, table):
+            if table and path[:2] == cells.CAPABILITY_TEXT[1:]:
+                self._end(guard)
+                continue
             old = values.step(self.state.roots[root], *path)
             is_crowded = len(old) > states.MOST
             made = values.join(

@@ -254,6 +254,32 @@ def capability_text(machine: machines.Machine,
     return values.unknown('the value of a capability', each)
 
 
+def no_capabilities(machine: machines.Machine, path: data_path.Path,
+                    value: Value) -> logic.Formula:
+    """Return when a value leaves capabilities that are no text.
+
+    :param path: where it is written, from the node on.
+    """
+    names = cells.CAPABILITY_TEXT[1:]
+    if path[:len(names)] == names and path != names:
+        return logic.TRUE
+    if path != names[:len(path)]:
+        return logic.FALSE
+    found = [logic.FALSE]
+    for guard, each in values.step(value, *names[len(path):]):
+        wrong = logic.TRUE
+        if isinstance(each, values.Unknown):
+            wrong = machine.guess(each.reason, 'is no text', each)
+        elif isinstance(each, values.Term):
+            wrong = logic.known(not each.is_text)
+        elif isinstance(each, values.Const):
+            wrong = logic.known(not (
+                each.value is None or each.value is data_path.ABSENT
+                or isinstance(each.value, str)))
+        found.append(logic.conj(guard, wrong))
+    return logic.disj(*found)
+
+
 def lost(place: data_path.Path, reason: str, *about: typing.Any) -> Value:
     """Return what is at a place after a change that nobody can follow.
 

@@ -408,12 +408,22 @@ class QuestionTestCase(base.TestCase):
         self.assertEqual({('0',): 'no', ('1',): 'yes'},
                          self.one('dead', *rules))
 
-    def test_capabilities_that_are_no_text_are_none(self):
-        sets = {'actions': [{'op': 'set-capability', 'args': ['a', 1]}]}
-        lists = {'actions': [{'op': 'set-attribute', 'args': [
-            '/properties/capabilities', [None]]}]}
-        self.assertEqual({('0', '1'): 'yes'},
-                         self.one('conflict', sets, lists))
+    def test_capabilities_that_are_no_text_end_an_inspection(self):
+        later = {'actions': [{'op': 'add-trait', 'args': ['CUSTOM_A']}]}
+        path = '/properties/capabilities'
+        for written, ends in (
+                (['set-attribute', [path, [None]]], True),
+                (['set-attribute', [path, '{plugin_data.n | int}']], True),
+                (['set-attribute', ['/properties', {'capabilities': 1}]],
+                 True),
+                (['set-attribute', [f'{path}/a', 'b']], True),
+                (['extend-attribute', [path, 'a:1']], True),
+                (['set-attribute', [path, 'a:1']], False),
+                (['set-attribute', ['/properties', {'p': 1}]], False)):
+            sets = {'priority': 5, 'actions': [
+                {'op': written[0], 'args': written[1]}]}
+            self.assertEqual({('1',): 'yes'} if ends else {},
+                             self.one('dead', sets, later), written)
 
     def test_a_list_takes_no_key(self):
         writes = {'priority': 5, 'actions': [

@@ -271,7 +271,10 @@ class History:
     def _whole(self, name, value):
         """Return a value that an attribute may have."""
         if name in ('extra', 'properties', 'driver_info'):
-            return value if isinstance(value, dict) else {}
+            # A rule that leaves capabilities that are no text is refused.
+            return {key: inner for key, inner in value.items()
+                    if key != 'capabilities'} if isinstance(
+                        value, dict) else {}
         if name == 'pxe_enabled':
             return self._random.random() < 0.5
         return f'v{self._new()}'
