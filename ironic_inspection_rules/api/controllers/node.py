@@ -45,15 +45,15 @@ class NodesController(node.NodesController):
 
     @pecan.expose()
     def _lookup(self, ident: str, *remainder: str) -> typing.Any:
-        # Below their versions Ironic looks for none of these calls. What it
-        # answers for its own list of traits stays as it is.
-        if ((remainder[:1] == ('traits',) and not api_utils.allow_traits())
-                or (remainder[:1] == ('inventory',)
-                    and not api_utils.allow_node_inventory())):
-            if api.request.method != 'GET':
-                pecan.abort(http_client.METHOD_NOT_ALLOWED)
-            if len(remainder) > 1:
+        # Below their versions Ironic looks for none of these calls, and they
+        # are not its own.
+        if len(remainder) > 1:
+            if (remainder[0] == 'traits' and api.request.method == 'GET'
+                    and not api_utils.allow_traits()):
                 pecan.abort(http_client.NOT_FOUND)
+            if (remainder[0] == 'inventory' and api.request.method != 'GET'
+                    and not api_utils.allow_node_inventory()):
+                pecan.abort(http_client.METHOD_NOT_ALLOWED)
         return super()._lookup(ident, *remainder)
 
 

@@ -61,7 +61,7 @@ class MicroversionTestCase(base.TestCase):
         for method, path, expected in (
                 ('GET', 'nodes/n/traits', 406), ('GET', one, 404),
                 ('PUT', 'nodes/n/traits', 405), ('PUT', one, 405),
-                ('DELETE', 'nodes/n/traits', 405), ('DELETE', one, 405)):
+                ('DELETE', 'nodes/n/traits', 404), ('DELETE', one, 404)):
             self.assertEqual(expected, self.status(method, path, '1.36'),
                              f'{method} {path}')
             self.assertNotIn(self.status(method, path, '1.37'), (405, 406))
