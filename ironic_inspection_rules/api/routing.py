@@ -19,14 +19,18 @@ from ironic.api import method as ironic_method
 from ironic.api import validation
 from ironic.api.controllers.v1 import utils as api_utils
 from ironic.api.controllers.v1 import versions
+from ironic.common import exception as ironic_exception
 from ironic.conf import CONF
+from oslo_db import exception as db_exc
 import pecan
+from sqlalchemy import exc as sqlalchemy_exc
 from webob import exc as webob_exc
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import inspector_forms
 from ironic_inspection_rules.api import request
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.objects import tables
 
 RULES = versions.MINOR_96_INSPECTION_RULES
 NODE = '{node}'
@@ -107,7 +111,13 @@ class Route:
             given += [query] if self.query else []
         if self.schema is not None:
             given.append(request.checked(request.body(), self.schema))
-        return self.handler(*given)
+        try:
+            return self.handler(*given)
+        except db_exc.DBConnectionError:
+            raise
+        except (db_exc.DBError, sqlalchemy_exc.DBAPIError):
+            _check_tables()
+            raise
 
     @functools.cached_property
     def exposed(self) -> Callable[..., Any]:
@@ -127,6 +137,18 @@ class Route:
             return checked(*path)
 
         return ironic_method.expose(self.status)(answer)
+
+
+def _check_tables() -> None:
+    """Check that the tables have not been removed while this service runs.
+
+    :raises: ClientSideError (503) if they have.
+    """
+    try:
+        tables.check()
+    except exceptions.DatabaseNotReady as exc:
+        raise ironic_exception.ClientSideError(
+            str(exc), status_code=http_client.SERVICE_UNAVAILABLE) from exc
 
 
 class Place:

@@ -10,6 +10,7 @@ from ironic_inspection_rules.command import threading_model  # noqa: F401
 # isort: split
 from ironic.common import service
 from ironic.conf import CONF
+from ironic.db import api as db_api
 
 # Gives [database]connection the default that Ironic's services use.
 import ironic.db.sqlalchemy.models  # noqa: F401
@@ -20,7 +21,9 @@ from sqlalchemy import exc as sa_exc
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.command import adopt as rules
 from ironic_inspection_rules.db import adoption
+from ironic_inspection_rules.db import lease as leases
 from ironic_inspection_rules.db import migration
+from ironic_inspection_rules.db import models
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.terminal import escapes
@@ -91,6 +94,11 @@ def drop() -> int:
         print(_('Nothing was removed; --yes removes these tables with all '
                 'that is in them.'))
         return 1
+    if running := _running():
+        raise exceptions.Conflict(
+            _('services use the tables: %s; stop them first, or restart them '
+              "without the plugin's names in their configuration")
+            % ', '.join(running))
     migration.drop()
     return 0
 
@@ -101,7 +109,7 @@ def check() -> int:
     :returns: 1 if there is a reason; what is left out of an inspection is
         none.
     """
-    # It loads drivers, which no other command needs.
+    # They load drivers, which most commands do not need.
     from ironic_inspection_rules.inspection import announcement
     from ironic_inspection_rules.inspection import start
     from ironic_inspection_rules.inspection import switches
@@ -119,6 +127,22 @@ def check() -> int:
         return 1
     print(_('Nothing in this configuration switches inspection rules off.'))
     return 0
+
+
+def _running() -> list[str]:
+    """Return the names of the services that seem to use the tables.
+
+    Conductors count where their configuration, which is this one, names the
+    plugin. Of workers only those are known that process a request.
+    """
+    # It loads drivers, which most commands do not need.
+    from ironic_inspection_rules.inspection import switches
+    found = set()
+    if switches.is_configured():
+        found.update(db_api.get_instance().get_online_conductors())
+    if models.Request.__tablename__ in migration.tables():
+        found.update(leases.list_workers())
+    return sorted(found)
 
 
 def _add_parsers(subparsers) -> None:

@@ -285,3 +285,12 @@ def list_held_requests(node_uuid: str) -> list[models.Request]:
             sa.and_(db_request.OPEN, models.Request.worker.is_not(None)),
             sa.and_(models.Request.open_node_uuid.is_(None),
                     models.Request.due_at > clock.now()))))
+
+
+def list_workers() -> list[str]:
+    """Read the names of the workers that hold a lease."""
+    row = models.Request
+    return transaction.read(
+        sa.select(row.worker).distinct()
+        .where(db_request.OPEN, row.worker.is_not(None),
+               row.due_at > clock.now()))

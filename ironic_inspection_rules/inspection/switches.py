@@ -68,6 +68,12 @@ def _names(group: str, option: str) -> list[str]:
     return [name for name in value.replace(' ', '').split(',') if name]
 
 
+def is_configured() -> bool:
+    """Return whether the configuration names the plugin anywhere."""
+    return PLUGIN in (*CONF.api.middleware, *hook_names('inspector'),
+                      *hook_names('redfish'))
+
+
 def missing() -> Iterator[str]:
     """Yield a warning for each option that does not name this plugin."""
     in_band = hook_names('inspector')

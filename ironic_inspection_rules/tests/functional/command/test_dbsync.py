@@ -345,6 +345,43 @@ class AdoptTestCase(CommandTestCase):
             self.assertEqual((0, 'There are no tables to remove.', ''),
                              self.dbsync(*arguments))
 
+    def test_drop_waits_for_the_end_of_conductors(self):
+        self.dbsync('create_schema')
+        with self.engine.begin() as connection:
+            connection.execute(sa.insert(ironic_models.Conductor).values(
+                hostname='conductor-1', online=True, drivers=[],
+                conductor_group=''))
+        # This configuration does not name the plugin.
+        self.assertEqual(0, self.dbsync('drop', '--yes')[0])
+        self.dbsync('create_schema')
+        with open(self.config_file, 'a') as config:
+            config.write('[inspector]\n'
+                         'hooks = $default_hooks,inspection-rules\n')
+
+        code, _output, errors = self.dbsync('drop', '--yes')
+
+        self.assertEqual(1, code)
+        self.assertIn('conductor-1', errors)
+        self.assertEqual(0, self.dbsync('version')[0])
+        with self.engine.begin() as connection:
+            connection.execute(sa.update(ironic_models.Conductor).values(
+                online=False))
+        self.assertEqual(0, self.dbsync('drop', '--yes')[0])
+
+    def test_drop_waits_for_the_end_of_requests(self):
+        self.dbsync('create_schema')
+        with self.engine.begin() as connection:
+            connection.execute(sa.text(
+                'INSERT INTO ir_requests (uuid, node_uuid, open_node_uuid, '
+                'event, state, attempts, token, worker, due_at, progress) '
+                "VALUES ('r', 'n', 'n', 'continue', 'processing', 1, 1, "
+                "'worker-1', 9e9, '{}')"))
+
+        code, _output, errors = self.dbsync('drop', '--yes')
+
+        self.assertEqual(1, code)
+        self.assertIn('worker-1', errors)
+
     def rows(self):
         with self.engine.connect() as connection:
             return connection.execute(sa.text(
