@@ -45,15 +45,10 @@ class NodesController(node.NodesController):
 
     @pecan.expose()
     def _lookup(self, ident: str, *remainder: str) -> typing.Any:
-        # Below their versions Ironic looks for none of these calls, and they
-        # are not its own.
-        if len(remainder) > 1:
-            if (remainder[0] == 'traits' and api.request.method == 'GET'
-                    and not api_utils.allow_traits()):
-                pecan.abort(http_client.NOT_FOUND)
-            if (remainder[0] == 'inventory' and api.request.method != 'GET'
-                    and not api_utils.allow_node_inventory()):
-                pecan.abort(http_client.METHOD_NOT_ALLOWED)
+        if (api.request.method == 'GET' and remainder[:1] == ('traits',)
+                and len(remainder) > 1 and not api_utils.allow_traits()):
+            # Ironic looks for no call then, and this one is not its own.
+            pecan.abort(http_client.NOT_FOUND)
         return super()._lookup(ident, *remainder)
 
 

@@ -49,12 +49,20 @@ class MicroversionTestCase(base.TestCase):
             self.assertNotIn('1.96', self.answer(
                 route.method, path, '1.96').text)
 
-    def test_all_but_ironic_s_own_calls_and_traits_are_of_1_96(self):
-        others = {route.path for route in routes.TABLE if route.since is None}
-        self.assertEqual(
-            {'nodes/{node}/inventory', 'continue_inspection',
-             'nodes/{node}/traits', 'nodes/{node}/traits/{name}', 'traits',
-             'traits/{name}'}, others)
+    def test_calls_below_an_inventory_are_not_there_before_1_81(self):
+        for method, path in (('GET', 'unprocessed'), ('POST', 'reapply')):
+            path = f'nodes/n/inventory/{path}'
+            before = self.answer(method, path, '1.80')
+            self.assertEqual(404, before.status_int, path)
+            # The node has no inventory, which is another error.
+            self.assertNotEqual(before.text,
+                                self.answer(method, path, '1.81').text)
+
+    def test_requests_of_the_queue_are_in_every_version(self):
+        self.assertEqual(200, self.status('GET', 'inspection_requests', '1.1'))
+        for method in ('GET', 'DELETE'):
+            self.assertEqual(404, self.status(
+                method, f'inspection_requests/{UUID}', '1.1'))
 
     def test_traits_of_nodes_are_not_there_before_1_37(self):
         one = f'nodes/n/traits/{TRAIT}'
