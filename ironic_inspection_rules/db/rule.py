@@ -18,7 +18,7 @@ from ironic_inspection_rules.i18n import _
 @transaction.retried
 def create_rule(values: Mapping[str, Any],
                 origin: rule_set.Origin = rule_set.UNKNOWN) -> models.Rule:
-    """Store a new rule.
+    """Store a new rule; one that was just removed is put back.
 
     :param values: column values; ``uuid``, ``conditions`` and ``actions``
         are required.
@@ -26,7 +26,8 @@ def create_rule(values: Mapping[str, Any],
     :raises: Invalid if the database cannot store a value.
     """
     with rule_set.change(origin) as change:
-        change.create([values])
+        if not change.put_back(values):
+            change.create([values])
         return _get(change.session, values['uuid'])
 
 
@@ -164,7 +165,8 @@ def get_rules_of_revision(revision: int) -> tuple[
     """Read the rules of a revision, in their order.
 
     Revision 0 has none, and was never made: it is what was there before the
-    first change.
+    first change. A number that was left out, as a rule was removed and put
+    back, stands for the revision before it.
 
     :raises: NotFound if there is none, or it is not kept any more.
     """
@@ -173,8 +175,12 @@ def get_rules_of_revision(revision: int) -> tuple[
     if revision == 0:
         return models.Revision(revision=0, changes=[]), []
     with transaction.reader() as session:
-        found = session.get(models.Revision, revision)
-        if found is None:
+        found: Any = session.execute(
+            sa.select(models.Revision)
+            .where(models.Revision.__table__.c.revision <= revision)
+            .order_by(models.Revision.revision.desc()).limit(1)
+        ).scalar_one_or_none()
+        if found is None or revision > rule_set.read_revision(session):
             raise exceptions.NotFound(
                 _('There is no revision %s of the rule set, or it is not kept '
                   'any more.') % revision)

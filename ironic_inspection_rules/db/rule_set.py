@@ -5,6 +5,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 import contextlib
 import dataclasses
+import json
 from typing import Any
 
 from oslo_db import exception as db_exc
@@ -56,6 +57,7 @@ class Change:
         self.session = session
         self.revision = revision
         self.outcomes: list[dict[str, Any]] = []
+        self._has_put_back = False
         self._ended: list[str] = []
         self._begun: list[Mapping[str, Any]] = []
 
@@ -83,6 +85,43 @@ class Change:
         self.session.execute(sa.insert(_RULES), rows)
         for row in rows:
             self._note(CREATED, row)
+
+    def put_back(self, values: Mapping[str, Any]) -> bool:
+        """Store a rule as it was, if the change before has removed it.
+
+        Both changes leave no revision: there are tools that remove and make
+        again all of their rules, whenever they run. The number of the rule
+        set still grows, as processes may have read the one in between.
+
+        :param values: column values of the rule to create.
+        :returns: whether this was the rule that the change before, and
+            nothing else, has removed.
+        """
+        removal: Any = self.session.get(models.Revision, self.revision - 1)
+        if removal is None or [
+                (each['uuid'], each['outcome']) for each in removal.changes
+        ] != [(values['uuid'], DELETED)]:
+            return False
+        version: Any = self.session.execute(
+            sa.select(models.RuleVersion).where(
+                models.RuleVersion.uuid == values['uuid'],
+                models.RuleVersion.end_revision == removal.revision)
+        ).scalar_one_or_none()
+        row = {**_defaults(), **values}
+        # Plain data: objects have lists of their own kind.
+        fields = json.loads(json.dumps(
+            {name: row[name] for name in model.WRITABLE}))
+        if version is None or not all(
+                model.same(name, version.fields.get(name), value)
+                for name, value in fields.items()):
+            return False
+        row.update(revision=version.rule_revision, position=version.position,
+                   created_at=version.rule_created_at)
+        self.session.execute(sa.insert(_RULES), [row])
+        version.end_revision = None
+        self.session.delete(removal)
+        self._has_put_back = True
+        return True
 
     def update(self, values: Mapping[str, Mapping[str, Any]]) -> None:
         """Change stored rules; one that is so already keeps its revision.
@@ -119,13 +158,21 @@ class Change:
 
     def record(self, origin: Origin) -> None:
         """Store the revision, or take it back where nothing has changed."""
+        if self._has_put_back:
+            return
         if not self.outcomes:
             self.session.execute(sa.update(models.RulesRevision).values(
                 revision=models.RulesRevision.revision - 1))
             return
         _write_revision(self.session, self.revision, origin, self._ended,
                         self._begun, self.outcomes)
-        oldest = self.revision - origin.keep_revisions + 1
+        # Numbers may be left out.
+        oldest = self.session.execute(
+            sa.select(models.Revision.revision)
+            .order_by(models.Revision.revision.desc())
+            .offset(origin.keep_revisions - 1).limit(1)).scalar()
+        if oldest is None:
+            return
         self.session.execute(sa.delete(models.Revision).where(
             models.Revision.__table__.c.revision < oldest))
         self.session.execute(sa.delete(models.RuleVersion).where(
@@ -211,13 +258,13 @@ def _catch_up(session: orm.Session, revision: int) -> None:
     recorded: dict[str, int] = dict(session.execute(
         sa.select(models.RuleVersion.uuid, models.RuleVersion.rule_revision)
         .where(models.RuleVersion.end_revision.is_(None))).tuples().all())
-    _write_revision(
-        session, revision, UNKNOWN,
-        ended=[uuid for uuid, version in recorded.items()
-               if present.get(uuid) != version],
-        begun=_read(session, [uuid for uuid, version in present.items()
-                              if recorded.get(uuid) != version]),
-        changes=[])
+    ended = [uuid for uuid, version in recorded.items()
+             if present.get(uuid) != version]
+    begun = [uuid for uuid, version in present.items()
+             if recorded.get(uuid) != version]
+    if known is None or ended or begun:
+        _write_revision(session, revision, UNKNOWN, ended,
+                        _read(session, begun), changes=[])
 
 
 def _read(session: orm.Session, uuids: Sequence[str]

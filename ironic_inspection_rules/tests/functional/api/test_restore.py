@@ -49,6 +49,34 @@ class RestoreTestCase(base.TestCase):
         self.assertEqual(2, answer.json['revision'])
         self.assertEqual([], rule_object.Rule.list(self.context))
 
+    def call(self, method, path, body=None):
+        request = webob.Request.blank(
+            f'/v1/inspection_rules{path}', method=method,
+            headers={'X-OpenStack-Ironic-API-Version': '1.96'})
+        if body is not None:
+            request.content_type = 'application/json'
+            request.json = body
+        return request.get_response(self.app)
+
+    def test_a_rule_that_is_deleted_and_posted_again_makes_no_revision(self):
+        rule = {'uuid': UUID, 'description': 'mine', 'sensitive': True,
+                'vars': {'a': 1}, 'actions': [
+                    {'op': 'fail', 'args': {'msg': '{vars.a}'}}]}
+        self.assertEqual(201, self.call('POST', '', rule).status_int)
+        before = self.call('GET', '/revisions').json
+
+        for _turn in range(2):
+            self.assertEqual(204, self.call('DELETE', f'/{UUID}').status_int)
+            self.assertEqual(201, self.call('POST', '', rule).status_int)
+
+        self.assertEqual(before, self.call('GET', '/revisions').json)
+        self.assertEqual(1, self.call('GET', f'/{UUID}').json['revision'])
+        current = self.call('PUT', '?dry_run=true', {'rules': [rule]}).json
+        self.assertEqual(['unchanged'],
+                         [each['outcome'] for each in current['rules']])
+        shown = self.call('GET', f'/revisions/{current["revision"]}').json
+        self.assertEqual([UUID], [each['uuid'] for each in shown['rules']])
+
     def test_the_op_that_is_not_there_is_named(self):
         response = self.restore(sensitive=False)
         self.assertEqual(400, response.status_int)

@@ -216,6 +216,66 @@ class RulesMixin:
         self.assertRaises(exceptions.NotFound,
                           db_rule.get_rules_of_revision, before + 4)
 
+    def revisions(self):
+        return [(row.revision, [change['outcome'] for change in row.changes])
+                for row in db_rule.list_revisions(100)]
+
+    def test_a_rule_that_is_removed_and_made_again_was_never_gone(self):
+        given = values(priority=5, sensitive=True)
+        rows = [db_rule.create_rule(each) for each in (
+            given, values(), values())]
+        before = self.revisions()
+        order = [row.uuid for row in db_rule.list_rules()]
+
+        for _turn in range(3):
+            db_rule.destroy_rule(given['uuid'])
+            made = db_rule.create_rule(given)
+
+        self.assertEqual(before, self.revisions())
+        self.assertEqual(order, [row.uuid for row in db_rule.list_rules()])
+        self.assertEqual((rows[0].revision, rows[0].created_at),
+                         (made.revision, made.created_at))
+        # Others may have seen the rules without it.
+        self.assertEqual(9, db_rule.get_revision())
+        for revision in (9, 3):
+            found, rules = db_rule.get_rules_of_revision(revision)
+            self.assertEqual(3, found.revision)
+            self.assertEqual(order, [rule.uuid for rule in rules])
+        self.assertRaises(exceptions.NotFound,
+                          db_rule.get_rules_of_revision, 10)
+        db_rule.destroy_rule(given['uuid'])
+        self.assertEqual([(10, ['deleted']), *before], self.revisions())
+        self.assertEqual(
+            order[1:],
+            [rule.uuid for rule in db_rule.get_rules_of_revision(10)[1]])
+
+    def test_a_rule_that_comes_back_otherwise_or_later_is_another_one(self):
+        given = values(priority=5)
+        db_rule.create_rule(given)
+        db_rule.destroy_rule(given['uuid'])
+        db_rule.create_rule({**given, 'priority': 6})
+        db_rule.destroy_rule(given['uuid'])
+        db_rule.create_rule(values())
+        db_rule.create_rule({**given, 'priority': 6})
+
+        self.assertEqual(
+            [(6, ['created']), (5, ['created']), (4, ['deleted']),
+             (3, ['created']), (2, ['deleted']), (1, ['created'])],
+            self.revisions())
+
+    def test_rules_that_are_made_again_push_no_revision_out(self):
+        origin = rule_set.Origin(keep_revisions=3)
+        given = values()
+        for each in (given, values(), values()):
+            db_rule.create_rule(each, origin)
+        for _turn in range(5):
+            db_rule.destroy_rule(given['uuid'], origin)
+            db_rule.create_rule(given, origin)
+        db_rule.create_rule(values(), origin)
+
+        self.assertEqual([14, 3, 2], [
+            revision for revision, _changes in self.revisions()])
+
     def test_before_the_first_change_there_was_no_rule(self):
         for keep in (5, 1):
             db_rule.create_rule(values(),
