@@ -120,10 +120,12 @@ class ExplanationTestCase(base.TestCase):
         self.assertNotIn('reapply', error)
 
     def test_a_rule_that_was_changed_since_is_not_that_of_the_run(self):
-        self.rule(conditions=[])
-        self.run_was(revision=0, started_at=datetime.datetime(2100, 1, 1))
+        self.rule()
+        self.run_was(started_at=datetime.datetime(2100, 1, 1))
+        self.call('/v1/inspection_rules', 'PUT', rules=[
+            {'uuid': RULE, 'actions': [{'op': 'log', 'args': ['x']}]}])
         told = self.explain()
-        self.assertIn('the rule was changed since, in revision 1',
+        self.assertIn('the rule was changed since, in revision 2',
                       told['reason'])
 
     def test_another_scope_is_a_reason(self):

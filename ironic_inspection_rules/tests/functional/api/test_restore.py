@@ -76,6 +76,10 @@ class RestoreTestCase(base.TestCase):
                          [each['outcome'] for each in current['rules']])
         shown = self.call('GET', f'/revisions/{current["revision"]}').json
         self.assertEqual([UUID], [each['uuid'] for each in shown['rules']])
+        newest = before['revisions'][0]['revision']
+        for revision, status in ((newest, 200), (newest - 1, 409)):
+            self.assertEqual(status, self.call(
+                'PUT', '', {'rules': [], 'revision': revision}).status_int)
 
     def test_the_op_that_is_not_there_is_named(self):
         response = self.restore(sensitive=False)
