@@ -6,6 +6,7 @@ import datetime
 
 from ironic import objects
 from ironic.common import context
+from ironic.conf import CONF
 import webob
 
 from ironic_inspection_rules.rule_set import repository
@@ -120,6 +121,10 @@ class ExplanationTestCase(base.TestCase):
         self.assertNotIn('reapply', error)
 
     def test_a_rule_that_was_changed_since_is_not_that_of_the_run(self):
+        # What the rule was at that time is not kept.
+        CONF.set_override('keep_revisions', 1, group='inspection_rules')
+        self.addCleanup(CONF.clear_override, 'keep_revisions',
+                        group='inspection_rules')
         self.rule()
         self.run_was(started_at=datetime.datetime(2100, 1, 1))
         self.call('/v1/inspection_rules', 'PUT', rules=[
