@@ -36,8 +36,9 @@ def wheel(source: pathlib.Path) -> pathlib.Path:
     :returns: its path, in the directory that holds the checkout.
     :raises: RuntimeError that shows what pip printed.
     """
+    # pip refuses constraints for a build that it does not isolate.
     environment = {name: value for name, value in os.environ.items()
-                   if name != 'PBR_VERSION'}
+                   if name not in ('PBR_VERSION', 'PIP_BUILD_CONSTRAINT')}
     done = subprocess.run(
         [sys.executable, '-m', 'pip', 'wheel', '-q', '--no-deps',
          '--no-build-isolation', '-w', str(source.parent), str(source)],
