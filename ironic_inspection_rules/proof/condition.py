@@ -106,14 +106,33 @@ def _joined(parts: typing.Sequence[tuple[logic.Formula, Truth]]) -> Truth:
 
 
 def looped_over(loop: typing.Any, scope: Scope) -> values.Value:
-    """Return what a loop goes through."""
+    """Return what a loop goes through.
+
+    What a rule writes out is filled before the first item is looked at, so
+    that an error in any part of it is one of the whole loop.
+    """
+    if not isinstance(loop, list | dict):
+        return expression.evaluate(loop, scope)
     if isinstance(loop, list):
-        return values.only(values.Items(z3.IntVal(len(loop)), tuple(
+        written = values.only(values.Items(z3.IntVal(len(loop)), tuple(
             values.Written(_leniently(item, scope)) for item in loop),
             'a list'))
-    if isinstance(loop, dict):
-        return _leniently(loop, scope)
-    return expression.evaluate(loop, scope)
+    else:
+        written = _leniently(loop, scope)
+    return values.choose(_cannot_be_filled(loop, scope), values.FAILED,
+                         written)
+
+
+def _cannot_be_filled(written: typing.Any, scope: Scope) -> logic.Formula:
+    """Return when a part of what a rule writes out is an error."""
+    if isinstance(written, dict):
+        parts = [*written, *written.values()]
+    elif isinstance(written, list):
+        parts = written
+    else:
+        found = expression.evaluate(written, scope)
+        return logic.disj(values.failed(found), scope.machine.may_fail(found))
+    return logic.disj(*(_cannot_be_filled(part, scope) for part in parts))
 
 
 def _leniently(item: typing.Any, scope: Scope) -> values.Value:

@@ -20,6 +20,8 @@ from ironic_inspection_rules.tests.simulation.proof import theme_rules
 MACHINES = 200
 QUESTIONS = ('dead', 'shadowed', 'conflict', 'gap:/resource_class',
              'gap:/extra/tag')
+# Traits and capabilities are many values at one place.
+_SETS_A_PLACE = ('set-attribute', 'set-port-attribute', 'set-plugin-data')
 LASTING = ('log', 'api-call', 'third-party')
 
 
@@ -179,8 +181,7 @@ class Oracle:
                 for action in each.actions:
                     for change in action.changes:
                         place = change.object, change.path
-                        if action.op.startswith('set-') and (
-                                'traits' not in action.op):
+                        if action.op in _SETS_A_PLACE:
                             mine[place] = change
                 for place, change in mine.items():
                     before = last.get(place)

@@ -408,6 +408,22 @@ class QuestionTestCase(base.TestCase):
         self.assertEqual({('0',): 'no', ('1',): 'yes'},
                          self.one('dead', *rules))
 
+    def test_a_loop_that_a_rule_writes_out_is_filled_as_a_whole(self):
+        # No list is the text that the filter takes.
+        error = '{node.traits | trait}'
+        for loop, item in ((['a', error], '{item}'),
+                           (['a', [{'k': error}]], '{item}'),
+                           ({'k': 'a', 'l': error}, '{item.k}')):
+            asks = {'conditions': [{'op': 'eq', 'args': [item, 'a'],
+                                    'loop': loop}],
+                    'actions': [{'op': 'log', 'args': ['x']}]}
+            adds = {'actions': [{'op': 'add-trait', 'args': ['CUSTOM_A'],
+                                 'loop': loop}]}
+            for first in asks, adds:
+                later = {'actions': [{'op': 'log', 'args': ['x']}]}
+                self.assertEqual('yes', self.one(
+                    'dead', {'priority': 5, **first}, later)['1',], first)
+
     def test_capabilities_that_are_no_text_end_an_inspection(self):
         later = {'actions': [{'op': 'add-trait', 'args': ['CUSTOM_A']}]}
         path = '/properties/capabilities'
