@@ -15,8 +15,8 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import inspection_data
 from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.engine import evaluation
-from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import model
+from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import facts
@@ -79,11 +79,9 @@ def find(node: Any, uuid: str, runs: list[Any],
                 'The rules of revision %d are not kept any more; these are '
                 'those in force.') % run.revision
         answer = again
-    if (rule is not None and rule.sensitive) or (
-            recorded is not None and 'conditions' not in recorded):
-        answer.pop('when', None)
-        answer.update(conditions=None, actions=[], changes=[], error=None)
-        answer['rule'].update(description=None, revision=None)
+    if (rule is not None and rule.sensitive) or answer.get(trace.WITHHELD):
+        return {'rule': {'uuid': uuid}, 'matched': answer['matched'],
+                trace.WITHHELD: True}
     return answer
 
 
@@ -132,7 +130,9 @@ def _recorded(phases: Mapping[str, record.Record], uuid: str) -> Answer | None:
                 answer: Answer = {
                     'phase': phase,
                     'matched': record.was_matched(kind, rule)}
-                if 'changes' in rule:
+                if rule.get(trace.WITHHELD):
+                    answer[trace.WITHHELD] = True
+                else:
                     answer.update({name: rule.get(name) for name in (
                         'conditions', 'actions', 'changes', 'error')})
                     answer['changes'] = [*rule['changes'],
@@ -169,23 +169,16 @@ def _decide_again(context: Any, node: Any, run: Any, rule: model.Rule,
     if rule.mode == model.OFF:
         return {'reason': _('The mode of the rule is "off".')}
     plans = rules.compile(past)
-    kept = _kept(node, run, rule.phase, plans)
-    left = facts.hidden_by_runs(context, [node.uuid])[node.uuid]
-    if kept is not None:
-        # Also what a sensitive rule found later than that.
-        known, hidden = kept
-        outcome = evaluation.evaluate(
-            plans, known, [rule.phase], limits=limits.by_phase(),
-            hidden=hidden | hiding.located(left, known.ports))
+    known = _kept(node, run, rule.phase, plans)
+    if known is not None:
+        outcome = evaluation.evaluate(plans, known, [rule.phase],
+                                      limits=limits.by_phase())
     else:
         known = facts.read(context, node, *_data(context, node, run))
         if not known.inventory and not known.plugin_data:
             return {'reason': _('It did not match. Why is not known: the data '
                                 'of that run are not kept.')}
-        outcome = evaluation.evaluate(
-            plans, known, limits=limits.by_phase(),
-            hidden=facts.hidden(left, facts.hidden_by_rules(
-                plan for each in plans.values() for plan in each), known))
+        outcome = evaluation.evaluate(plans, known, limits=limits.by_phase())
     for seen in outcome.traces:
         if seen.rule.uuid == rule.uuid:
             told = {'conditions': [each._asdict() for each
@@ -211,14 +204,13 @@ def _would_match(rule: model.Rule, run: Any) -> str:
 
 
 def _kept(node: Any, run: Any, phase: str, plans: replay.Plans
-          ) -> tuple[working_copy.Facts, hiding.Hidden] | None:
+          ) -> working_copy.Facts | None:
     """Return what a phase of a run found, None where that is not kept."""
     try:
         row = db_history.get_inventory(node.uuid, run.uuid)
         past = replay.Past(history.read(row), functools.partial(
             history.stored_before, node.uuid, row.id))
-        return ((past.facts(phase, plans), past.hidden(phase))
-                if phase in past.phases else None)
+        return past.facts(phase, plans) if phase in past.phases else None
     except (exceptions.KeptInventoryNotFound, replay.Incomparable):
         return None
 

@@ -135,7 +135,7 @@ def _parse(index: int, rule: Any, before: Fields | None, secret: bool
     :param before: the rule that it takes the place of, if any.
     :param secret: whether the client has not seen what is in it.
     """
-    hidden = False
+    is_withheld = False
     if isinstance(rule, dict):
         if rule.get('built_in'):
             raise exceptions.Invalid(
@@ -146,8 +146,8 @@ def _parse(index: int, rule: Any, before: Fields | None, secret: bool
         has_none = has_no_operations(rule)
         if before:
             rule['uuid'] = before['uuid']
-            hidden = before['sensitive'] and has_none
-        if has_none and not hidden and (
+            is_withheld = before['sensitive'] and has_none
+        if has_none and not is_withheld and (
                 strutils.bool_from_string(rule.get('sensitive'))):
             raise exceptions.InvalidRule([exceptions.Problem(
                 '', _('no sensitive rule is stored by this UUID or '
@@ -159,7 +159,7 @@ def _parse(index: int, rule: Any, before: Fields | None, secret: bool
             raise exceptions.Invalid(
                 _('/rules/%(index)d: rule %(uuid)s is built-in')
                 % {'index': index, 'uuid': rule['uuid']})
-        if before and hidden:
+        if before and is_withheld:
             # GET shows a sensitive rule without these.
             rule.update({name: before[name] for name in view.SECRET})
         if before and rule.keys() <= set(model.WRITABLE) and all(
@@ -172,7 +172,8 @@ def _parse(index: int, rule: Any, before: Fields | None, secret: bool
     except exceptions.InvalidRule as exc:
         # No cause: it would say what is left out of a sensitive rule.
         raise exceptions.InvalidRule(
-            view.without_secrets(exc.problems) if hidden or secret
+            view.without_secrets(exc.problems)
+            if is_withheld or secret
             else exc.problems, f'/rules/{index}') from None
     if before and before['sensitive'] and not parsed.sensitive:
         raise exceptions.Invalid(

@@ -16,7 +16,7 @@ from ironic_inspection_rules.i18n import _
 
 RESOURCE = 'inspection_rules'
 
-SECRET = model.HIDDEN
+SECRET = model.WITHHELD
 FIELDS = (*model.FIELDS, 'created_at', 'updated_at')
 READ_ONLY = ('uuid', *model.SHOWN)
 BRIEF_FIELDS = tuple(name for name in FIELDS if name not in SECRET)

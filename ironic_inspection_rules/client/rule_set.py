@@ -118,7 +118,7 @@ def plan(baremetal, rules: Sequence[Any], prune: bool) -> Plan:
 def _written(rule: Any) -> dict[str, Any]:
     """Return the fields that the author of a rule sets."""
     return {name: default if rule.get(name) is None
-            and not (rule.get('sensitive') and name in model.HIDDEN)
+            and not (rule.get('sensitive') and name in model.WITHHELD)
             else rule.get(name)
             for name, default in ((name, model.DEFAULTS.get(name))
                                   for name in model.WRITABLE)}

@@ -260,8 +260,8 @@ class Run(models.TimestampMixin, Base):
     ``created_at`` is when it ended, ``revision`` that of the rules it ran,
     ``phases`` what they did. ``content`` is the digest of the machine's data
     if the run failed; older releases store these in ``inventory`` and
-    ``plugin_data``. ``hidden`` are the places where values of sensitive rules
-    are since.
+    ``plugin_data``. ``places`` are those that sensitive rules set, of
+    which ``phases`` tell nothing.
     """
 
     __tablename__ = 'ir_runs'
@@ -280,7 +280,7 @@ class Run(models.TimestampMixin, Base):
     content = sa.Column(DIGEST, nullable=True, index=True)
     inventory = orm.deferred(sa.Column(_DICT, nullable=True))
     plugin_data = orm.deferred(sa.Column(_DICT, nullable=True))
-    hidden = orm.deferred(sa.Column(_LIST, nullable=True))
+    places = orm.deferred(sa.Column(_DICT, nullable=True))
 
 
 class RuleStatistics(Base):

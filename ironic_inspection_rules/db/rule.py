@@ -201,6 +201,17 @@ def ever_sensitive() -> set[str]:
         .where(models.RuleVersion.sensitive.is_(True))))
 
 
+def never_sensitive() -> set[str]:
+    """Return the UUIDs of rules that are sensitive in no revision kept.
+
+    A rule of which no revision is kept is not among them.
+    """
+    rows = transaction.read_rows(sa.select(
+        models.RuleVersion.uuid, models.RuleVersion.sensitive).distinct())
+    secret = {row['uuid'] for row in rows if row['sensitive']}
+    return {row['uuid'] for row in rows} - secret
+
+
 def describe_revision(row: models.Revision) -> dict[str, Any]:
     """Return a revision as plain data; its time as ISO 8601 text, if any."""
     return {'revision': row.revision,

@@ -27,6 +27,7 @@ _KEPT = (sa.select(_RUNS.c.id, _RUNS.c.uuid, _RUNS.c.event, _RUNS.c.content)
 HAS_DATA = sa.or_(_RUNS.c.content.is_not(None),
                   # A service that is still to be upgraded has them there.
                   _RUNS.c.inventory.is_not(None))
+_WHOLE = orm.undefer(models.Run.phases), orm.undefer(models.Run.places)
 _WITHOUT_DATA = (sa.update(_RUNS)
                  .where(_RUNS.c.id == sa.bindparam('id_'))
                  .values(content=None))
@@ -48,10 +49,6 @@ def record_run(connection: sa.Connection, values: Mapping[str, Any],
     """
     kept = connection.execute(_KEPT, {'node_uuid': values['node_uuid']}).all()
     row = {**values, 'version': VERSION}
-    if kept and values.get('revision') is None:
-        # No phase of rules came to its end: what was hidden still is.
-        row['hidden'] = connection.execute(sa.select(_RUNS.c.hidden).where(
-            _RUNS.c.id == kept[0].id)).scalar()
     remaining = _remaining(kept, values, keep)
     # By primary key: deleting by node would lock the gap in the index that
     # runs of other nodes are inserted into.
@@ -88,14 +85,14 @@ def list_runs(node_uuid: str, limit: int | None = None,
     """Read runs of a node, newest first; never what the machine sent.
 
     :param before: the ``id`` that they are all older than.
-    :param whole: whether to read ``phases`` as well.
+    :param whole: whether to read ``phases`` and ``places`` as well.
     """
     query = sa.select(models.Run).where(models.Run.node_uuid == node_uuid)
     if before is not None:
         older: Any = models.Run.id < before
         query = query.where(older)
     if whole:
-        query = query.options(orm.undefer(models.Run.phases))
+        query = query.options(*_WHOLE)
     return transaction.read(query.order_by(models.Run.id.desc()).limit(limit))
 
 
@@ -105,7 +102,7 @@ def get_run(node_uuid: str, uuid: str) -> models.Run:
     :raises: NotFound if the node has no such run.
     """
     for row in transaction.read(
-            sa.select(models.Run).options(orm.undefer(models.Run.phases))
+            sa.select(models.Run).options(*_WHOLE)
             .where(models.Run.uuid == uuid,
                    models.Run.node_uuid == node_uuid)):
         return row
@@ -143,16 +140,6 @@ def are_last(node_uuids: Collection[str]) -> sa.ColumnElement[bool]:
         sa.select(sa.func.max(_RUNS.c.id))
         .where(_RUNS.c.node_uuid.in_(node_uuids))
         .group_by(_RUNS.c.node_uuid))
-
-
-def get_hidden(node_uuids: Collection[str]) -> dict[str, Any]:
-    """Read where the last runs of nodes left values of sensitive rules.
-
-    :returns: the places by UUID of the node; none of nodes without any.
-    """
-    return {row['node_uuid']: row['hidden'] for row in transaction.read_rows(
-        sa.select(_RUNS.c.node_uuid, _RUNS.c.hidden)
-        .where(are_last(node_uuids))) if row['hidden']}
 
 
 def list_nodes(after: str, limit: int) -> list[str]:

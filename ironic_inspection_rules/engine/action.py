@@ -11,12 +11,10 @@ from ironic_inspection_rules.engine import arguments
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import call as engine_call
 from ironic_inspection_rules.engine import condition as engine_condition
-from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import masking
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import plugin
+from ironic_inspection_rules.engine import reads
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import trace
@@ -31,8 +29,6 @@ Asked = typing.Callable[[int, bool, budget.View], None]
 
 CLEANUP = 'cleanup'  # The argument with the value that is set to undo it.
 _NO_ITEMS = trace.Idle(trace.EMPTY_LOOP, engine_loop.NO_ITEMS)
-_WRITTEN = frozenset(('value', 'names', CLEANUP))
-"""Arguments that are written, as opposed to places."""
 
 
 class Action:
@@ -45,14 +41,13 @@ class Action:
     """
 
     __slots__ = ('_call', '_fields', '_items', '_operation', '_plugin',
-                 '_reads', '_undo', 'name', 'reverts', 'when')
+                 '_undo', 'name', 'reverts', 'when')
 
     def __init__(self, operation: Operation, ops: registry.Registry,
                  when: tuple[engine_condition.Condition, ...] = ()) -> None:
         self.name = operation['op']
         self.when = when
         self._operation = operation
-        self._reads: tuple[hiding.Place, ...] | None = None
         self._fields: list[interpolation.Field] | None = None
         op = ops.actions[self.name.strip()]
         self.reverts = reverts(operation, op)
@@ -63,47 +58,6 @@ class Action:
                       if self.reverts else self._call)
         self._items = None if loop is None else (
             engine_loop.compile_items(operation['loop']))
-
-    @property
-    def reads(self) -> tuple[hiding.Place, ...]:
-        """The places that it reads, found when first asked for."""
-        if self._reads is None:
-            self._reads = hiding.reads(self._operation)
-            if self._plugin.NEEDS_VIEW:
-                self._reads = ((hiding.EVERYTHING, ()),)
-        return self._reads
-
-    @property
-    def writes(self) -> tuple[hiding.Place, ...]:
-        """Return the places that it may write to, whatever the data are.
-
-        Which port it is is not known: places of ports begin below it. If the
-        plugin does not declare what it writes, they are all roots.
-        """
-        signature = self._call.op.signature
-        bound, _problems = signature.bind(self._operation.get('args'))
-        given = {each.name: each.default for each in signature.arguments
-                 if not each.required} | bound
-        if type(self._plugin).writes is plugin.Action.writes and not (
-                self._plugin.TELLS):
-            return hiding.ANYWHERE
-        try:
-            return tuple(place for write in self._plugin.writes(given)
-                         if write.value is not data_path.ABSENT
-                         for place in _places(write))
-        except Exception:
-            # A plugin of others may fail on arguments with fields in them.
-            return hiding.ANYWHERE
-
-    def hides_path(self, hidden: hiding.Hidden) -> bool:
-        """Return whether a hidden value may be part of where it writes."""
-        bound, _problems = self._call.op.signature.bind(
-            self._operation.get('args'))
-        places = hiding.reads([value for name, value in bound.items()
-                               if name not in _WRITTEN])
-        if any(root == interpolation.ITEM for root, _path in places):
-            places += hiding.reads(self._operation.get('loop'))
-        return self._plugin.NEEDS_VIEW or hidden.shows_any(places)
 
     def apply(self, target: WorkingCopy, roots: budget.View,
               asked: Asked = lambda number, holds, roots: None
@@ -195,10 +149,6 @@ class Action:
             raise exceptions.MissingField(rendered.field)
         if not self._plugin.TELLS:
             self._refuse_masked(target, roots)
-        elif target.journal.copies:
-            rendered.update({name: self._shown(name, target, roots)
-                             for name in self._plugin.TELLS
-                             if name in rendered})
         self._plugin(target, *self._call.op.context(roots),
                      **self._call.literals, **rendered)
 
@@ -207,7 +157,7 @@ class Action:
         if roots is target.roots:
             return
         if self._fields is None:
-            self._fields = hiding.fields(self._operation.get('args'))
+            self._fields = reads.fields(self._operation.get('args'))
         for field in self._fields:
             path = field.steps
             if field.root in rendering.PORT_ROOTS and path:
@@ -219,50 +169,6 @@ class Action:
                 raise exceptions.OperationError(
                     _('field {%s} is or has a secret that is hidden from the '
                       'rule') % field.text)
-
-    def _shown(self, name: str, target: WorkingCopy,
-               roots: budget.View) -> typing.Any:
-        """Return a message argument without values of sensitive rules."""
-        if self._items is not None:
-            return masking.MASK
-        view = hiding.shown(roots, self.reads, target.journal.hidden)
-        try:
-            value = self._call.varying[name].render(view)
-        except Exception:
-            return masking.MASK
-        return masking.MASK if isinstance(value, rendering.Missing) else value
-
-
-def _places(write: plugin.Write) -> typing.Iterator[hiding.Place]:
-    """Yield the places of a write, as far as the rule knows the path."""
-    if write.kind in _TRAITS:
-        names = write.value if write.kind == 'traits' else [write.name]
-        for name in names if isinstance(names, list) else ['{}']:
-            yield hiding.NODE, (working_copy.TRAITS, *_written_out([[name]]))
-    elif write.kind == 'capability':
-        yield hiding.NODE, ('properties', 'capabilities',
-                            *_written_out([[write.name]]))
-    else:
-        tokens = engine_call.split(interpolation.parse(str(write.name)))
-        yield _ROOTS[write.kind], _written_out(tokens)
-
-
-_TRAITS = ('trait', 'traits')
-_ROOTS = {'node': hiding.NODE, 'port': hiding.PORTS,
-          'plugin_data': hiding.PLUGIN_DATA}
-
-
-def _written_out(tokens: typing.Iterable[list[typing.Any]]) -> data_path.Path:
-    """Return the tokens before the first field or index of a list."""
-    path = []
-    for token in tokens:
-        text = ''.join(map(str, token))
-        if not all(isinstance(piece, str) for piece in token) or (
-                '{' in text or text == data_path.APPEND
-                or data_path.index(text) is not None):
-            break
-        path.append(text)
-    return tuple(path)
 
 
 def reverts(operation: Operation, op: registry.Op) -> bool:

@@ -12,7 +12,6 @@ import typing
 from ironic_inspection_rules.engine import action as engine_action
 from ironic_inspection_rules.engine import call as engine_call
 from ironic_inspection_rules.engine import condition as engine_condition
-from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
@@ -30,8 +29,8 @@ class CompiledRule:
     ``masked``: secrets are hidden from it. ``unexplained``: traces give no
     reasons for its conditions. ``decides_first``: it is decided before the
     first action of any rule. ``reads_previous``: it may read the data of the
-    previous inspection. ``hides``: where a sensitive rule may write. ``vars``:
-    names with values, or with templates of values that depend on the data.
+    previous inspection. ``vars``: names with values, or with templates of
+    values that depend on the data.
     """
 
     rule: model.Rule
@@ -41,19 +40,18 @@ class CompiledRule:
     actions: tuple[engine_action.Action, ...]
     decides_first: bool
     reads_previous: bool
-    hides: tuple[hiding.Place, ...] = ()
     vars: tuple[tuple[str, typing.Any], ...] = ()
 
 
 def compile_rule(rule: model.Rule, ops: registry.Registry,
                  mask_secrets: str = 'always',
-                 explained: bool | None = None) -> CompiledRule:
+                 explained: bool = True) -> CompiledRule:
     """Compile a rule that passed validation.
 
     :param mask_secrets: ``always``, ``never``, or ``sensitive`` to let only
         sensitive rules see secrets (spec 003 "Other deployer impact").
-    :param explained: whether traces give reasons; by default those of
-        sensitive rules do not.
+    :param explained: whether traces give reasons; those of sensitive rules
+        never do.
     :raises: :class:`.exceptions.InvalidRule`, or
         :class:`.exceptions.OperationError` if an argument is not usable.
     """
@@ -67,15 +65,12 @@ def compile_rule(rule: model.Rule, ops: registry.Registry,
                                engine_loop.Loop.of(each.get('loop')))
             for condition in each.get('when') or ()))
         for each in rule.actions)
-    unexplained = rule.sensitive if explained is None else not explained
+    unexplained = rule.sensitive or not explained
     return CompiledRule(rule, masked, unexplained, conditions, actions, any(
         [*(each.decides_first for each in conditions),
          *(each.reverts for each in actions)]),
         any(map(_reads_previous, (rule.conditions, rule.actions,
                                   rule.vars))),
-        tuple(dict.fromkeys(place for each in actions
-                            for place in each.writes)
-              ) if rule.sensitive else (),
         tuple((name, template.compile_value(value))
               for name, value in rule.vars.items()))
 

@@ -12,7 +12,6 @@ import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import loop as engine_loop
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import rendering
@@ -33,7 +32,7 @@ class Condition(abc.ABC):
     rule is decided before the first action of any rule.
     """
 
-    __slots__ = ('_reads', 'decides_first', 'needs_view', 'op', 'operation',
+    __slots__ = ('decides_first', 'needs_view', 'op', 'operation',
                  'written_op')
 
     def __init__(self, op: registry.Op, operation: Operation) -> None:
@@ -42,15 +41,6 @@ class Condition(abc.ABC):
         self.written_op: str = operation['op']
         self.needs_view = bool(op.plugin.NEEDS_VIEW)
         self.decides_first = bool(op.plugin.DECIDES_FIRST)
-        self._reads: tuple[hiding.Place, ...] | None = None
-
-    @property
-    def reads(self) -> tuple[hiding.Place, ...]:
-        """The places that it reads, found when first asked for."""
-        if self._reads is None:
-            self._reads = ((hiding.EVERYTHING, ()),) if self.needs_view else (
-                hiding.reads(self.operation))
-        return self._reads
 
     @abc.abstractmethod
     def check(self, roots: budget.View) -> bool:

@@ -8,7 +8,6 @@ import typing
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
-from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import runner
@@ -24,7 +23,8 @@ class Evaluation:
     that were checked. ``changes`` would be saved, ``error`` would fail the
     inspection. ``audited`` are the traces of rules in mode ``audit``: what
     they would do if they were enforced. ``facts`` are the data after the
-    rules, and ``hidden`` the places in them that sensitive rules have set.
+    rules. ``withheld`` are the changes of sensitive rules, which are in none
+    of the others and which nobody is shown.
     """
 
     traces: tuple[trace.RuleTrace, ...]
@@ -32,15 +32,12 @@ class Evaluation:
     facts: working_copy.Facts
     error: exceptions.RuleError | None = None
     audited: tuple[trace.RuleTrace, ...] = ()
-    hidden: hiding.Hidden = dataclasses.field(default_factory=hiding.Hidden)
+    withheld: tuple[journal.Change, ...] = ()
 
     @property
     def changed_by(self) -> list[str]:
-        """The UUIDs of the rules that made the changes, one for each."""
-        rules = [each.rule.uuid for each in self.traces
-                 for action in each.actions for _change in action.changes]
-        # Further ones are of a phase that saves nothing.
-        return rules[:len(self.changes)]
+        """The UUIDs of the rules that made the changes, in their order."""
+        return [change.rule.uuid for change in self.changes if change.rule]
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return the full explanation as plain JSON data."""
@@ -53,9 +50,8 @@ class Evaluation:
         }
 
 
-Refuse = typing.Callable[
-    [working_copy.WorkingCopy, tuple[trace.RuleTrace, ...]],
-    exceptions.RuleError | None]
+Refuse = typing.Callable[[working_copy.WorkingCopy],
+                         exceptions.RuleError | None]
 """Returns the error that saving a phase would end with, if it is known."""
 
 
@@ -65,8 +61,7 @@ def evaluate(
         phases: typing.Iterable[str] = model.PHASES,
         explain: bool = True,
         limits: typing.Mapping[str, budget.Limits] = budget.BY_PHASE,
-        hidden: hiding.Hidden | None = None,
-        refuse: Refuse = lambda target, traces: None) -> Evaluation:
+        refuse: Refuse = lambda target: None) -> Evaluation:
     """Run phases one after another; nothing is saved, logged or called.
 
     Each phase runs on the data as the previous one left them.
@@ -76,35 +71,32 @@ def evaluate(
         Their node may be empty, but not None.
     :param explain: also trace rules that do not match, with a reason for
         each condition.
-    :param hidden: places that sensitive rules have set before.
     :param refuse: called for each phase whose changes would be saved.
     """
     ran: list[runner.Outcome] = []
     changes: list[journal.Change] = []
-    hidden = hidden or hiding.Hidden()
     error = None
     for phase in filter(plans.get, phases):
         target = working_copy.WorkingCopy(
             dataclasses.replace(facts, node=None) if phase == model.EARLY
-            else facts, hidden=hidden)
+            else facts)
         outcome = runner.run(plans[phase], target, facts.scope,
                              explain, limits=limits[phase])
-        ran = [each.without_found(target.journal)
-               for each in (*ran, outcome)]
+        ran.append(outcome)
         error = outcome.error
-        refused = outcome.keeps_changes and refuse(target, outcome.traces)
+        refused = outcome.keeps_changes and refuse(target)
         if refused:
             error = refused
         elif outcome.keeps_changes:
             changes += target.journal.changes
-            hidden = target.journal.hidden
             facts = after(facts, target, outcome, phase)
         if error:
             break
     return Evaluation(tuple(rule for each in ran for rule in each.traces),
                       tuple(changes), facts, error,
                       tuple(rule for each in ran for rule in each.audited),
-                      hidden)
+                      tuple(change for each in ran
+                            for change in each.withheld))
 
 
 def after(facts: working_copy.Facts, target: working_copy.WorkingCopy,

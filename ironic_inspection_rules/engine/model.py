@@ -29,7 +29,7 @@ OPERATIONS = ('conditions', 'actions')
 VARS = 'vars'
 """The field of a rule with its values by name, and their root in the data."""
 
-HIDDEN = (*OPERATIONS, VARS)
+WITHHELD = (*OPERATIONS, VARS)
 """The fields of a sensitive rule that are never shown."""
 
 Operations = tuple[typing.Mapping[str, typing.Any], ...]
@@ -71,7 +71,7 @@ class Rule:
         _('The rule runs only for nodes with this value of '
           'properties.inspection_scope.'), None)
     sensitive: bool = _field(
-        _('Whether the rule is hidden from who reads it, for ever.'), False)
+        _('Whether what the rule is made of is shown to nobody, for ever.'), False)
     phase: str = _field(
         _('When it runs: early (before the node is known), preprocess '
           '(before the hooks) or main (after them).'), MAIN, choices=PHASES)
@@ -95,6 +95,18 @@ class Rule:
         if self.description and not self.sensitive:
             return f'{self.uuid} ({self.description})'
         return self.uuid
+
+    def opened(self) -> 'Rule':
+        """Return the rule as one that is not sensitive.
+
+        For results that show nothing of the rule: all else would be withheld
+        from who makes them as well.
+        """
+        return dataclasses.replace(self, sensitive=False)
+
+    def withheld(self) -> 'Rule':
+        """Return the rule without what it is made of."""
+        return dataclasses.replace(self, conditions=(), actions=(), vars={})
 
     @classmethod
     def from_mapping(cls, fields: typing.Mapping[str, typing.Any]) -> 'Rule':

@@ -32,7 +32,7 @@ class Outcome:
     far are kept, after any other ``error`` none are. ``audited`` are traces of
     what the rules in mode ``audit`` would have done. ``timings`` are the
     seconds that each rule took, by its UUID, if the run is to be kept.
-    ``plans`` are the rules that were run.
+    ``withheld`` are the changes of sensitive rules, which nobody is shown.
     """
 
     traces: tuple[trace.RuleTrace, ...]
@@ -40,21 +40,7 @@ class Outcome:
     audited: tuple[trace.RuleTrace, ...] = ()
     timings: typing.Mapping[str, float] = dataclasses.field(
         default_factory=dict)
-    plans: tuple[compiler.CompiledRule, ...] = ()
-
-    def without_found(self, journal: engine_journal.Journal) -> 'Outcome':
-        """Return it without values that sensitive rules found later.
-
-        :param journal: of this phase or a later one; copies of such values
-            are added to its hidden places.
-        """
-        if not journal.found:
-            return self
-        plans = {id(plan.rule): plan for plan in self.plans}
-        traces, audited = (explanation.hide_found(
-            journal, [(plans[id(each.rule)], each) for each in some])
-            for some in (self.traces, self.audited))
-        return dataclasses.replace(self, traces=traces, audited=audited)
+    withheld: tuple[engine_journal.Change, ...] = ()
 
     @property
     def keeps_changes(self) -> bool:
@@ -151,8 +137,6 @@ class _Phase:
         if plan.decides_first and plan in self._decided:
             return self._decided[plan]
         view = self._views[plan.masked]
-        if plan.vars:
-            self._target.journal.hidden.add_vars(plan.rule.vars)
         try:
             if self._explain:
                 holds = self._decide_explained(plan, view)
@@ -160,10 +144,6 @@ class _Phase:
                 holds = self._audit_conditions(plan, view)
             else:
                 holds = step.matches(plan, view)
-        except exceptions.RuleError as exc:
-            if explanation.reads_hidden(plan, self._target.journal.hidden):
-                raise step.without_values(exc) from None
-            raise
         finally:
             if plan.vars:
                 self._vars.take(plan, view)
@@ -183,21 +163,11 @@ class _Phase:
             # are built now, before later rules and the rule's own actions
             # change the data. Most conditions return their reason with the
             # result, so that nothing is read twice.
-            if explanation.is_complete(plan, traces) and (
-                    not self._target.journal.hidden):
+            if explanation.is_complete(plan, traces):
                 self._why[plan] = tuple(traces)
             else:
                 with self._target.paid_by(self._explaining):
-                    self._why[plan] = self._shown(
-                        plan, explanation.explain(plan, view, traces))
-
-    def _shown(self, plan: compiler.CompiledRule, why: Why) -> Why:
-        """Hide values of sensitive rules in the reasons of conditions."""
-        hidden = self._target.journal.hidden
-        if not hidden or plan.unexplained:
-            return why
-        return explanation.hide_reasons(
-            plan, why, hidden, self._views[plan.masked], self._views[True])
+                    self._why[plan] = explanation.explain(plan, view, traces)
 
     def revert(self, plan: compiler.CompiledRule) -> None:
         """Undo what a rule that does not match did earlier."""
@@ -222,8 +192,8 @@ class _Phase:
                 if plan.vars and not plan.masked:
                     with contextlib.suppress(exceptions.RuleError):
                         step.compute(plan, shown)
-                self._why[plan] = self._shown(plan, explanation.explain_match(
-                    plan, self._views[plan.masked], shown))
+                self._why[plan] = explanation.explain_match(
+                    plan, self._views[plan.masked], shown)
             shown.pop(model.VARS, None)
 
     def outcome(self, plans: typing.Iterable[compiler.CompiledRule],
@@ -231,20 +201,30 @@ class _Phase:
         """Return the outcome of the phase."""
         if self._keep and error is not None:
             self._stop_clock(error.rule_uuid)
-        done, audited = (
-            {plan: each._replace(conditions=self._why[plan])
-             if plan in self._why else each
-             for plan, each in some.items()}
-            for some in (self._traces, self._audited))
+        done = {plan: self._told(plan, made)
+                for plan, made in self._traces.items()}
+        audited = {plan: self._told(plan, made)
+                   for plan, made in self._audited.items()}
         traces = list(done.values())
         if self._explain:
             traces = [done.get(plan) or audited.get(plan)
-                      or trace.RuleTrace._make(
-                          (plan.rule, False, self._why[plan], (), None))
+                      or self._told(plan, trace.RuleTrace(plan.rule, False))
                       for plan in plans if plan in self._why]
-        return Outcome(
-            tuple(traces), error, tuple(audited.values()), self._timings,
-            tuple(plans)).without_found(self._target.journal)
+        return Outcome(tuple(traces), error, tuple(audited.values()),
+                       self._timings, tuple(self._target.journal.withheld))
+
+    def _told(self, plan: compiler.CompiledRule,
+              made: trace.RuleTrace) -> trace.RuleTrace:
+        """Return the trace of a rule as everybody may see it.
+
+        All that is told of a rule comes from here: records, statistics, logs,
+        answers and reports.
+        """
+        if plan.rule.sensitive:
+            return made.withheld()
+        if plan in self._why:
+            return made._replace(conditions=self._why[plan])
+        return made
 
     def _stop_clock(self, uuid: str) -> None:
         """Add the time since the clock was last stopped to that of a rule."""
@@ -284,9 +264,6 @@ class _Phase:
             with self._target.paid_by(self._auditing):
                 return step.matches(plan, view)
         except exceptions.RuleError as exc:
-            if explanation.reads_hidden(plan,
-                                    self._target.journal.hidden):
-                exc = step.without_values(exc)
             self._audited[plan] = trace.RuleTrace(plan.rule, False,
                                                   error=str(exc))
             return False

@@ -16,7 +16,6 @@ from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
-from ironic_inspection_rules.i18n import _
 
 Done = tuple[trace.RuleTrace | None, exceptions.RuleError | None]
 """The trace of a step, if it did anything, and its error."""
@@ -151,13 +150,10 @@ class _Asked:
         self._traces[number] = known._replace(
             true=known.true + holds, false=known.false + (not holds))
 
-    def traces(self, hides: bool) -> tuple[trace.AskedTrace, ...]:
-        """Return the traces.
-
-        :param hides: whether the reasons may hold values of sensitive rules.
-        """
-        return explanation.hide_asked(self._traces) if hides else (
-            tuple(self._traces))
+    @property
+    def traces(self) -> tuple[trace.AskedTrace, ...]:
+        """The traces so far."""
+        return tuple(self._traces)
 
 
 def revert(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
@@ -165,6 +161,7 @@ def revert(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
     """Undo what a rule that does not match did in earlier inspections."""
     done: list[trace.ActionTrace] = []
     error = None
+    changes = target.journal.length
     try:
         for action in plan.actions:
             if action.reverts:
@@ -172,9 +169,10 @@ def revert(plan: compiler.CompiledRule, target: working_copy.WorkingCopy,
                            reverted=True)
     except exceptions.RuleError as exc:
         error = exc
-    if not any(action.changes for action in done):
+    if target.journal.length == changes:
         return None, error
-    return trace.RuleTrace(plan.rule, False, actions=tuple(done)), error
+    return trace.RuleTrace(plan.rule, False, actions=tuple(done),
+                           reverted=True), error
 
 
 def _carry_out(plan: compiler.CompiledRule, action: engine_action.Action,
@@ -182,43 +180,25 @@ def _carry_out(plan: compiler.CompiledRule, action: engine_action.Action,
                target: working_copy.WorkingCopy, done: list[trace.ActionTrace],
                asked: _Asked | None = None, reverted: bool = False) -> None:
     journal = target.journal
-    hidden = journal.hidden
-    copies = bool(hidden) and hidden.shows_any(action.reads)
-    journal.enter(plan.masked, plan.rule.sensitive, copies,
-                  copies and action.hides_path(hidden))
+    journal.enter(plan.rule, action.name, plan.masked)
     changes, notes = len(journal.changes), len(journal.notes)
     confirmed = len(journal.confirmed)
     idle: trace.Idle | None = None
     try:
         target.roots.budget.spend()
         idle = step(target, target.view(plan.masked))
-        if idle is not None and journal.hides:
-            idle = explanation.hide_idle(idle, plan)
     except Exception as exc:
         error = _error(plan, action.name, exc)
-        # The messages of these errors hold no hidden values.
-        hides = journal.copies and not isinstance(exc, (
-            exceptions.BudgetExceeded, exceptions.FailRequested,
-            exceptions.MissingField))
-        if hides:
-            error = without_values(error)
         # To fail the inspection is what "fail" does.
         if not isinstance(exc, exceptions.FailRequested):
             idle = trace.Idle(trace.ERROR, error.reason)
-        raise error from (None if hides else _cause(plan, exc))
+        raise error from _cause(plan, exc)
     finally:
         done.append(trace.ActionTrace(
             action.name, tuple(journal.changes[changes:]),
             tuple(journal.notes[notes:]), reverted,
             tuple(journal.confirmed[confirmed:]),
-            asked.traces(journal.copies) if asked else (), idle, changes))
-
-
-def without_values(error: exceptions.RuleError) -> exceptions.RuleError:
-    """Return an error without the values that it is about."""
-    return exceptions.RuleError(
-        error.rule, error.op,
-        _('what it reads was written by a sensitive rule'))
+            asked.traces if asked else (), idle, changes))
 
 
 def _error(plan: compiler.CompiledRule, op: str,
@@ -239,26 +219,16 @@ def _cause(plan: compiler.CompiledRule, exc: Exception) -> Exception | None:
 
 
 class RuleVars:
-    """The vars of the rules of a phase, kept from deciding to acting.
-
-    One that was made of a value of a sensitive rule stays hidden, even if the
-    place that it was read from changes.
-    """
+    """The vars of the rules of a phase, kept from deciding to acting."""
 
     def __init__(self, target: working_copy.WorkingCopy) -> None:
         self._target = target
-        # The vars of each rule, and the names of those that are hidden.
-        self._of: dict[compiler.CompiledRule, tuple[
-            dict[str, typing.Any], list[str]]] = {}
+        self._of: dict[compiler.CompiledRule, dict[str, typing.Any]] = {}
 
     def take(self, plan: compiler.CompiledRule,
              view: budget.View) -> None:
         """Move the vars of a rule out of the data."""
-        hidden = self._target.journal.hidden
-        values = view.pop(model.VARS, {})
-        self._of[plan] = values, [name for name in plan.rule.vars
-                                  if hidden.covers(model.VARS, (name,))]
-        hidden.remove(model.VARS, ())
+        values = self._of[plan] = view.pop(model.VARS, {})
         # Later writes must not change them.
         self._target.release(values)
 
@@ -269,12 +239,9 @@ class RuleVars:
         if not plan.vars:
             yield
             return
-        view, hidden = target.view(plan.masked), target.journal.hidden
-        view[model.VARS], names = self._of[plan]
-        for name in names:
-            hidden.add(model.VARS, (name,))
+        view = target.view(plan.masked)
+        view[model.VARS] = self._of[plan]
         try:
             yield
         finally:
             view.pop(model.VARS, None)
-            hidden.remove(model.VARS, ())

@@ -8,6 +8,7 @@ from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import model
 
 KEY = 'inspection_rules'  # Key of plugin data with what rules did, by phase.
+WITHHELD = 'withheld'  # Key of what is told of a sensitive rule.
 _LONGEST = 200
 _SHORT = 20
 
@@ -51,8 +52,8 @@ def shorten(text: str) -> str:
 class ConditionTrace(typing.NamedTuple):
     """The trace of one condition.
 
-    ``result`` is None after an error. ``reason`` is one phrase, None for a
-    sensitive rule.
+    ``result`` is None after an error. ``reason`` is one phrase, None where
+    no reasons are given.
     """
 
     op: str
@@ -81,8 +82,7 @@ none, or it ended in an error, for whatever item."""
 class Idle(typing.NamedTuple):
     """Why an action did not run.
 
-    ``cause`` is one of the above. ``reason`` is one phrase, None for a
-    sensitive rule.
+    ``cause`` is one of the above. ``reason`` is one phrase.
     """
 
     cause: str
@@ -92,8 +92,8 @@ class Idle(typing.NamedTuple):
 class ActionTrace(typing.NamedTuple):
     """The trace of one action.
 
-    ``notes`` are the lines it logged and the requests it sent; a sensitive
-    rule has none. ``reverted``: it was undone instead. ``confirmed`` are the
+    ``notes`` are the lines it logged and the requests it sent.
+    ``reverted``: it was undone instead. ``confirmed`` are the
     values it set that were already there. ``when`` are the traces of its
     conditions. ``idle`` says why it did not run, None if it did: for at least
     one item, and without an error. ``fail`` runs if it fails the inspection.
@@ -134,7 +134,8 @@ class RuleTrace(typing.NamedTuple):
     """The trace of one rule.
 
     For a rule in mode ``audit`` it says what the rule would have done, and
-    ``error`` what the inspection would have failed with.
+    ``error`` what the inspection would have failed with. ``reverted``: it did
+    not match, and undid what it did before.
     """
 
     rule: model.Rule
@@ -142,9 +143,20 @@ class RuleTrace(typing.NamedTuple):
     conditions: tuple[ConditionTrace, ...] = ()
     actions: tuple[ActionTrace, ...] = ()
     error: str | None = None
+    reverted: bool = False
+
+    def withheld(self) -> 'RuleTrace':
+        """Return what anybody is told of a sensitive rule."""
+        return RuleTrace(self.rule.withheld(), self.matched,
+                         error=self.error, reverted=self.reverted)
 
     def as_dict(self) -> dict[str, typing.Any]:
-        """Return the full explanation as plain JSON data."""
+        """Return the full explanation as plain JSON data.
+
+        :returns: for a sensitive rule only its UUID, and whether it matched.
+        """
+        if self.rule.sensitive:
+            return self._as_withheld()
         return {
             'uuid': self.rule.uuid,
             'description': self.rule.description,
@@ -161,10 +173,10 @@ class RuleTrace(typing.NamedTuple):
 
         :returns: for a sensitive rule only its UUID, and whether it matches.
         """
-        shown = {'uuid': self.rule.uuid, 'matched': self.matched}
         if self.rule.sensitive:
-            return shown
-        return {**shown, 'description': self.rule.description,
+            return self._as_withheld()
+        return {'uuid': self.rule.uuid, 'matched': self.matched,
+                'description': self.rule.description,
                 'error': self.error,
                 'changes': [change.as_dict() for action in self.actions
                             for change in action.changes]}
@@ -175,8 +187,12 @@ class RuleTrace(typing.NamedTuple):
         :returns: for a sensitive rule only its UUID.
         """
         if self.rule.sensitive:
-            return {'uuid': self.rule.uuid}
+            return {'uuid': self.rule.uuid, WITHHELD: True}
         return {'uuid': self.rule.uuid,
                 'description': self.rule.description,
                 'actions': [each.op for each in self.actions
                             if each.ran and not each.reverted]}
+
+    def _as_withheld(self) -> dict[str, typing.Any]:
+        return {'uuid': self.rule.uuid, 'matched': self.matched,
+                WITHHELD: True}

@@ -14,11 +14,11 @@ from oslo_utils import strutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import operation_check
 from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import reads
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import schema
 from ironic_inspection_rules.engine import template
@@ -136,10 +136,10 @@ def fields_of_node(rule: typing.Mapping[str, typing.Any]
                    ) -> typing.Iterator[Problem]:
     """Yield the fields that are refused in a rule of the early phase."""
     for path, value in data_path.walk({
-            name: rule.get(name) for name in model.HIDDEN}):
+            name: rule.get(name) for name in model.WITHHELD}):
         if isinstance(value, list):
             continue
-        for field in reversed(hiding.fields(
+        for field in reversed(reads.fields(
                 list(value) if isinstance(value, dict) else value)):
             if field.root in interpolation.OF_NODE:
                 yield Problem(data_path.pointer(path), _(

@@ -18,6 +18,8 @@ from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import suggestion
 from ironic_inspection_rules.i18n import _
 
+NODE, PORTS, PLUGIN_DATA = 'node', 'ports', 'plugin_data'
+
 Container = dict[str, typing.Any] | list[typing.Any]
 
 

@@ -12,7 +12,6 @@ import typing
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine import budget
-from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import path as data_path
@@ -20,9 +19,9 @@ from ironic_inspection_rules.engine import rendering
 from ironic_inspection_rules.engine import views
 from ironic_inspection_rules.i18n import _
 
-NODE = journal.NODE
-PORTS = hiding.PORTS
-PLUGIN_DATA = hiding.PLUGIN_DATA
+NODE = views.NODE
+PORTS = views.PORTS
+PLUGIN_DATA = views.PLUGIN_DATA
 TRAITS = journal.TRAITS
 
 Facts = views.Facts
@@ -61,15 +60,11 @@ class WorkingCopy:
     ``journal`` has the changes.
 
     :param facts: the data before the phase, which are never changed.
-    :param hidden: places that sensitive rules of earlier phases have
-        written to.
     """
 
-    def __init__(self, facts: Facts,
-                 effects: Effects | None = None,
-                 hidden: typing.Iterable[hiding.Place] = ()) -> None:
+    def __init__(self, facts: Facts, effects: Effects | None = None) -> None:
         self.roots = budget.View(facts.roots())
-        self.journal = journal.Journal(facts.ports, hidden)
+        self.journal = journal.Journal(facts.ports)
         self._views = views.Views(self.roots, facts.masked)
         self._touched: dict[str, dict[str, set[str] | None]] = {}
         self._effects = effects or Effects()
@@ -88,11 +83,7 @@ class WorkingCopy:
         self._views.release(value)
 
     def get(self, root: str, path: data_path.Path) -> typing.Any:
-        """Return the unmasked value at a path, or :data:`.path.ABSENT`.
-
-        If it is hidden, what the action writes will be hidden too.
-        """
-        self.journal.read(root, path)
+        """Return the unmasked value at a path, or :data:`.path.ABSENT`."""
         return data_path.get(self.roots[root], path)
 
     def set(self, root: str, path: data_path.Path,
@@ -132,7 +123,6 @@ class WorkingCopy:
         place = (*path, data_path.APPEND)
         self.roots.budget.write(value, place)
         if unique and self._views.has_member(root, path, value):
-            self.journal.find(root, path)
             return
         self._views.append(root, path, value)
         self._touch(root, path)
@@ -222,7 +212,7 @@ class WorkingCopy:
             :data:`.path.ABSENT`. Setting the values and unsetting the rest
             in another target over the same facts leads to the same data.
         """
-        places: list[hiding.Place] = []
+        places: list[tuple[str, data_path.Path]] = []
         for root, names in sorted(self._touched.items()):
             for name, below in sorted(names.items()):
                 places += [(root, (name,))] if below is None else [
@@ -240,13 +230,13 @@ class WorkingCopy:
     def log(self, level: str, message: str) -> None:
         """Write a line to the log of the service."""
         self.journal.note(f'{level}: {message}')
+        if self.journal.withholds:
+            message = _('a sensitive rule logs what is withheld')
         self._effects.log(level, message)
 
     def call(self, request: Request) -> None:
         """Send a GET request; see :meth:`Effects.call`."""
-        url = masking.MASK if self.journal.copies else (
-            masking.mask_url(request.url))
-        self.journal.note(f'GET {url}')
+        self.journal.note(f'GET {masking.mask_url(request.url)}')
         self._effects.call(request, self.roots.budget.remaining())
 
     def _write(self, root: str, path: data_path.Path,

@@ -93,7 +93,7 @@ class Attempt(NullAttempt):
         self.run.take_up(phase, outcome.get('run'))
         for root, path, *value in outcome['changes']:
             _repeat(target, root, tuple(path), value)
-        saving.save(task, target, (), outcome['more'],
+        saving.save(task, target, outcome['more'],
                     self._checkpoint(phase, outcome))
         apply(outcome['plugin_data'], plugin_data)
         if outcome['error']:

@@ -9,7 +9,6 @@ from ironic.conf import CONF
 from oslo_log import log
 
 from ironic_inspection_rules import exceptions
-from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import suggestion
@@ -84,8 +83,6 @@ class PhaseRunner:
         run = current.run
         if run.rules is None:
             run.rules = self._rules.refresh(task.context)
-            uuid = task.node.uuid
-            run.hide(facts.hidden_by_runs(task.context, [uuid])[uuid])
         rules = run.rules
         plans = rules.plans(phase)
         saved = current.has_checkpoint(phase)
@@ -102,9 +99,7 @@ class PhaseRunner:
         redfish.reconcile_properties(task)
         machine = facts.of_node(task.node, task.ports, task.portgroups,
                                 inventory, plugin_data, run.previous)
-        target = working_copy.WorkingCopy(
-            machine, effects.ServiceEffects(),
-            hiding.located(run.hidden, machine.ports))
+        target = working_copy.WorkingCopy(machine, effects.ServiceEffects())
         if CONF.inspection_rules.keep_history and not saved:
             run.note_facts(phase, machine)
         before = dict(plugin_data)
@@ -147,9 +142,7 @@ def _apply(current: attempt.NullAttempt, plans, phase: str, task,
     LOG.debug('%(count)d inspection rules of phase %(phase)s matched '
               'node %(node)s', {'count': len(outcome.traces),
                                 'phase': phase, 'node': task.node.uuid})
-    run.add(phase, outcome, seconds, target.journal)
-    hidden = target.journal.hidden.lasting(target.roots[working_copy.PORTS])
-    run.hide(hidden)
+    run.add(phase, outcome, seconds)
     error = outcome.error
     if error:
         run.note_error(phase, error, saving=False)
@@ -164,12 +157,11 @@ def _apply(current: attempt.NullAttempt, plans, phase: str, task,
             checkpoint = current.checkpoint(
                 phase, target, attempt.difference(before, plugin_data), more,
                 error) if outcome.traces else None
-            saving.save(task, target, outcome.traces, more, checkpoint)
-            run.hide(hidden, all_of_them=True)
+            saving.save(task, target, more, checkpoint)
     except exceptions.RuleError as exc:
         error = exc
         run.note_error(phase, error, saving=True)
-        run.add(phase, outcome, seconds, target.journal, saved=False)
+        run.add(phase, outcome, seconds, saved=False)
     keeping.phase_ended(phase, outcome, seconds, task.node.uuid, error)
     if error:
         raise ironic_exception.HardwareInspectionFailure(

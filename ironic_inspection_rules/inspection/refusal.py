@@ -14,6 +14,7 @@ from ironic.db import api as db_api
 from oslo_log import log
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import saving
@@ -59,37 +60,36 @@ class Refusals:
         return list(machine_object.InspectedMachine.identify(
             self._context, [], sorted(names)))
 
-    def find(self, target: working_copy.WorkingCopy, traces: saving.Traces
+    def find(self, target: working_copy.WorkingCopy
              ) -> exceptions.RuleError | None:
         """Return the error that saving a phase would raise, None without one.
 
         :param target: has the changes.
-        :param traces: what the rules did, to name the rule in the error.
         """
         if NODE not in target.roots:
             # The early phase saves nothing.
             return None
         try:
-            self._check_node(target, traces)
-            self._check_ports(target, traces)
+            self._check_node(target)
+            self._check_ports(target)
         except exceptions.RuleError as exc:
             return exc
         return None
 
-    def _check_node(self, target: working_copy.WorkingCopy,
-                    traces: saving.Traces) -> None:
+    def _check_node(self, target: working_copy.WorkingCopy) -> None:
+        made = target.journal
         attributes, node = target.changed(NODE), target.roots[NODE]
-        self._check_references(attributes, saving.NODE_REFERENCES, traces,
+        self._check_references(attributes, saving.NODE_REFERENCES, made,
                                NODE)
         chosen = {name: attributes[name] for name in saving.INTERFACES
                   if attributes.get(name)}
         if chosen or 'driver' in attributes:
-            with saving.blaming(traces, NODE, 'driver', *saving.INTERFACES):
+            with saving.blaming(made, NODE, 'driver', *saving.INTERFACES):
                 self._check_driver(node.get('driver'), chosen)
         uuid = node.get('uuid')
         name, instance = (uuid and attributes.get(each)
                           for each in ('name', 'instance_uuid'))
-        with saving.blaming(traces, NODE, *saving.UNIQUE):
+        with saving.blaming(made, NODE, *saving.UNIQUE):
             if name and self._assumed is not None:
                 self._assumed.add(name)
             elif name and any(other != uuid
@@ -103,10 +103,10 @@ class Refusals:
 
     def _check_references(self, attributes: dict[str, Any],
                           references: saving.References,
-                          traces: saving.Traces, label: str) -> None:
+                          made: journal.Journal, label: str) -> None:
         for name, (_field, kind) in references.items():
             if value := attributes.get(name):
-                with saving.blaming(traces, label, name):
+                with saving.blaming(made, label, name):
                     getattr(objects, kind).get_by_uuid(self._context, value)
 
     @functools.cached_property
@@ -146,8 +146,8 @@ class Refusals:
                         'attribute': attribute, 'name': name,
                         'driver': driver, 'known': ', '.join(sorted(known))})
 
-    def _check_ports(self, target: working_copy.WorkingCopy,
-                     traces: saving.Traces) -> None:
+    def _check_ports(self, target: working_copy.WorkingCopy) -> None:
+        made = target.journal
         if not target.changed(PORTS):
             return
         before = target.before[PORTS]
@@ -161,12 +161,12 @@ class Refusals:
         names = {port.get('name'): index for index, port in enumerate(before)
                  if 'name' not in changed[index]}
         for index, (port, values, label) in enumerate(zip(
-                before, changed, target.journal.port_names, strict=True)):
+                before, changed, made.port_names, strict=True)):
             was = port.get('address')
-            self._check_references(values, saving.PORT_REFERENCES, traces,
+            self._check_references(values, saving.PORT_REFERENCES, made,
                                    label)
             address, name = values.get('address'), values.get('name')
-            with saving.blaming(traces, label, *saving.UNIQUE):
+            with saving.blaming(made, label, *saving.UNIQUE):
                 if address and (
                         addresses.setdefault(address, index) != index
                         or self._is_elsewhere(objects.Port.get_by_address,

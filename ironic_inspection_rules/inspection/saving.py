@@ -16,17 +16,15 @@ from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.patches import database
 
 Checkpoint = Callable[[Any], None]
 """Called with a database session, within its transaction."""
-
-Traces = tuple[trace.RuleTrace, ...]
 
 INTERFACES = tuple(f'{name}_interface'
                    for name in sorted(driver_base.ALL_INTERFACES))
@@ -43,7 +41,7 @@ UNIQUE = ('address', 'instance_uuid', 'name')
 
 
 @transaction.retried
-def save(task, target: working_copy.WorkingCopy, traces: Traces,
+def save(task, target: working_copy.WorkingCopy,
          more: Mapping[str, Any] | None = None,
          checkpoint: Checkpoint | None = None) -> None:
     """Save a phase's changes of the node, its ports and traits.
@@ -53,13 +51,12 @@ def save(task, target: working_copy.WorkingCopy, traces: Traces,
 
     :param task: a TaskManager instance with an exclusive lock.
     :param target: has the changes.
-    :param traces: what the rules did, to name the rule in an error.
     :param more: further attributes of the node to save.
     :param checkpoint: called in the same transaction.
     :raises: :class:`.exceptions.RuleError` if Ironic refuses a change.
     """
     try:
-        _write(task, target, traces, more or {}, checkpoint)
+        _write(task, target, more or {}, checkpoint)
     except Exception:
         for saved in [task.node, *task.ports]:
             saved.refresh()
@@ -76,16 +73,16 @@ def update_plugin_data(target: working_copy.WorkingCopy,
             plugin_data[name] = copy.deepcopy(value)
 
 
-def _write(task, target: working_copy.WorkingCopy, traces: Traces,
-           more: Mapping[str, Any], checkpoint: Checkpoint | None) -> None:
+def _write(task, target: working_copy.WorkingCopy, more: Mapping[str, Any],
+           checkpoint: Checkpoint | None) -> None:
     attributes = target.changed(working_copy.NODE)
     traits = attributes.pop(working_copy.TRAITS, None)
     with database.transaction() as session:
         if attributes or more:
-            _update_node(task, {**attributes, **more}, traces)
-        _write_ports(task, target, traces)
+            _update_node(task, {**attributes, **more}, target.journal)
+        _write_ports(task, target)
         if traits is not None:
-            with blaming(traces, working_copy.TRAITS):
+            with blaming(target.journal, working_copy.TRAITS):
                 task.node.traits = objects.TraitList.create(
                     task.context, task.node.id, traits)
                 task.node.obj_reset_changes(['traits'])
@@ -95,8 +92,7 @@ def _write(task, target: working_copy.WorkingCopy, traces: Traces,
             checkpoint(session)
 
 
-def _write_ports(task, target: working_copy.WorkingCopy,
-                 traces: Traces) -> None:
+def _write_ports(task, target: working_copy.WorkingCopy) -> None:
     changed = [(port, values, name) for index, (port, name)
                in enumerate(zip(task.ports, target.journal.port_names,
                                 strict=True))
@@ -108,48 +104,50 @@ def _write_ports(task, target: working_copy.WorkingCopy,
             port.name = None
             port.save()
     for port, values, name in changed:
-        _update(port, values, PORT_REFERENCES, task.context, traces, name)
-        with blaming(traces, name, *UNIQUE):
+        _update(port, values, PORT_REFERENCES, task.context, target.journal,
+                name)
+        with blaming(target.journal, name, *UNIQUE):
             port.save()
 
 
 @contextlib.contextmanager
-def blaming(traces: Traces, name: str, *attributes: str) -> Iterator[None]:
+def blaming(made: journal.Journal, name: str, *attributes: str
+            ) -> Iterator[None]:
     """Convert an error of Ironic to one of the rule that caused it.
 
     That is the last rule that changed one of the attributes of the object, or
     the object if none of them was changed.
 
-    :param name: ``node``, ``port <MAC>`` or ``traits``, as in a trace.
+    :param name: ``node``, ``port <MAC>`` or ``traits``, as in a change.
     :raises: :class:`.exceptions.RuleError`
     """
     try:
         yield
     except (ironic_exception.IronicException, ValueError) as exc:
-        done = [(rule.rule, action, change)
-                for rule in traces for action in rule.actions
-                for change in action.changes if change.object == name]
-        if not done:
+        changes = [(change, change.rule)
+                   for change in made.changes_of(name, attributes)
+                   if change.rule is not None]
+        if not changes:
             raise
-        done = [each for each in done if each[2].place[0] in attributes
-                ] or done
-        rule, action, _change = done[-1]
-        cause: Exception | None = exc
-        reason: str | None = str(exc)
-        # The message may have a value that a sensitive rule has set.
-        if any(each.sensitive or change.value == masking.MASK
-               for each, _action, change in done):
-            cause = None
-            reason = None if rule.sensitive else _(
-                'what it sets has a value of a sensitive rule')
-        raise exceptions.RuleError(rule.label, action.op, reason) from cause
+        last, rule = changes[-1]
+        if rule.sensitive:
+            raise exceptions.RuleError(rule.label, last.action, None) from None
+        # The message may have a value that nobody is to see.
+        if any(author.sensitive or change.value == masking.MASK
+               for change, author in changes):
+            raise exceptions.RuleError(
+                rule.label, last.action,
+                _('what it sets has a secret, or a value of a sensitive rule')
+            ) from None
+        raise exceptions.RuleError(rule.label, last.action,
+                                   str(exc)) from exc
 
 
 def _update(saved, values: Mapping[str, Any],
-            references: References, context, traces: Traces,
+            references: References, context, made: journal.Journal,
             label: str) -> None:
     for name, value in values.items():
-        with blaming(traces, label, name):
+        with blaming(made, label, name):
             if (label, name) == (working_copy.NODE, 'name') and (
                     value is not None
                     and (not utils.is_valid_logical_name(value)
@@ -165,17 +163,18 @@ def _update(saved, values: Mapping[str, Any],
                 setattr(saved, name, copy.deepcopy(value))
 
 
-def _update_node(task, attributes: Mapping[str, Any], traces: Traces) -> None:
+def _update_node(task, attributes: Mapping[str, Any],
+                 made: journal.Journal) -> None:
     """Set and save attributes of the node.
 
     Interfaces that the driver does not support are reset to its defaults,
     except those that a rule has set, which are an error.
     """
     node = task.node
-    _update(node, attributes, NODE_REFERENCES, task.context, traces,
+    _update(node, attributes, NODE_REFERENCES, task.context, made,
             working_copy.NODE)
     if 'driver' in attributes or set(attributes) & set(INTERFACES):
-        with blaming(traces, working_copy.NODE, 'driver', *INTERFACES):
+        with blaming(made, working_copy.NODE, 'driver', *INTERFACES):
             hardware_type = driver_factory.get_hardware_type(node.driver)
             for field in INTERFACES:
                 name = getattr(node, field)
@@ -189,5 +188,5 @@ def _update_node(task, attributes: Mapping[str, Any], traces: Traces) -> None:
                     setattr(node, field, None)
             driver_factory.check_and_update_node_interfaces(node,
                                                             hardware_type)
-    with blaming(traces, working_copy.NODE, *UNIQUE):
+    with blaming(made, working_copy.NODE, *UNIQUE):
         node.save()

@@ -103,7 +103,7 @@ def _differences(context: Any, machine: Machine,
     for change in difference.between(
             _with_one_of_each_capability(there),
             _with_one_of_each_capability(here), there.ports,
-            ours.hidden):
+            ours.withheld).changes:
         yield _('%(object)s %(path)s: stock Ironic %(before)s, here '
                 '%(after)s') % {
                     'object': change.object, 'path': change.path,

@@ -18,8 +18,7 @@ class InspectedMachine(base.IronicObject):
     """Machines, as plain data; there is never an instance of one."""
 
     # Version 1.0: Initial version
-    # Version 1.1: Add list_hidden
-    VERSION = '1.1'
+    VERSION = '1.0'
 
     @remotable.class_method
     def identify(cls, context, uuids, names):
@@ -87,15 +86,6 @@ class InspectedMachine(base.IronicObject):
         """
         return [{**row, 'created_at': _iso(row['created_at'])}
                 for row in run.list_failed(node_uuids)]
-
-    @remotable.class_method
-    def list_hidden(cls, context, node_uuids):
-        """Read where the last runs of nodes left values of sensitive rules.
-
-        :returns: by UUID of each node that has some, a list of places; see
-            :meth:`.hiding.Hidden.lasting`.
-        """
-        return run.get_hidden(node_uuids)
 
 
 def _length(*columns):

@@ -243,7 +243,7 @@ class Rule(base.IronicObject, object_base.VersionedObjectDictCompat):
         """Read the rule set as it was.
 
         :returns: the revision as plain data, with its ``rules``; the
-            operations of one with ``secret`` are hidden from readers.
+            operations of one with ``secret`` are withheld from readers.
         :raises: NotFound if there is no such revision, or it is not kept.
         """
         with _known_to_ironic():

@@ -8,15 +8,18 @@ from ironic.objects import fields as object_fields
 from oslo_versionedobjects import base as object_base
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.db import rule as db_rule
 from ironic_inspection_rules.db import run as db_run
 from ironic_inspection_rules.objects import remotable
+from ironic_inspection_rules.runs import record
 
 
 @base.IronicObjectRegistry.register
 class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
     """One run: what the rules did in one inspection of a node.
 
-    ``phases`` is set where a run is read whole.
+    ``phases`` and ``places`` are set where a run is read whole. ``places``
+    are for :mod:`.explain` alone: nobody is shown them.
     """
 
     # Version 1.0: Initial version
@@ -33,6 +36,7 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
         'revision': object_fields.IntegerField(nullable=True),
         'started_at': object_fields.DateTimeField(nullable=True),
         'phases': object_fields.FlexibleDictField(),
+        'places': object_fields.FlexibleDictField(nullable=True),
     }
 
     @remotable.class_method
@@ -46,7 +50,8 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
             row = db_run.get_run(node_uuid, uuid)
         except exceptions.NotFound as exc:
             raise ironic_exception.NotFound(str(exc)) from exc
-        return cls._from_db_object(context, cls(), row)
+        run = cls._from_db_object(context, cls(), row)
+        return cls._withhold([run])[0]
 
     @remotable.class_method
     def list(cls, context, node_uuid, limit=None, marker=None, whole=False):
@@ -59,8 +64,19 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
                   if marker else None)
         rows = db_run.list_runs(node_uuid, limit, before, whole)
         fields = None if whole else [name for name in cls.fields
-                                     if name != 'phases']
-        return cls._from_db_object_list(context, rows, fields=fields)
+                                     if name not in ('phases', 'places')]
+        runs = cls._from_db_object_list(context, rows, fields=fields)
+        return cls._withhold(runs) if whole else runs
+
+    @staticmethod
+    def _withhold(runs):
+        """Withhold rules that nobody knows to be open."""
+        open_rules = db_rule.never_sensitive()
+        for run in runs:
+            run.phases, run.places = record.withhold(
+                run.phases, run.places or {}, open_rules)
+            run.obj_reset_changes(['phases', 'places'])
+        return runs
 
     @remotable.class_method
     def get_data(cls, context, node_uuid):

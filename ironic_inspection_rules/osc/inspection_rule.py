@@ -80,7 +80,7 @@ class EditInspectionRule(command.ShowOne):
         for name, field in model.SETTABLE.items():
             if field.default is None and fields.get(name) == '':
                 fields[name] = None
-        for name in {*model.HIDDEN} & {*fields}:
+        for name in {*model.WITHHELD} & {*fields}:
             given = fields[name]
             # Distinguish a text from a file name as the shipped commands do.
             is_text = given.lstrip().startswith(('[', '{'))
@@ -253,6 +253,10 @@ def _as_tables(result: dict[str, Any]) -> str:
     verdicts = {True: _('true'), False: _('false'), None: _('error')}
     rows = []
     for rule in result['rules']:
+        if rule.get('withheld'):
+            rows.append([rule['uuid'], '', _('yes') if rule['matched']
+                         else _('no'), _('withheld: the rule is sensitive')])
+            continue
         why = [f'{each["op"]}: {verdicts[each["result"]]}'
                + (f' ({each["reason"]})' if each['reason'] else '')
                for each in rule['conditions'] or ()]

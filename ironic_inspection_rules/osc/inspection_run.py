@@ -156,8 +156,7 @@ def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
                          ('%s', phase['rules']),
                          (_('audit: %s'), phase['audit'])):
         for rule in rules:
-            # Of a sensitive rule only the UUID is visible.
-            if 'changes' not in rule:
+            if rule.get('withheld'):
                 yield title % _('a sensitive rule, %s') % rule['uuid']
                 continue
             yield title % _name(rule)
@@ -223,10 +222,9 @@ def _in_run(run: dict[str, Any]) -> str:
 def answer_lines(answer: dict[str, Any]) -> Iterator[str]:
     """Return who set a value, and why."""
     rule = answer['rule']
-    if answer['action'] is None:
-        yield _('set by the sensitive rule %s; what it does is not shown') % (
-            _name(rule))
-        yield _in_run(answer['run'])
+    if answer.get('withheld'):
+        yield _('set by the sensitive rule %s; what it does is withheld') % (
+            rule['uuid'])
         return
     yield change_line(answer)
     yield _('by rule %(rule)s, as of revision %(revision)s, phase '
@@ -254,6 +252,9 @@ def rule_lines(answer: dict[str, Any]) -> Iterator[str]:
     """Return whether a rule matched in a run, and what it did."""
     yield (_('rule %s matched') if answer['matched']
            else _('rule %s did not match')) % _name(answer['rule'])
+    if answer.get('withheld'):
+        yield _('The rule is sensitive, and the rest is withheld.')
+        return
     yield _in_run(answer['run'])
     if answer['decided_again']:
         yield _('Decided again, on the data of that run and the node as it '

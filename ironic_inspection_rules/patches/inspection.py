@@ -18,11 +18,11 @@ Apply = Callable[[typing.Any, dict, dict, str], None]
 
 CONTINUE = name.Name(
     'ironic.conductor.inspection', 'continue_inspection',
-    'what sensitive rules wrote is not hidden',
+    'what the rules of an inspection do is not kept as one run',
     parameters=('task', 'inventory', 'plugin_data'))
 INSPECT = name.Name(
     'ironic.conductor.inspection', 'inspect_hardware',
-    'what sensitive rules wrote is not hidden', parameters=('task',))
+    'what the rules of an inspection do is not kept as one run', parameters=('task',))
 APPLY_RULES = name.Name(
     'ironic.common.inspection_rules.engine', 'apply_rules',
     'rules of the main phase do not run',

@@ -5,9 +5,9 @@
 import json
 import typing
 
-from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import reads
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.proof import cell as cells
 from ironic_inspection_rules.proof import logic
@@ -80,9 +80,9 @@ def message(known: Messages, given: typing.Mapping[str, typing.Any],
     ports and plugin data; an inventory does not change.
     """
     written: list[typing.Any] = [given]
-    if any(root == model.VARS for root, _steps in hiding.reads(written)):
+    if any(root == model.VARS for root, _steps in reads.places(written)):
         written.append(dict(rule.vars))
-    places = [(root, *steps) for root, steps in hiding.reads(written)
+    places = [(root, *steps) for root, steps in reads.places(written)
               if root in ('node', 'ports', 'plugin_data', 'item')]
     read = [values.step(roots.get(root, values.NOTHING), *steps)
             for root, *steps in (*places, *_kept(places))]
@@ -114,7 +114,7 @@ def _read(rule: model.Rule) -> list[data_path.Path]:
             return [('node',), ('ports',), ('plugin_data',)]
         if 'port_id' in op.signature.by_name:
             found.append(('ports',))
-    for root, steps in hiding.reads(written):
+    for root, steps in reads.places(written):
         place = (root, *steps)
         if root == 'ports':
             place = place[:1]

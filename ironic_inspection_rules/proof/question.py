@@ -179,7 +179,8 @@ class Proof:
         if self._engine.differs(self._rules, without, found) or any(
                 action.ran and action.op.strip() in actions.LASTING
                 for each in self._engine.evaluate(self._rules, found).traces
-                if each.rule is passed.rule for action in each.actions):
+                if each.rule.uuid == passed.rule.uuid
+                for action in each.actions):
             self._pool.append(found)
             return Answer(SHADOWED, rules, NO)
         raise Unclear(self._search.reasons(wanted))

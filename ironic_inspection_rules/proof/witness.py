@@ -226,8 +226,9 @@ class Engine:
     """The engine itself, to confirm what the solver found."""
 
     def __init__(self) -> None:
-        # By identity of a rule, which its plan keeps alive.
+        # By identity of a rule, which must not be another one's later.
         self._plans: dict[int, compiler.CompiledRule] = {}
+        self._kept: list[model.Rule] = []
 
     def evaluate(self, rules: Sequence[model.Rule],
                  witness: Witness) -> evaluation.Evaluation:
@@ -238,7 +239,8 @@ class Engine:
                 continue
             if id(rule) not in self._plans:
                 self._plans[id(rule)] = compiler.compile_rule(
-                    rule, registry.installed())
+                    rule.opened(), registry.installed())
+                self._kept.append(rule)
             by_phase.setdefault(rule.phase, []).append(self._plans[id(rule)])
         return evaluation.evaluate(by_phase, witness.facts, explain=False)
 
@@ -248,8 +250,12 @@ class Engine:
         done = self.evaluate(rules, witness)
         error = None
         if done.error is not None:
-            error = (type(done.error).__name__, done.error.reason if
-                     isinstance(done.error, exceptions.RuleFailed) else None)
+            # Nobody is shown the message of a sensitive rule.
+            is_told = isinstance(done.error, exceptions.RuleFailed) and not (
+                any(rule.sensitive and rule.uuid == done.error.rule_uuid
+                    for rule in rules))
+            error = (type(done.error).__name__,
+                     done.error.reason if is_told else None)
         return error, state(done.facts)
 
     def differs(self, one: Sequence[model.Rule],
@@ -288,7 +294,7 @@ class Engine:
 
 def matched(done: evaluation.Evaluation, rule: model.Rule) -> bool:
     """Return whether a rule matched."""
-    return any(each.matched and each.rule is rule
+    return any(each.matched and each.rule.uuid == rule.uuid
                for each in (*done.traces, *done.audited))
 
 

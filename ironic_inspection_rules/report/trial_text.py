@@ -59,23 +59,9 @@ def _percent(share: float) -> str:
 
 
 def diff(changes: typing.Iterable[journal.Change]) -> list[str]:
-    """Return the changes as lines of a diff, under each object's name.
-
-    Of those of sensitive rules only the number is told.
-    """
-    shown = []
-    withheld = 0
-    for change in changes:
-        if change.is_withheld:
-            withheld += 1
-        else:
-            shown.append(change.with_before())
-    lines = list(machine_diff.change_lines(shown))
-    if withheld:
-        lines.append(_P('%d change of a sensitive rule, withheld',
-                        '%d changes of sensitive rules, withheld', withheld)
-                     % withheld)
-    return lines
+    """Return the changes as lines of a diff, under each object's name."""
+    return list(machine_diff.change_lines(
+        change.with_before() for change in changes))
 
 
 class Listing:
@@ -213,7 +199,8 @@ class Details(Listing):
         for shown in each.outcome.traces:
             if shown.rule.mode != model.ENFORCE:
                 continue
-            why_not = _why_not(shown)
+            why_not = [_('withheld')] if shown.rule.sensitive else (
+                _why_not(shown))
             if len(why_not) > _MOST_REASONS:
                 more = len(why_not) - _MOST_REASONS + 1
                 why_not[_MOST_REASONS - 1:] = [_('%d more') % more]

@@ -28,7 +28,7 @@ DELETED = 'deleted'
 UNCHANGED = 'unchanged'
 
 _CONTENT = tuple(name for name in model.WRITABLE if name != 'uuid')
-_HIDDEN = '(hidden)'
+_WITHHELD = '(withheld)'
 _SIGNS = {CREATED: '+', UPDATED: '~', MOVED: '>', DELETED: '-'}
 
 
@@ -296,7 +296,7 @@ def lines(step: Fields) -> list[str]:
 
 
 def shown(step: Fields, side: str) -> dict[str, typing.Any] | None:
-    """Return a rule without the secrets of a sensitive one.
+    """Return a rule, of a sensitive one without what it is made of.
 
     :param step: as for :func:`lines`.
     """
@@ -306,7 +306,7 @@ def shown(step: Fields, side: str) -> dict[str, typing.Any] | None:
     fields = {name: rule[name] for name in model.WRITABLE}
     either = (step['before'] or {}, step['after'] or {})
     if any(each.get('sensitive') for each in either):
-        for name in model.HIDDEN:
-            fields[name] = _('(hidden, new)') if (
-                side == 'after' and name in step['fields']) else _HIDDEN
+        for name in model.WITHHELD:
+            is_new = side == 'after' and name in step['fields']
+            fields[name] = _('(withheld, new)') if is_new else _WITHHELD
     return fields

@@ -7,8 +7,7 @@ import dataclasses
 import typing
 
 from ironic_inspection_rules.engine import model
-from ironic_inspection_rules.engine import path as data_path
-from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.runs import record
 from ironic_inspection_rules.runs import recorded_change
 
@@ -24,7 +23,7 @@ class Finding:
     ``place`` is where the value was after the change: an item of a list moves
     if one before it is removed later.
     ``sensitive`` are the UUIDs of sensitive rules that ran later and may have
-    set it, as their places are not recorded, or nobody is to know them.
+    set it, as their places were too many to be kept.
     """
 
     run: typing.Any
@@ -36,37 +35,33 @@ class Finding:
 
 
 def find(runs: collections.abc.Iterable[
-        tuple[typing.Any, collections.abc.Mapping[str, record.Record]]],
+        tuple[typing.Any, collections.abc.Mapping[str, record.Record],
+              collections.abc.Mapping[str, record.Places]]],
         place: Place, present: typing.Any = recorded_change.UNKNOWN
 ) -> Finding | tuple[str, ...]:
     """Find the change that last set a value, or removed it.
 
     An action that set the value that was there already counts as well.
 
-    :param runs: pairs of the caller's name of a run, and its records by
-        phase; newest first.
+    :param runs: the caller's name of a run, its records by phase, and the
+        places that sensitive rules set by phase; newest first.
     :param present: what is there now. By it an item that was appended to a
         list is recognized, if an older release recorded that.
     :returns: if there is none, the UUIDs of such sensitive rules.
     """
     sensitive: dict[str, None] = {}
-    # The name of a trait is a value: who guesses one that a sensitive rule
-    # has removed must not learn that it was there.
-    guessed = (place.object == working_copy.TRAITS
-               and present is data_path.ABSENT)
-    for run, phases in runs:
+    for run, phases, places in runs:
         for phase in reversed(model.PHASES):
             phase_record = phases.get(phase)
             if not phase_record or not phase_record['saved']:
                 continue
             ran = [*phase_record['reverted'], *phase_record['rules']]
             for rule in reversed(ran):
-                if 'changes' not in rule:
-                    places = rule.get(record.PLACES)
-                    if places is None or guessed and recorded_change.is_among(
-                            places, Place(place.object, ())):
+                if rule.get(trace.WITHHELD):
+                    kept = places.get(phase, {}).get(rule['uuid'], [])
+                    if kept is None:
                         sensitive[rule['uuid']] = None
-                    elif recorded_change.is_among(places, place):
+                    elif recorded_change.is_among(kept, place):
                         return Finding(run, phase, rule, None, place, ())
                     continue
                 change, place = _last_change(rule, place, present)

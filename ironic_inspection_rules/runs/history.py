@@ -14,9 +14,9 @@ again. A document has
 ``options``
     What rules depend on beside the stored ones, as JSON text.
 ``facts``
-    What each phase found: ``node``, ``ports``, ``port_groups``, ``hidden``,
-    and how inventory and plugin data differ from the above; ``revision`` of
-    the rules where it may be another one, ``error`` that its rules ended with.
+    What each phase found: ``node``, ``ports``, ``port_groups``, and how
+    inventory and plugin data differ from the above; ``revision`` of the rules
+    where it may be another one, ``error`` that its rules ended with.
 ``previous``
     What the inspection before had stored, where a rule reads it.
 ``stored``
@@ -205,11 +205,10 @@ def reported_parts(row: typing.Any) -> part.Parts:
                      document.get('plugin_data') or {}, row.interface or '')
 
 
-def facts_of(machine: working_copy.Facts, hidden: typing.Any,
+def facts_of(machine: working_copy.Facts,
              **more: typing.Any) -> dict[str, str]:
     """Encode what a phase finds, as its parts may go on changing.
 
-    :param hidden: what sensitive rules of earlier phases have written to.
     :param more: what else to keep of the phase.
     :returns: JSON texts: of inventory, plugin data, and all else.
     """
@@ -218,7 +217,7 @@ def facts_of(machine: working_copy.Facts, hidden: typing.Any,
         'plugin_data': _without_logs(machine.plugin_data),
         _OTHERS: _encode({
             'node': machine.node, 'ports': machine.ports,
-            'port_groups': machine.port_groups, 'hidden': hidden, **more})}
+            'port_groups': machine.port_groups, **more})}
 
 
 def _without_logs(plugin_data: Mapping[str, typing.Any]) -> str:
@@ -244,8 +243,7 @@ def document(run: typing.Any, values: Mapping[str, typing.Any], mask: bool
         others = json.loads(found[_OTHERS])
         facts[phase] = {
             # Whatever the rules were shown, credentials are not kept.
-            **{name: masking.mask(value) if name != 'hidden' else value
-               for name, value in others.items()},
+            **masking.mask(others),
             **{name: patch(name, found[name]) for name in texts},
             'error': run.errors.get(phase)}
     if run.reads_previous:

@@ -11,9 +11,8 @@ The record is plain JSON data:
     ``op``, ``path``, ``before``, ``after``, ``action``; ``at``, the path with
     the index of the item, if it has a ``-``; ``left``, how many items are left
     in the list, if an item was removed from one; ``port``, the UUID of the
-    port, whose address may change). Of a sensitive rule only the
-    ``uuid``, and ``places``: pairs of ``object`` and ``path`` that it set,
-    which nobody is shown; none where they are too many. ``confirmed`` is, like
+    port, whose address may change). Of a sensitive rule only the ``uuid``,
+    ``matched`` and ``withheld``, which is true. ``confirmed`` is, like
     ``changes``, what was set to the value that was there already; only where
     something was. It has ``earlier``, how many of the ``changes`` were before
     it, if one of them moved the items of a list.
@@ -37,18 +36,14 @@ The record is plain JSON data:
 ``left_out``
     How many changes were too many to be kept; only where some were.
 
-Of all rules only the ``uuid`` is left where a sensitive rule of a later phase
-found a value written, and what these read is not known any more.
-
 How much of it is kept is bounded: machines that nobody knows fill it.
 """
 
-from collections.abc import Iterator
+import collections
+from collections.abc import Container, Iterable
 import typing
 
-from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import journal
-from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import runner
@@ -60,15 +55,17 @@ Record = dict[str, typing.Any]
 EARLY_KEY = 'inspection_run'
 """Where plugin data carry the record of the early phase to the conductor."""
 
-EARLY_HIDDEN = 'hidden'
-"""Where, beside that, they carry what sensitive rules have written to."""
+EARLY_PLACES = 'places'
+"""Where, beside that, they carry the places that sensitive rules set."""
 
 EARLY_FOUND = 'found'
 """Where, in it, they carry what makes them what the early phase found:
 names to ``set`` and to ``unset``, and the ``revision`` of its rules."""
 
-PLACES = 'places'
 MATCHED = 'matched'
+
+KINDS = ('rules', 'reverted', 'audit')
+"""The lists of rules in a record."""
 
 LONGEST_RECORD = 1 << 20
 """Characters of JSON that all paths and values of one phase may have
@@ -78,33 +75,71 @@ MOST_CHANGES = 10_000
 """How many changes of one phase are kept."""
 
 
-def shown(phases: dict[str, Record]) -> dict[str, Record]:
-    """Return the records of phases without the places of sensitive rules."""
-    return {phase: {key: [
-        {name: part for name, part in rule.items() if name != PLACES}
-        for rule in value] if isinstance(value, list) else value
-        for key, value in record.items()}
-        for phase, record in phases.items()}
+Places = dict[str, list[list[str]] | None]
+"""What sensitive rules set: pairs of ``object`` and ``path``, by the UUID of
+the rule; None where they are too many to be kept."""
 
 
-def withheld(phase_record: Record) -> Record:
-    """Return a record with only the UUIDs of its rules."""
-    return {key: [{'uuid': rule['uuid']} for rule in value]
-            if isinstance(value, list) else value
-            for key, value in phase_record.items()}
+def places(withheld: Iterable[journal.Change]) -> Places:
+    """Return the places that sensitive rules of a phase set.
+
+    They tell :mod:`.explain` that such a rule set a value. Nobody is shown
+    them, so they are no part of the record.
+    """
+    found: Places = {}
+    room = collections.defaultdict[str, _Room](_Room)
+    for change in withheld:
+        assert change.rule is not None
+        uuid, path = change.rule.uuid, data_path.pointer(_moved(change))
+        # All or none: what is left out would pass for another rule's.
+        if not room[uuid].take(path):
+            found[uuid] = None
+        kept = found.setdefault(uuid, [])
+        if kept is not None:
+            kept.append([_object(change), path])
+    return found
 
 
-def changes(phase_record: Record) -> Iterator[journal.Change]:
-    """Yield the changes of a phase, without values; one of all if unknown."""
-    if 'left_out' in phase_record:
-        for root, place in hiding.ANYWHERE:
-            yield journal.Change(root, 'replace', '', place=place)
-    for rule in (*phase_record['rules'], *phase_record['reverted']):
-        for each in rule.get('changes', ()):
-            path = data_path.parse(each['path'])
-            yield journal.Change(
-                each['object'], each['op'], each['path'],
-                place=() if masking.MASK in path else path)
+def withhold(phases: dict[str, Record], places: dict[str, Places],
+             open_rules: Container[str]) -> tuple[
+                 dict[str, Record], dict[str, Places]]:
+    """Withhold the rules that became sensitive or are not known any more.
+
+    Built-in rules, which have no revision, are what they were.
+
+    :param places: those of sensitive rules, by phase.
+    :param open_rules: the UUIDs of rules that are known and not sensitive.
+    :returns: the records and the places of all rules that are withheld.
+    """
+    shown: dict[str, Record] = {}
+    for phase, kept in phases.items():
+        of_phase = {**places.get(phase, {})}
+        shown[phase] = {**kept}
+        for kind in KINDS:
+            rules = shown[phase][kind] = []
+            for rule in kept[kind]:
+                if not rule.get(trace.WITHHELD) and (
+                        rule.get('revision') is not None
+                        and rule['uuid'] not in open_rules):
+                    of_phase[rule['uuid']] = [
+                        _recorded_place(change) for change in (
+                            *rule['changes'], *rule.get('confirmed', ()))]
+                    rule = {'uuid': rule['uuid'],
+                            MATCHED: was_matched(kind, rule),
+                            trace.WITHHELD: True}
+                rules.append(rule)
+        if of_phase:
+            places = {**places, phase: of_phase}
+    return shown, places
+
+
+def _recorded_place(change: Record) -> list[str]:
+    """Return the place of a recorded change, as :func:`places` has it."""
+    name = f'port {change["port"]}' if 'port' in change else change['object']
+    if 'left' in change:
+        path = data_path.parse(change['path'])
+        return [name, data_path.pointer((*path[:-1], data_path.APPEND))]
+    return [name, change.get('at', change['path'])]
 
 
 def of_phase(outcome: runner.Outcome, seconds: float,
@@ -118,7 +153,7 @@ def of_phase(outcome: runner.Outcome, seconds: float,
         'rules': [_rule(each, room) for each in outcome.traces
                   if each.matched],
         'reverted': [_rule(each, room) for each in outcome.traces
-                     if not each.matched and each.actions],
+                     if each.reverted],
         'audit': [{**_rule(each, room), MATCHED: each.matched}
                   for each in outcome.audited],
         'saved': saved and outcome.keeps_changes,
@@ -164,17 +199,9 @@ class _Rooms(typing.NamedTuple):
 
 def _rule(each: trace.RuleTrace, room: _Rooms) -> Record:
     rule = each.rule
-    if rule.sensitive and rule.mode == model.AUDIT:
-        return {'uuid': rule.uuid}
     if rule.sensitive:
-        written = [change for action in each.actions
-                   for change in (*action.changes, *action.confirmed)]
-        places = [[_object(change), place] for change in written
-                  if room.changes.take(
-                      place := data_path.pointer(_moved(change)))]
-        # All or none: what is left out would pass for another rule's.
-        return {'uuid': rule.uuid, **(
-            {PLACES: places} if len(places) == len(written) else {})}
+        return {'uuid': rule.uuid, MATCHED: each.matched,
+                trace.WITHHELD: True}
     changes, confirmed = _changes(each, room)
     record: Record = {
         'uuid': rule.uuid,

@@ -6,7 +6,7 @@ It notes what the rules of each phase do, and is stored once, when the
 inspection has ended, well or not.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 import datetime
 import typing
 
@@ -20,10 +20,7 @@ from ironic_inspection_rules.db import content
 from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.db import run as db_run
 from ironic_inspection_rules.db import transaction
-from ironic_inspection_rules.engine import hiding
-from ironic_inspection_rules.engine import journal as engine_journal
 from ironic_inspection_rules.engine import masking
-from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
@@ -58,9 +55,9 @@ class Run:
         self.revision: int | None = None
         self.options: str | None = None
         self.phases: dict[str, record.Record] = {}
-        self._outcomes: dict[str, tuple[runner.Outcome, float, bool]] = {}
+        # What sensitive rules set, by phase; no part of what is shown.
+        self.places: dict[str, record.Places] = {}
         self.has_run = False
-        self._hidden: dict[tuple[str, ...], hiding.Lasting] = {}
         self.facts: dict[str, dict[str, str]] = {}
         self.errors: dict[str, Data] = {}
         # What the inspection before has stored, once a rule asks for it.
@@ -82,7 +79,7 @@ class Run:
             return
         early = plugin_data.pop(record.EARLY_KEY, None)
         if isinstance(early, dict):
-            self.hide(early.pop(record.EARLY_HIDDEN, ()))
+            self.places.update(early.pop(record.EARLY_PLACES, {}))
             for phase, kept in early.items():
                 found = kept.pop(record.EARLY_FOUND, None)
                 if found is not None:
@@ -92,7 +89,7 @@ class Run:
                     self.facts[phase] = history.facts_of(
                         working_copy.Facts(inventory,
                                            {**before, **found['set']}),
-                        (), revision=found['revision'])
+                        revision=found['revision'])
             self.phases.update(early)
 
     @property
@@ -109,28 +106,16 @@ class Run:
         self.has_run, self.revision, self.options = True, revision, options
 
     def add(self, phase: str, outcome: runner.Outcome, seconds: float,
-            journal: engine_journal.Journal, saved: bool = True) -> None:
-        """Note what the rules of a phase did.
-
-        What sensitive rules have found is then hidden in all phases.
-        """
-        self._outcomes[phase] = outcome, seconds, saved
+            saved: bool = True) -> None:
+        """Note what the rules of a phase did."""
         self.phases[phase] = record.of_phase(outcome, seconds, saved)
-        for name in self.phases if journal.found else ():
-            if name in self._outcomes:
-                outcome, seconds, saved = self._outcomes[name]
-                outcome = outcome.without_found(journal)
-                self._outcomes[name] = outcome, seconds, saved
-                self.phases[name] = record.of_phase(outcome, seconds, saved)
-            elif name != model.EARLY or journal.found.covers(
-                    hiding.PLUGIN_DATA, ()):
-                # The early phase writes to nothing but plugin data.
-                journal.find_copies(record.changes(self.phases[name]))
-                self.phases[name] = record.withheld(self.phases[name])
+        places = record.places(outcome.withheld)
+        if places:
+            self.places[phase] = places
 
     def note_facts(self, phase: str, machine: working_copy.Facts) -> None:
         """Note the machine as the rules of a phase find it."""
-        self.facts[phase] = history.facts_of(machine, self.hidden)
+        self.facts[phase] = history.facts_of(machine)
 
     def note_error(self, phase: str, error: exceptions.RuleError,
                    saving: bool) -> None:
@@ -142,27 +127,10 @@ class Run:
             'text': str(error), 'op': error.op, 'saving': saving,
             'limit': isinstance(error.__cause__, exceptions.BudgetExceeded)}
 
-    @property
-    def hidden(self) -> list[hiding.Lasting]:
-        """Where values of sensitive rules are."""
-        return list(self._hidden.values())
-
-    def hide(self, places: Iterable[hiding.Lasting],
-             all_of_them: bool = False) -> None:
-        """Note where values of sensitive rules are.
-
-        What later phases find there must not show in their records.
-
-        :param all_of_them: whether these replace the places noted before.
-        """
-        if all_of_them:
-            self._hidden.clear()
-        self._hidden.update(((place[0], *place[1]), place) for place in places)
-
     def checkpoint(self, phase: str) -> record.Record:
         """Return what a later attempt needs to know of a phase."""
         return {'revision': self.revision, 'record': self.phases.get(phase),
-                'hidden': self.hidden, 'earlier': {
+                'places': self.places, 'earlier': {
                     name: kept for name, kept in self.phases.items()
                     if name != phase}}
 
@@ -176,7 +144,7 @@ class Run:
             # An older release does not note all of it.
             self.phases.update(saved.get('earlier', ()))
             self.phases[phase] = saved['record']
-            self.hide(saved.get('hidden', ()))
+            self.places.update(saved['places'])
 
     def set_aside(self, before: Data, after: Data) -> None:
         """Note which plugin data rules have changed.
@@ -233,10 +201,7 @@ def prepare(run: Run, node: typing.Any, error: str | None, keep: int,
         'result': history.OK if error is None else history.FAILED,
         'error': error,
         'revision': run.revision, 'started_at': run.started_at,
-        'phases': run.phases}
-    # What it leaves is the previous one from now on.
-    values['hidden'] = [place for place in run.hidden if error is not None
-                        or place[0] != hiding.PREVIOUS] or None
+        'phases': run.phases, 'places': run.places or None}
     kept = None
     try:
         if run.has_data and error is not None and keep:

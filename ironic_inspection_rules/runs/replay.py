@@ -17,7 +17,6 @@ from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import difference
 from ironic_inspection_rules.engine import evaluation
-from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
@@ -33,8 +32,6 @@ SAME, DIFFERENT, INCOMPARABLE = 'same', 'different', 'incomparable'
 UNKNOWN = 'unknown'
 """The result of an inspection that would have gone on."""
 
-_KINDS = ('rules', 'reverted', 'audit')
-
 Plans = Mapping[str, Sequence[compiler.CompiledRule]]
 Data = dict[str, typing.Any]
 
@@ -48,7 +45,6 @@ class PhaseEnd(typing.NamedTuple):
 
     outcome: runner.Outcome
     facts: working_copy.Facts
-    hidden: hiding.Hidden
 
 
 Ends = dict[str, PhaseEnd]
@@ -102,11 +98,6 @@ class Past:
             inventory, plugin_data, kept['node'], tuple(kept['ports']),
             tuple(kept['port_groups']), self._document.get('previous'))
 
-    def hidden(self, phase: str) -> hiding.Hidden:
-        """Return where values of sensitive rules were."""
-        kept = self._document['facts'][phase]
-        return hiding.located(kept['hidden'], kept['ports'])
-
     def error(self, phase: str) -> Data | None:
         """Return what the rules of a phase ended with, as it is kept."""
         error: Data | None = self._document['facts'][phase].get('error')
@@ -131,8 +122,7 @@ class Past:
         """
         ends: Ends = {}
         for phase in self.phases:
-            _run(ends, plans, phase, self.facts(phase, plans),
-                 self.hidden(phase), limits)
+            _run(ends, plans, phase, self.facts(phase, plans), limits)
             if ends[phase].outcome.error:
                 break
         found = (self._deviation(phase, end) for phase, end in ends.items())
@@ -142,7 +132,7 @@ class Past:
         kept, error = self._document['phases'][phase], self.error(phase)
         text = error['text'] if error and not error['saving'] else None
         made = str(end.outcome.error) if end.outcome.error else None
-        again = _withheld_as(kept, record.of_phase(end.outcome, 0.0))
+        again = record.of_phase(end.outcome, 0.0)
         idle = _idle(again)
         if text == made and _essence(kept, idle) == _essence(again, idle):
             return None
@@ -181,18 +171,19 @@ def compare(past: Past, base: Ends, plans: Plans,
     ends: Ends = {}
     before: str | None = None
     for phase in base:
-        facts, hidden = past.facts(phase, plans), past.hidden(phase)
+        facts = past.facts(phase, plans)
         if before is not None:
             facts = _rebased(facts, base[before].facts, ends[before].facts)
-            hidden |= ends[before].hidden
-        _run(ends, plans, phase, facts, hidden, limits)
+        _run(ends, plans, phase, facts, limits)
         before = phase
         if ends[phase].outcome.error:
             break
     assert before is not None
     one, other = base[before], ends[before]
-    changes = difference.between(one.facts, other.facts, one.facts.ports,
-                                 one.hidden | other.hidden)
+    changed = difference.between(
+        one.facts, other.facts, one.facts.ports, [
+            change for end in (*base.values(), *ends.values())
+            for change in end.outcome.withheld])
     kept = past.error(before)
     result, error = past.ending['result'], past.ending['error']
     failed = other.outcome.error
@@ -201,30 +192,26 @@ def compare(past: Past, base: Ends, plans: Plans,
     elif one.outcome.error:
         result = history.OK if before == model.MAIN else UNKNOWN
         error = None
-    elif kept and kept['saving'] and changes:
+    elif kept and kept['saving'] and changed:
         result, error = UNKNOWN, None
     return {'result': result, 'error': error,
             'matched': [each.rule.uuid for end in ends.values()
                         for each in end.outcome.traces if each.matched],
-            'changes': [each.with_before() for each in changes],
-            'differs': bool(changes) or (
+            'changes': [each.with_before() for each in changed.changes],
+            'differs': bool(changed) or (
                 nature(one.outcome.error) != nature(failed))}
 
 
 def _run(ends: Ends, plans: Plans, phase: str, facts: working_copy.Facts,
-         hidden: hiding.Hidden, limits: Mapping[str, budget.Limits]) -> None:
-    """Run a phase after others, and hide in all what sensitive rules found."""
-    target = working_copy.WorkingCopy(facts, hidden=hidden)
+         limits: Mapping[str, budget.Limits]) -> None:
+    """Run a phase after others."""
+    target = working_copy.WorkingCopy(facts)
     outcome = runner.run(plans.get(phase, ()), target, facts.scope,
                          keep=True, limits=limits[phase])
-    ends[phase] = PhaseEnd(outcome, facts, hidden)
+    ends[phase] = PhaseEnd(outcome, facts)
     if outcome.keeps_changes:
         ends[phase] = PhaseEnd(
-            outcome, evaluation.after(facts, target, outcome, phase),
-            target.journal.hidden)
-    for name, end in ends.items():
-        ends[name] = end._replace(
-            outcome=end.outcome.without_found(target.journal))
+            outcome, evaluation.after(facts, target, outcome, phase))
 
 
 def nature(error: exceptions.RuleError | None) -> typing.Any:
@@ -235,7 +222,7 @@ def nature(error: exceptions.RuleError | None) -> typing.Any:
 def _idle(phase: record.Record) -> set[tuple[str, str]]:
     """Return UUIDs of rules with their actions that did not run."""
     return {(rule['uuid'], action['action'])
-            for kind in _KINDS for rule in phase[kind]
+            for kind in record.KINDS for rule in phase[kind]
             for action in rule.get('when', ()) if not action['ran']}
 
 
@@ -253,7 +240,7 @@ def _essence(phase: record.Record, idle: set[tuple[str, str]]) -> typing.Any:
                      if (rule['uuid'], op) not in idle],
          **{name: [_change(each) for each in rule.get(name, ())]
             for name in ('changes', 'confirmed')}}
-        for rule in phase[kind]] for kind in _KINDS},
+        for rule in phase[kind]] for kind in record.KINDS},
         default=str))
 
 
@@ -261,14 +248,6 @@ def _change(change: record.Record) -> record.Record:
     """Return a change without what older releases did not record."""
     return {name: value for name, value in change.items()
             if name not in ('at', 'left', 'earlier', 'port')}
-
-
-def _withheld_as(kept: record.Record, made: record.Record) -> record.Record:
-    """Return a new record that withholds what the kept one does."""
-    withheld = {rule['uuid'] for kind in _KINDS for rule in kept[kind]
-                if rule.keys() == {'uuid'}}
-    return {kind: [{'uuid': rule['uuid']} if rule['uuid'] in withheld else rule
-                   for rule in made[kind]] for kind in _KINDS}
 
 
 def _rebased(facts: working_copy.Facts, one: working_copy.Facts,

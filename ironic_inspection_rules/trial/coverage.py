@@ -114,7 +114,9 @@ class Coverage:
                 for result in part.results]
 
     def missed(self, rule: model.Rule) -> typing.Iterator[str]:
-        """Yield what no machine reached."""
+        """Yield what no machine reached, nothing of a sensitive rule."""
+        if rule.sensitive:
+            return
         for part in parts(rule):
             for result in part.results:
                 if self.counts[*part.place, result]:
@@ -159,16 +161,22 @@ class Coverage:
 
     def as_dict(self) -> dict[str, typing.Any]:
         return {
-            'rules': [{
-                'description': rule.description,
-                'uuid': rule.uuid,
-                'conditions': self._shown(rule.conditions,
-                                          (rule.uuid, 'conditions')),
-                'actions': [
-                    self._action(action, (rule.uuid, 'actions', index))
-                    for index, action in enumerate(rule.actions)],
-            } for rule in self.rules],
+            'rules': [self._rule(rule) for rule in self.rules],
             'covered': round(self.percent, 1),
+        }
+
+    def _rule(self, rule: model.Rule) -> dict[str, typing.Any]:
+        if rule.sensitive:
+            return {'uuid': rule.uuid, engine_trace.WITHHELD: True,
+                    'covered': round(self.percent_of(rule), 1)}
+        return {
+            'description': rule.description,
+            'uuid': rule.uuid,
+            'conditions': self._shown(rule.conditions,
+                                      (rule.uuid, 'conditions')),
+            'actions': [
+                self._action(action, (rule.uuid, 'actions', index))
+                for index, action in enumerate(rule.actions)],
         }
 
     def _action(self, written: Written, place: Place) -> dict[str, typing.Any]:
@@ -252,7 +260,9 @@ def measure(rules: typing.Sequence[model.Rule], nodes: machine_test.Nodes,
 
 def _prepare(rules: typing.Sequence[model.Rule],
              nodes: machine_test.Nodes) -> walk.Work[Coverage]:
-    plans = machine_test.compile_rules(rules, explained=False)
+    # A report says of a sensitive rule only how much of it was reached.
+    plans = machine_test.compile_rules([rule.opened() for rule in rules],
+                                       explained=False)
     watch = Watch(plans)
 
     def cover(paths: typing.Sequence[str]) -> Coverage:

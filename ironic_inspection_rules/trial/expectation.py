@@ -29,6 +29,7 @@ import re
 import typing
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import yaml_text
@@ -136,7 +137,8 @@ def actual(each: machine_test.MachineTest) -> tuple[str, Expectation]:
     text = each.error if error is None else (
         f'{error.op}: {error.reason or _("failed")}')
     traits = (each.outcome.facts.node or {}).get('traits')
-    if each.outcome.hidden.covers('node', ('traits',)):
+    if any(change.object == journal.TRAITS
+           for change in each.outcome.withheld):
         traits = None
     return each.path, {
         'result': each.result,

@@ -14,6 +14,7 @@ from ironic_inspection_rules.engine import evaluation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import working_copy
+from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.trial import machine_test
 from ironic_inspection_rules.trial import walk
 
@@ -76,9 +77,11 @@ def treat(path: str, both: Sequence[machine_test.Plans],
         else result for result, each in zip(results, (old, new), strict=True))
     lines = [] if before == after else ['inspection', f'- {before}',
                                         f'+ {after}']
-    lines += change_lines(
-        change.with_before() for change in difference.between(
-            old.facts, new.facts, facts.ports, old.hidden | new.hidden))
+    found = difference.between(old.facts, new.facts, facts.ports,
+                               (*old.withheld, *new.withheld))
+    lines += change_lines(change.with_before() for change in found.changes)
+    if found.withheld:
+        lines.append(_('what sensitive rules set is withheld'))
     return Treatment(path, *results, tuple(lines))
 
 

@@ -132,7 +132,7 @@ def compile_rules(rules: typing.Iterable[model.Rule],
     """Compile the rules that run, in that order, by phase.
 
     :param explained: whether to give reasons where an explanation is asked
-        for, also of sensitive rules: who tries them has their file.
+        for.
     """
     plans: Plans = {phase: [] for phase in model.PHASES}
     for rule in repository.order(rules):

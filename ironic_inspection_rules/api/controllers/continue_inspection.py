@@ -119,7 +119,8 @@ def run_early_rules(context, inventory: dict, plugin_data: dict) -> None:
             'unset': [*back['unset'], inspect_utils.AUTO_DISCOVERED_FLAG]}
     plugin_data[record.EARLY_KEY] = {
         model.EARLY: kept,
-        record.EARLY_HIDDEN: target.journal.hidden.lasting(())}
+        record.EARLY_PLACES: {
+            model.EARLY: record.places(outcome.withheld)}}
 
 
 def _machine(inventory: dict) -> str:

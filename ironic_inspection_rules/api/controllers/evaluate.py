@@ -17,7 +17,6 @@ from ironic_inspection_rules.api import stream
 from ironic_inspection_rules.api.fleet import page as fleet_page
 from ironic_inspection_rules.api.fleet import trial
 from ironic_inspection_rules.engine import evaluation
-from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
@@ -58,36 +57,20 @@ def post(asked: Answer) -> Answer:
     in_force = {phase: rules.plans(phase) for phase in model.PHASES}
     given = posted_rules.plans(asked, rules.revision)
     plans = in_force if given is None else given
-    # Who posts a rule by the UUID of a sensitive one could change when it
-    # runs, and so read what it has left.
-    hidden_by_rules = facts.hidden_by_rules(
-        plan for some in (plans, in_force)
-        for each in some.values() for plan in each)
     phases = [asked['phase']] if asked['phase'] else model.PHASES
     refusals = refusal.Refusals(context)
     if asked['nodes'] is not None:
         tried = trial.Trial(plans, phases, limits.by_phase(), refusals,
-                            in_force if asked['compare'] else None,
-                            hidden_by_rules)
+                            in_force if asked['compare'] else None)
         page = fleet_page.find(asked['nodes'], asked['limit'], asked['marker'])
         stream.send(stream.page(tried.all(context, page), 'nodes', page.next))
         return {}
     known, origin = _facts(context, asked, any(
         plan.reads_previous for each in plans.values() for plan in each))
-    hidden = hiding.Hidden()
-    if known.node:
-        uuid = known.node['uuid']
-        hidden = facts.hidden(facts.hidden_by_runs(context, [uuid])[uuid],
-                              hidden_by_rules, known)
     outcome = evaluation.evaluate(plans, known, phases,
-                                  limits=limits.by_phase(), hidden=hidden,
+                                  limits=limits.by_phase(),
                                   refuse=refusals.find)
-    answer = outcome.as_dict()
-    for shown, each in zip(answer['rules'], outcome.traces, strict=True):
-        if each.rule.sensitive:
-            # Only whether it matches, and what it changes without values.
-            shown.update(dict.fromkeys(model.OPERATIONS))
-    return {**answer, **origin}
+    return {**outcome.as_dict(), **origin}
 
 
 def _check_together(asked: dict[str, Any]) -> None:

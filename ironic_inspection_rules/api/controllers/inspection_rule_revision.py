@@ -48,7 +48,7 @@ def get_all(query: Answer) -> Answer:
 def get_one(revision: str) -> Answer:
     """Show the rule set as it was."""
     found = _read(revision)
-    # What is sensitive in any revision is hidden in all.
+    # What is sensitive in any revision is withheld in all.
     return {**found, 'links': _links(found['revision']), 'rules': [{
         **{name: rule[name] for name in (*model.WRITABLE, 'revision',
                                          'created_at')},

@@ -18,13 +18,13 @@ from ironic_inspection_rules.api import rule_outcome
 from ironic_inspection_rules.api import view
 from ironic_inspection_rules.engine import masking
 from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import trace
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import start
 from ironic_inspection_rules.objects import run as run_object
 from ironic_inspection_rules.runs import explain as run_explain
-from ironic_inspection_rules.runs import record
 from ironic_inspection_rules.runs import recorded_change
 
 RESOURCE = 'inspection_runs'
@@ -99,7 +99,8 @@ def explain(node: Any, query: Answer) -> Answer:
         whole=True)
     answer = (_origin(node, runs, **query) if rule is None else
               rule_outcome.find(node, rule, runs, start.rules()))
-    answer['run'] = _represent(answer['run'], BRIEF_FIELDS)
+    if 'run' in answer:
+        answer['run'] = _represent(answer['run'], BRIEF_FIELDS)
     return answer
 
 
@@ -118,24 +119,17 @@ def _origin(node: Any, runs: list[Any], path: str | None, trait: str | None,
     :raises: NotFound if no kept run has set the value.
     """
     place, present = _place(node, path, trait, port)
-    found = run_explain.find(((run, run.phases) for run in runs), place,
-                             present)
+    found = run_explain.find(
+        ((run, run.phases, run.places) for run in runs), place, present)
     if not isinstance(found, run_explain.Finding):
         raise _not_found(node, len(runs), trait or path, port, found)
     change, rule = found.change, found.rule
     if change is None:
-        # It is sensitive.
-        return {**dict.fromkeys((*_OF_CHANGE, 'revision', 'phase', 'current',
-                                 'current_value')), 'conditions': [],
-                'rule': {'uuid': rule['uuid'], 'description': None,
-                         'revision': None},
-                'run': found.run, 'sensitive_rules': []}
+        return {'rule': {'uuid': rule['uuid']}, trace.WITHHELD: True}
     current = recorded_change.still_holds(change, found.place, present)
     current_value = None
     if current is False and present is not data_path.ABSENT:
-        # A sensitive rule may have set it.
-        current_value = masking.MASK if found.sensitive else (
-            masking.mask_along(place.path, present)[1])
+        current_value = masking.mask_along(place.path, present)[1]
     answer = {
         **{name: change[name] for name in _OF_CHANGE},
         'rule': {name: rule[name]
@@ -224,8 +218,6 @@ def _port(node: Any, ident: str | None) -> Any:
 
 def _represent(run: Any, fields: Any) -> dict[str, Any]:
     shown = {name: getattr(run, name) for name in fields}
-    if 'phases' in shown:
-        shown['phases'] = record.shown(shown['phases'])
     for name in _TIMES:
         if shown.get(name):
             shown[name] = shown[name].isoformat()

@@ -3,7 +3,7 @@
 """Rules tried on the machines of a fleet, read with few queries."""
 
 import collections
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 import dataclasses
 from typing import Any
 
@@ -18,7 +18,6 @@ from ironic_inspection_rules.api.fleet import page as fleet_page
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import difference
 from ironic_inspection_rules.engine import evaluation
-from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import path as data_path
 from ironic_inspection_rules.engine import working_copy
 from ironic_inspection_rules.i18n import _
@@ -47,7 +46,7 @@ class Machine:
 
     ``asked`` is the name or UUID. ``node`` is None if the caller may see no
     such node, ``facts`` None if the rules cannot be tried; ``problem`` says
-    why. ``hidden`` is where sensitive rules have left values.
+    why.
     """
 
     asked: str
@@ -55,7 +54,6 @@ class Machine:
     facts: working_copy.Facts | None = None
     source: inspection_data.InspectionData | None = None
     problem: str | None = None
-    hidden: Sequence[hiding.Lasting] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,7 +62,6 @@ class Trial:
 
     :param refusals: finds what would not be saved.
     :param in_force: the rules to compare with, None to compare with none.
-    :param hidden: where sensitive rules may have left values.
     """
 
     plans: posted_rules.Plans
@@ -72,7 +69,6 @@ class Trial:
     limits: Mapping[str, budget.Limits]
     refusals: refusal.Refusals
     in_force: posted_rules.Plans | None = None
-    hidden: frozenset[hiding.Place] = frozenset()
 
     def all(self, context: Any, page: fleet_page.Page) -> Iterator[Entry]:
         """Yield an entry for each node of a page, in their order."""
@@ -119,8 +115,7 @@ class Trial:
             return _not_tried(machine, exceptions.reason_of(exc))
 
     def _tried(self, machine: Machine, facts: working_copy.Facts) -> Entry:
-        hidden = node_facts.hidden(machine.hidden, self.hidden, facts)
-        outcome = self._evaluate(self.plans, facts, hidden)
+        outcome = self._evaluate(self.plans, facts)
         entry = {'uuid': machine.node.uuid, 'name': machine.node.name,
                  **_told(self.plans, outcome),
                  'changes': [each.as_dict() for each in outcome.changes]}
@@ -137,18 +132,18 @@ class Trial:
         if self.in_force is None:
             entry['changed_by'] = outcome.changed_by
         else:
-            entry.update(self._compared(facts, hidden, outcome, self.in_force))
+            entry.update(self._compared(facts, outcome, self.in_force))
         return entry
 
-    def _compared(self, facts: working_copy.Facts, hidden: hiding.Hidden,
+    def _compared(self, facts: working_copy.Facts,
                   outcome: evaluation.Evaluation,
                   in_force: posted_rules.Plans) -> Entry:
-        other = self._evaluate(in_force, facts, hidden)
-        changes = difference.between(other.facts, outcome.facts, facts.ports,
-                                     outcome.hidden | other.hidden)
+        other = self._evaluate(in_force, facts)
+        found = difference.between(other.facts, outcome.facts, facts.ports,
+                                   (*outcome.withheld, *other.withheld))
         told: Entry = {
-            'changes': [each.with_before() for each in changes],
-            'differs': bool(changes) or (
+            'changes': [each.with_before() for each in found.changes],
+            'differs': bool(found) or (
                 replay.nature(outcome.error) != replay.nature(other.error))}
         if told['differs']:
             told['in_force'] = _told(in_force, other)
@@ -158,10 +153,9 @@ class Trial:
         return told
 
     def _evaluate(self, plans: posted_rules.Plans,
-                  facts: working_copy.Facts, hidden: hiding.Hidden
-                  ) -> evaluation.Evaluation:
+                  facts: working_copy.Facts) -> evaluation.Evaluation:
         return evaluation.evaluate(plans, facts, self.phases, explain=False,
-                                   limits=self.limits, hidden=hidden,
+                                   limits=self.limits,
                                    refuse=self.refusals.find)
 
 
@@ -181,7 +175,6 @@ def _read(context: Any, page: fleet_page.Page) -> Iterator[list[Machine]]:
                          .list_ports(context, ids))
         groups = _by_node(objects.Portgroup, found, machine_object
                           .InspectedMachine.list_port_groups(context, ids))
-        hidden = node_facts.hidden_by_runs(context, [*found])
         left = collections.deque(nodes)
         seen = [found[uuid] for _asked, uuid in nodes if uuid in found]
         for portion in inspection_data.portions(context, seen, _DATA):
@@ -191,15 +184,14 @@ def _read(context: Any, page: fleet_page.Page) -> Iterator[list[Machine]]:
                 some.append(left.popleft())
                 awaited -= some[-1][1] in found
             # Not by a name, which would keep it while the next is read.
-            yield _machines(some, found, ports, groups, hidden,
+            yield _machines(some, found, ports, groups,
                             inspection_data.find_all(context, portion))
-        yield _machines(left, found, ports, groups, hidden, {})
+        yield _machines(left, found, ports, groups, {})
 
 
 def _machines(some: Iterable[tuple[str, str | None]],
               nodes: Mapping[Any, Any], ports: Mapping[int, list[Any]],
               groups: Mapping[int, list[Any]],
-              hidden: Mapping[str, list[hiding.Lasting]],
               data: Mapping[str, inspection_data.Found]) -> list[Machine]:
     machines = []
     for asked, uuid in some:
@@ -212,8 +204,7 @@ def _machines(some: Iterable[tuple[str, str | None]],
         else:
             machines.append(Machine(asked, node, node_facts.of_node(
                 node, ports.get(node.id, ()), groups.get(node.id, ()),
-                found.inventory, found.plugin_data), found,
-                hidden=hidden[node.uuid]))
+                found.inventory, found.plugin_data), found))
     return machines
 
 

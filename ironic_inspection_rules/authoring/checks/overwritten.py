@@ -4,8 +4,8 @@
 
 from ironic_inspection_rules.authoring.checks import checked_rule
 from ironic_inspection_rules.authoring.checks import conflicts
-from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import interpolation
+from ironic_inspection_rules.engine import reads
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import file_rule
 
@@ -39,7 +39,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
 def _reads(action: file_rule.Operation, write: conflicts.Write) -> bool:
     """Return whether an action, or its conditions, may read a place."""
     for each in action.all:
-        for field in hiding.fields([*each.arguments.values(),
+        for field in reads.fields([*each.arguments.values(),
                                     each.written.get('loop')]):
             if field.root != _ROOTS[write.kind]:
                 continue

@@ -11,10 +11,10 @@ from ironic_inspection_rules.authoring.checks import facts
 from ironic_inspection_rules.authoring.checks import known_values
 from ironic_inspection_rules.authoring.checks import values
 from ironic_inspection_rules.authoring.mending import text as file_text
-from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import interpolation
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import path as data_path
+from ironic_inspection_rules.engine import reads
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.machine import inventory_fields
 from ironic_inspection_rules.rule_file import file_rule
@@ -41,7 +41,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Found:
                 isinstance(loop, list) and len(loop) < 2)
         if repeats and not any(
                 field.root == interpolation.ITEM for each in operation.all
-                for field in hiding.fields([*each.arguments.values(),
+                for field in reads.fields([*each.arguments.values(),
                                             each.written.get('loop')])):
             yield f'{operation.pointer}/loop', _(
                 'nothing uses {item}: it is the same for each item of the '
@@ -73,7 +73,7 @@ def check_fields(rule: checked_rule.CheckedRule) -> checked_rule.Found:
     if rule.written.is_old:
         return
     # That is not mended: a rule that was taken over may mean the text.
-    for name in model.HIDDEN:
+    for name in model.WITHHELD:
         for pointer, text in checked_rule.texts(rule.written.entry.get(name),
                                                 f'/{name}'):
             for doubled in _DOUBLED.finditer(text):

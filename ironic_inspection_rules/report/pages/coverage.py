@@ -33,20 +33,7 @@ def render(covered: coverage.Coverage, machines: int,
     for rule in covered.rules:
         reached = covered.reached(rule)
         lines = [_Line(text) for text in rule_text.head(rule)]
-        if rule.conditions:
-            lines.append(_Line('conditions:'))
-        for index, condition in enumerate(rule.conditions):
-            place = (rule.uuid, 'conditions', index)
-            lines += _operation(
-                rule, condition, (covered.counts[*place, coverage.TRUE],
-                                  covered.counts[*place, coverage.FALSE]),
-                all(covered.reached(rule, place)))
-        lines.append(_Line('actions:'))
-        for index, action in enumerate(rule.actions):
-            place = (rule.uuid, 'actions', index)
-            lines += _operation(
-                rule, action, (covered.counts[*place, coverage.RAN],),
-                why=covered.why_idle(place))
+        lines += _operations(covered, rule)
         rules.append({
             'title': machine_test.title(rule), 'uuid': rule.uuid,
             'percent': covered.percent_of(rule),
@@ -57,6 +44,28 @@ def render(covered: coverage.Coverage, machines: int,
     return shell.render(f'Coverage of {names}, {made}', _ASSETS, {
         'made': made, 'files': names, 'machines': machines,
         'percent': covered.percent, 'rules': rules})
+
+
+def _operations(covered: coverage.Coverage, rule: model.Rule
+                ) -> Iterator[_Line]:
+    """Yield the lines of conditions and actions, withheld if sensitive."""
+    if rule.sensitive:
+        yield _Line('withheld: true')
+        return
+    if rule.conditions:
+        yield _Line('conditions:')
+    for index, condition in enumerate(rule.conditions):
+        place = (rule.uuid, 'conditions', index)
+        yield from _operation(
+            rule, condition, (covered.counts[*place, coverage.TRUE],
+                              covered.counts[*place, coverage.FALSE]),
+            all(covered.reached(rule, place)))
+    yield _Line('actions:')
+    for index, action in enumerate(rule.actions):
+        place = (rule.uuid, 'actions', index)
+        yield from _operation(
+            rule, action, (covered.counts[*place, coverage.RAN],),
+            why=covered.why_idle(place))
 
 
 def _operation(rule: model.Rule, written: rule_text.Operation,

@@ -19,7 +19,7 @@ def render(title: str, found: typing.Mapping[str, typing.Any],
         ``error``; ``reasons`` with how often each was one; ``runs``, those
         that end otherwise or could not be decided, as ``POST
         /v1/inspection_rules/replay`` answers, each with the ``name`` of its
-        node. What the answer hides stays hidden.
+        node. What the answer withholds is not in the page.
     :param names: descriptions of rules by their UUIDs.
     """
     lines, details = shell.Numbers(), shell.Numbers()

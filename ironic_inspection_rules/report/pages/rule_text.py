@@ -26,8 +26,9 @@ def head(rule: model.Rule) -> list[str]:
 
 def variables(rule: model.Rule) -> list[str]:
     """Return the lines of its variables, none where it has none."""
-    return _lines({model.VARS: masking.MASK if rule.sensitive
-                   else masking.mask(dict(rule.vars))}) if rule.vars else []
+    if rule.sensitive or not rule.vars:
+        return []
+    return _lines({model.VARS: masking.mask(dict(rule.vars))})
 
 
 def operation(rule: model.Rule, written: Operation) -> list[str]:
@@ -48,8 +49,7 @@ def _without_secrets(rule: model.Rule, written: Operation) -> Operation:
     named = given
     if isinstance(given, list):
         named = dict(zip(('value', 'path'), given[::-1], strict=False))
-    if rule.sensitive or isinstance(named, dict) and any(
-            writes.secrets(named)):
+    if isinstance(named, dict) and any(writes.secrets(named)):
         return {'op': written['op'], 'args': masking.MASK}
     return written
 

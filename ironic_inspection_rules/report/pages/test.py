@@ -137,8 +137,9 @@ def _rule(rule: model.Rule) -> dict[str, typing.Any]:
             'phase': rule.phase, 'priority': rule.priority,
             'scope': rule.scope, 'mode': rule.mode,
             'vars': '\n'.join(rule_text.variables(rule)), **{
-                name: [rule_text.arguments(rule, each)
-                       for each in getattr(rule, name)]
+                name: [] if rule.sensitive else [
+                    rule_text.arguments(rule, operation)
+                    for operation in getattr(rule, name)]
                 for name in model.OPERATIONS}}
 
 

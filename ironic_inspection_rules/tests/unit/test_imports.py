@@ -51,6 +51,7 @@ MAY_IMPORT = {
     'filters.text': {'engine', 'filters', 'traits'},
     'legacy': {'actions', 'conditions', 'engine'},
     'objects': {'db', 'engine.model', 'ironic'},
+    'objects.run': {'db', 'objects', 'runs', 'ironic'},
     'coordination': set(),
     'queue': {'db'},
     'queue.database_queue': {'queue', 'db', 'objects'},

@@ -43,8 +43,8 @@ class Capacity:
     """Counts the nodes that can take flavors, node by node.
 
     A node whose inspection would fail can take none afterwards, nor one that
-    rules put into maintenance. What a sensitive rule sets is hidden: after
-    it, a resource class counts as none, and traits as they are.
+    rules put into maintenance. What a sensitive rule sets is withheld, and
+    does not count.
     """
 
     def __init__(self, flavors: Iterable[flavor.Flavor]) -> None:

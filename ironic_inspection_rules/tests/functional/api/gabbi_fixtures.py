@@ -14,8 +14,10 @@ from ironic.common import context
 from oslo_serialization import jsonutils
 from oslo_utils import timeutils
 
+from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import node_reservation
 from ironic_inspection_rules.db import rule_statistics
+from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
@@ -231,7 +233,9 @@ class InspectionRuns(fixture.GabbiFixture):
                 'when': [{'action': 'add-trait', 'ran': False,
                           'conditions': [],
                           'reason': 'the loop has no items'}]}
-        main = {'rules': [rule, {'uuid': BUILT_IN_RULES[1]['uuid']}],
+        withheld = {'uuid': BUILT_IN_RULES[1]['uuid'], 'matched': True,
+                    'withheld': True}
+        main = {'rules': [rule, withheld],
                 'reverted': [], 'audit': [], 'saved': True, 'seconds': 0.01}
         for number, result in enumerate(('ok', 'ok', 'failed')):
             failed = {'error': 'too small', 'inventory': {'cpu': {'count': 2}},
@@ -241,7 +245,13 @@ class InspectionRuns(fixture.GabbiFixture):
                 'event': 'inspection', 'inspect_interface': 'agent',
                 'result': result, 'revision': 3,
                 'phases': {'main': main} if number == 1 else {},
+                'places': {'main': {withheld['uuid']: None}},
                 **(failed if result == 'failed' else {})}, keep=5)
+        with transaction.writer() as session:
+            # It is known that the rule was never sensitive.
+            session.add(models.RuleVersion(
+                uuid=RULE, first_revision=3, end_revision=3, rule_revision=3,
+                sensitive=False, fields={}))
         rule_statistics.add_statistics([{
             'rule_uuid': BUILT_IN_RULES[2]['uuid'],
             'since': datetime.datetime(2026, 11, 1), 'runs': 7, 'matched': 5,

@@ -9,6 +9,7 @@ from ironic.common import context
 from ironic.conf import CONF
 import webob
 
+from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.functional.api import application
@@ -17,6 +18,8 @@ from ironic_inspection_rules.tests.unit import base
 
 RULE = '55555555-5555-4555-8555-555555555555'
 RUNS = f'/v1/nodes/{gabbi_fixtures.NODE}/inspection_runs'
+
+WITHHELD = {'uuid': RULE, 'matched': True, 'withheld': True}
 
 
 class ExplanationTestCase(base.TestCase):
@@ -156,10 +159,9 @@ class ExplanationTestCase(base.TestCase):
 
     def test_of_a_sensitive_rule_it_is_told_that_it_matched(self):
         self.rule(sensitive=True)
-        self.run_was({'uuid': RULE, 'places': [['node', '/extra/rack']]})
-        told = self.explain()
-        self.assertEqual((True, None, []), (
-            told['matched'], told['conditions'], told['changes']))
+        self.run_was(WITHHELD)
+        self.assertEqual({'rule': {'uuid': RULE}, 'matched': True,
+                          'withheld': True}, self.explain())
 
     def test_nor_of_one_that_has_become_sensitive_since(self):
         self.rule()
@@ -172,34 +174,44 @@ class ExplanationTestCase(base.TestCase):
         request.content_type = 'application/json'
         self.assertEqual(200, request.get_response(
             application.current).status_int)
-        told = self.explain()
-        self.assertEqual((False, None, None), (
-            told['matched'], told['conditions'],
-            told['rule']['description']))
+        self.assertEqual({'rule': {'uuid': RULE}, 'matched': False,
+                          'withheld': True}, self.explain())
 
     def test_a_sensitive_rule_that_set_a_value_is_all_that_is_told(self):
-        self.run_was({'uuid': RULE, 'places': [['node', '/extra/rack']]})
-        told = self.explain('path=/extra/rack')
-        self.assertEqual(RULE, told['rule']['uuid'])
-        self.assertNotIn('rack', str({**told, 'run': None}))
+        self.run_was(WITHHELD, places={'main': {
+            RULE: [['node', '/extra/rack']]}})
+        self.assertEqual({'rule': {'uuid': RULE}, 'withheld': True},
+                         self.explain('path=/extra/rack'))
         for path in ('?detail=true', '/66666666-6666-4666-8666-666666666666'):
             self.assertNotIn('places', str(self.call(RUNS + path)))
 
     def test_of_a_trait_that_a_sensitive_rule_set_its_uuid_is_told(self):
-        self.run_was({'uuid': RULE, 'places': [['traits', '/CUSTOM_A'],
-                                               ['traits', '/CUSTOM_B']]})
-        admin = context.get_admin_context()
-        node = objects.Node.get_by_uuid(admin, gabbi_fixtures.NODE)
-        objects.TraitList.create(admin, node.id, ['CUSTOM_A'])
-        told = self.explain('trait=CUSTOM_A')
-        self.assertEqual(RULE, told['rule']['uuid'])
-        self.assertNotIn('CUSTOM', str(told))
-        for name in 'BC':
-            error = self.call(f'{RUNS}/explain?trait=CUSTOM_{name}',
-                              status=404)
-            self.assertIn(RULE, str(error))
+        self.run_was(WITHHELD, places={'main': {
+            RULE: [['traits', '/CUSTOM_A']]}})
+        self.assertEqual({'rule': {'uuid': RULE}, 'withheld': True},
+                         self.explain('trait=CUSTOM_A'))
+        self.call(f'{RUNS}/explain?trait=CUSTOM_B', status=404)
+
+    def test_what_nobody_knows_to_be_open_is_withheld(self):
+        change = {'object': 'node', 'op': 'add', 'path': '/extra/rack',
+                  'before': None, 'after': 'b7', 'action': 'set-attribute'}
+        self.run_was({'uuid': RULE, 'description': 'mine', 'revision': 1,
+                      'conditions': [], 'actions': ['set-attribute'],
+                      'changes': [change]})
+        run = '/66666666-6666-4666-8666-666666666666'
+        self.assertEqual([WITHHELD], self.call(RUNS + run)[
+            'phases']['main']['rules'])
+        self.assertEqual({'rule': {'uuid': RULE}, 'withheld': True},
+                         self.explain('path=/extra/rack'))
+        self.rule()
+        self.assertEqual([change], self.call(RUNS + run)[
+            'phases']['main']['rules'][0]['changes'])
+        rule_object.Rule.get_by_uuid(context.get_admin_context(),
+                                     RULE).destroy()
+        self.assertEqual('b7', self.explain('path=/extra/rack')['after'])
 
     def test_what_a_value_is_by_now_is_told(self):
+        self.rule()
         change = {'object': 'node', 'op': 'add', 'path': '/extra/rack',
                   'before': None, 'after': 'b7', 'action': 'set-attribute'}
         seen = {**change, 'object': 'plugin_data', 'path': '/seen',
@@ -221,6 +233,7 @@ class ExplanationTestCase(base.TestCase):
             self.explain('path=/plugin_data/seen')['current'])
 
     def test_what_is_left_of_a_value_is_not_another_one(self):
+        self.rule()
         change = {'object': 'node', 'op': 'remove', 'path': '/extra/m/k',
                   'before': 1, 'after': None, 'action': 'del-attribute'}
         self.run_was({'uuid': RULE, 'description': None, 'revision': 1,
@@ -240,6 +253,7 @@ class ExplanationTestCase(base.TestCase):
             self.assertIs(left != {'k': 2}, told['current'])
 
     def test_what_ironic_knows_by_another_name_is_not_known(self):
+        self.rule()
         change = {'object': 'node', 'op': 'add', 'path': '/chassis_uuid',
                   'before': None, 'after': RULE, 'action': 'set-attribute'}
         self.run_was({'uuid': RULE, 'description': None, 'revision': 1,

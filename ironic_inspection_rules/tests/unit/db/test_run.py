@@ -110,14 +110,6 @@ class RunMixin:
                 models.Run.__table__.c.content).order_by(
                     models.Run.id).limit(2)).scalars().all())
 
-    def test_a_run_without_rules_takes_over_what_is_hidden(self):
-        self.record(revision=1, hidden=[['node', ['extra']]])
-        self.record(result='failed')
-        self.assertEqual({NODE: [['node', ['extra']]]},
-                         run.get_hidden([NODE]))
-        self.record(revision=2)
-        self.assertEqual({}, run.get_hidden([NODE]))
-
     def test_data_that_an_older_release_has_stored_are_read(self):
         self.record(result='failed', inventory={'cpu': 1}, plugin_data={})
         self.assertEqual({'cpu': 1}, run.get_data(NODE)['inventory'])

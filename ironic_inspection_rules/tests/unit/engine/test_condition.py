@@ -80,15 +80,3 @@ class LoopedTestCase(base.TestCase):
             phase.reason({'op': 'all-of', 'loop': '{plugin_data.l}',
                           'conditions': [eq('{item.a}', 1)]},
                          l=[{'a': 0}, {'a': 1}]))
-
-    def test_what_a_part_of_a_looped_group_may_look_at_stays_hidden(self):
-        outcome, _roots = phase.run(
-            {'sensitive': True, 'priority': 1, 'actions': [
-                {'op': 'set-plugin-data', 'args': ['/key', 'hush']}]},
-            {'conditions': [{'op': 'any-of', 'loop': [1], 'conditions': [
-                {'op': 'inspector-eq',
-                 'args': {'field': 'key', 'value': 'hush'}}]}]},
-            explain=True, plugin_data={'key': 'hush'})
-
-        told = outcome.traces[1].conditions[0]
-        self.assertEqual((True, '******'), (told.result, told.reason))

@@ -51,15 +51,15 @@ class RehearseTestCase(base.TestCase):
                          self.changes(outcome))
         self.assertIsNone(outcome.error)
 
-    def test_what_a_sensitive_rule_set_is_hidden_in_later_phases(self):
+    def test_what_a_sensitive_rule_set_is_withheld(self):
         outcome = rehearse(
             sets('/key', 'c4n4ry', phase='early', sensitive=True),
-            sets('/key', 1, phase='preprocess'))
+            sets('/other', 1, phase='preprocess'))
 
-        self.assertEqual(['******', '******'], [
-            each for change in outcome.changes
-            for each in (change.value, change.before) if each not in (1, None)
-            ])
+        self.assertEqual([('/other', 1)], self.changes(outcome))
+        self.assertEqual(['/key'],
+                         [change.path for change in outcome.withheld])
+        self.assertEqual('c4n4ry', outcome.facts.plugin_data['key'])
 
     def test_changes_of_the_node_last_as_well(self):
         outcome = rehearse(

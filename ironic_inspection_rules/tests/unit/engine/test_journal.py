@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Changes are recorded, and hide what must not show."""
+"""Changes are recorded, and those of sensitive rules apart."""
 
 from ironic_inspection_rules.engine import journal as engine_journal
+from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.tests.unit import base
+
+OPEN = model.Rule(uuid='open', actions=())
+SENSITIVE = model.Rule(uuid='sensitive', sensitive=True, actions=())
 
 
 class TraitTestCase(base.TestCase):
@@ -21,22 +25,21 @@ class TraitTestCase(base.TestCase):
         self.assertEqual([('remove', '/A', None, 'A', ('A',)),
                           ('add', '/C', 'C', None, ('C',))], self.changes())
 
-    def test_of_a_sensitive_rule_no_name_shows_now_or_later(self):
-        self.journal.enter(masked=True, sensitive=True)
+    def test_what_a_sensitive_rule_sets_is_no_change_that_is_shown(self):
+        self.journal.enter(SENSITIVE, 'add-trait', masked=True)
         self.journal.record_traits([], ['A'])
-        self.journal.enter(masked=True, sensitive=False)
+        self.journal.confirm(engine_journal.TRAITS, ('A',), 'A')
+        self.journal.note('A')
+        self.assertEqual([], self.changes())
+        self.assertEqual([], self.journal.confirmed)
+        self.assertEqual([], self.journal.notes)
+        self.assertEqual(['/A', '/A'],
+                         [each.path for each in self.journal.withheld])
+        self.journal.enter(OPEN, 'set-traits', masked=True)
         self.journal.record_traits(['A'], [])
-        self.assertEqual([('add', '/******', '******', None, ('A',)),
-                          ('remove', '/******', None, '******', ('A',))],
+        self.assertEqual([('remove', '/A', None, 'A', ('A',))],
                          self.changes())
-
-    def test_a_trait_that_others_add_again_shows(self):
-        self.journal.enter(masked=True, sensitive=True)
-        self.journal.record_traits([], ['A'])
-        self.journal.enter(masked=True, sensitive=False)
-        self.journal.record_traits([], ['A'])
-        self.assertEqual(('add', '/A', 'A', None, ('A',)), self.changes()[1])
-        self.assertFalse(self.journal.hidden)
+        self.assertEqual(2, self.journal.length)
 
     def test_a_trait_that_is_there_is_confirmed(self):
         self.journal.confirm(engine_journal.TRAITS, ('A',), 'A')
@@ -45,14 +48,6 @@ class TraitTestCase(base.TestCase):
             confirmed.object, confirmed.op, confirmed.path, confirmed.value,
             confirmed.before))
         self.assertEqual([], self.changes())
-
-    def test_a_sensitive_rule_hides_what_it_finds(self):
-        self.journal.record_traits([], ['A'])
-        self.journal.enter(masked=True, sensitive=True)
-        self.journal.confirm(engine_journal.TRAITS, ('A',), 'A')
-        self.journal.hide_found(self.journal.changes[0])
-        self.assertEqual([('add', '/******', '******', None, ('A',))],
-                         self.changes())
 
 
 class ChangeTestCase(base.TestCase):
@@ -67,9 +62,26 @@ class ChangeTestCase(base.TestCase):
             (change.object, change.path, change.value, change.before,
              change.place))
 
-    def test_what_was_hidden_before_is_masked(self):
-        journal = engine_journal.Journal([], [('node', ('extra', 'a'))])
-        journal.record('replace', {}, 'node', ('extra', 'a'), 5, 4)
-        change, = journal.changes
-        self.assertEqual((5, '******'), (change.value, change.before))
-        self.assertFalse(journal.hidden)
+    def test_secrets_are_masked_by_their_names(self):
+        for masked, shown in ((True, '******'), (False, 'x')):
+            journal = engine_journal.Journal([])
+            journal.enter(OPEN, 'set-attribute', masked)
+            journal.record('replace', {}, 'node', ('extra', 'password'), 'x',
+                           'x')
+            change, = journal.changes
+            self.assertEqual((shown, shown), (change.value, change.before))
+
+    def test_it_knows_who_changed_an_attribute_or_else_the_object(self):
+        journal = engine_journal.Journal([])
+        for rule, name in ((OPEN, 'name'), (SENSITIVE, 'driver'),
+                           (OPEN, 'owner')):
+            journal.enter(rule, f'set-{name}', masked=True)
+            journal.record('add', {}, 'node', (name,), 'x')
+        for attributes, made in (
+                (['driver'], ['set-driver']),
+                (['name', 'driver'], ['set-name', 'set-driver']),
+                (['lessee'], ['set-name', 'set-driver', 'set-owner'])):
+            self.assertEqual(made, [
+                change.action for change
+                in journal.changes_of('node', attributes)])
+        self.assertEqual([], journal.changes_of('port 1', ['name']))

@@ -170,7 +170,8 @@ class RecordTestCase(base.TestCase):
         self.assertEqual(
             {'preprocess': [
                 {'uuid': 'a', 'description': None, 'actions': []}],
-             'main': [{'uuid': 'b'}]}, plugin_data['inspection_rules'])
+             'main': [{'uuid': 'b', 'withheld': True}]},
+            plugin_data['inspection_rules'])
 
     def test_nothing_is_kept_where_nothing_matched(self):
         plugin_data = {}

@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Nothing that a sensitive rule writes, or finds written, sings."""
+"""A sensitive rule is withheld whole, and what it wrote is not followed."""
 
-import dataclasses
 import itertools
 import json
-import random
 
 import fixtures
 
-from ironic_inspection_rules.engine import budget
 from ironic_inspection_rules.engine import compiler
 from ironic_inspection_rules.engine import difference
 from ironic_inspection_rules.engine import evaluation
-from ironic_inspection_rules.engine import hiding
 from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import runner
@@ -32,15 +28,14 @@ def facts(**node):
         ({'uuid': 'p', 'address': MAC, 'extra': {}},))
 
 
-def run(rules, known=None, hidden=None, explain=True):
-    """Evaluate rules, given as pairs of sensitivity and fields."""
+def run(rules, known=None, explain=True):
+    """Evaluate rules, given by their fields."""
     plans = [compiler.compile_rule(model.Rule.from_mapping(
         {'uuid': f'rule-{number}', 'conditions': (), **rule}),
         registry.installed()) for number, rule in enumerate(rules)]
     by_phase = {phase: [plan for plan in plans if plan.rule.phase == phase]
                 for phase in ('preprocess', 'main')}
-    return evaluation.evaluate(by_phase, known or facts(), by_phase, explain,
-                               hidden=hidden)
+    return evaluation.evaluate(by_phase, known or facts(), by_phase, explain)
 
 
 def does(op, *args, **fields):
@@ -51,7 +46,8 @@ def told(outcome):
     """Return all that anybody is told of it."""
     of_phase = record.of_phase(runner.Outcome(
         outcome.traces, outcome.error, outcome.audited), 0)
-    return json.dumps([outcome.as_dict(), record.shown({'main': of_phase}),
+    summaries = [made.summary() for made in outcome.traces]
+    return json.dumps([outcome.as_dict(), of_phase, summaries,
                        str(outcome.error)])
 
 
@@ -107,257 +103,104 @@ OPEN = (
 )
 
 
-def through_vars(make, field):
-    """Return what an open rule does with a field, by a var of a var."""
-    return {**make('{vars.second}'),
-            'vars': {'first': field, 'second': ['{vars.first}', 1],
-                     'third': f'a {field}'}}
-
-
-class SecrecyTestCase(base.TestCase):
+class WithheldTestCase(base.TestCase):
 
     def assert_silent(self, outcome):
         self.assertNotIn(CANARY, told(outcome).lower())
 
-    def assert_silent_if_found(self, outcome):
-        # After an error, or without the value, there is nothing to find.
-        if any(action.confirmed for each in outcome.traces
-               if each.rule.sensitive for action in each.actions):
+    def test_nothing_of_what_it_does_is_told(self):
+        for (secret, _field), mode, explain in itertools.product(
+                SECRETS, ('enforce', 'audit'), (True, False)):
+            secret = {**secret, 'sensitive': True, 'mode': mode,
+                      'description': CANARY, 'vars': {'a': CANARY},
+                      'conditions': [{'op': 'ne', 'args': [CANARY, 'x']}]}
+            outcome = run([secret, does('log', 'x'), secret], explain=explain)
             self.assert_silent(outcome)
+            made = next(made for made in (*outcome.traces, *outcome.audited)
+                        if made.rule.uuid == 'rule-0')
+            self.assertEqual({'uuid': 'rule-0', 'withheld': True},
+                             made.summary())
+            for shown in made.as_dict(), made.as_audit():
+                self.assertEqual({'uuid': 'rule-0', 'matched': True,
+                                  'withheld': True}, shown)
+            self.assertEqual(((), (), {}), (
+                made.rule.conditions, made.rule.actions, made.rule.vars))
 
-    def test_whatever_an_open_rule_does_with_it(self):
-        for (secret, field), make in itertools.product(SECRETS, OPEN):
-            secret = {**secret, 'sensitive': True}
-            for rules in ([secret, make(field)],
-                          [secret, {**make(field), 'mode': 'audit'}],
-                          [secret, make(field), secret, make(field)]):
-                self.assert_silent(run(rules))
+    def test_nor_what_it_logs_or_calls_or_undoes(self):
+        outcome = run([
+            {'sensitive': True, 'actions': [
+                {'op': 'log', 'args': [CANARY]},
+                {'op': 'api-call', 'args': [f'http://{CANARY}.example']},
+                {'op': 'set-attribute', 'args': [f'/extra/{CANARY}', 1],
+                 'when': [{'op': 'ne', 'args': [CANARY, 1]}]}]},
+            {'sensitive': True, 'actions': [
+                {'op': 'set-attribute', 'args': ['/extra/x', CANARY],
+                 'revert': True}],
+             'conditions': [{'op': 'eq', 'args': [CANARY, 1]}]}],
+            facts(extra={'x': CANARY}))
+        self.assert_silent(outcome)
+        self.assertTrue(outcome.traces[1].reverted)
+        self.assertNotIn('x', outcome.facts.node['extra'])
 
-    def test_nor_does_a_port_have_an_address_that_it_found_for_a_name(self):
-        secret = does('set-port-attribute', 'p', '/address', MAC,
-                      sensitive=True)
-        other = does('set-port-attribute', 'p', '/extra/y', 1)
-        for rules in ([secret, other], [other, secret],
-                      [{**other, 'phase': 'preprocess'}, secret],
-                      [{**other, 'mode': 'audit'}, secret],
-                      [secret, {**other, 'mode': 'audit'}]):
-            outcome = run(rules)
-            self.assertNotIn(MAC, told(outcome))
-            self.assertIn('"port p"', told(outcome))
+    def test_its_errors_name_it_and_the_op(self):
+        for secret, op in (
+                (does('fail', CANARY), 'fail'),
+                (does('set-attribute', f'/{CANARY}', 1), 'set-attribute'),
+                (does('log', '{node.extra.' + CANARY + '.x}'), None),
+                ({**does('log', 'x'), 'conditions': [
+                    {'op': 'in-net', 'args': [CANARY, '192.0.2.0/24']}]},
+                 None)):
+            for mode in ('enforce', 'audit'):
+                outcome = run([{**secret, 'sensitive': True, 'mode': mode,
+                                'description': CANARY}])
+                self.assert_silent(outcome)
+                if op and mode == 'enforce':
+                    self.assertEqual(f'Inspection rule rule-0, {op}: failed',
+                                     str(outcome.error))
 
-    def test_also_what_it_found_written(self):
-        for (secret, field), make in itertools.product(SECRETS, OPEN):
-            if secret['actions'][0]['op'] == 'extend-plugin-data':
-                continue
-            before = run([{**secret, 'sensitive': True}]).facts
-            self.assert_silent(run(
-                [{**secret, 'sensitive': True}, make(field)], before))
+    def test_what_it_logs_is_not_in_the_log(self):
+        lines = []
 
-    def test_also_if_another_rule_read_it_first(self):
-        secret = {**does('set-attribute', '/extra/x', CANARY),
-                  'sensitive': True}
-        for make in OPEN:
-            self.assert_silent_if_found(run([make('{node.extra.x}'), secret],
-                                            facts(extra={'x': CANARY})))
+        class Effects(working_copy.Effects):
+            def log(self, level, message):
+                lines.append(message)
 
-    def test_also_if_other_rules_read_copies_first(self):
-        known = facts(extra={'x': CANARY})
-        secret = {**does('set-attribute', '/extra/x', CANARY),
-                  'sensitive': True}
-        copies = (
-            (does('set-attribute', '/extra/copy', '{node.extra.x}'),
-             '{node.extra.copy}'),
-            (does('extend-plugin-data', '/copies', '{node.extra.x}'),
-             '{plugin_data.copies[0]}'),
-            (does('set-port-attribute', MAC, '/extra/y', '{node.extra.x}'),
-             f'{{ports[{MAC}].extra.y}}'),
-            (does('set-capability', 'y', '{node.extra.x}'),
-             '{node.properties.capabilities}'),
-            (through_vars(OPEN[3], '{node.extra.x}'), '{node.extra.copy}'))
-        for (copy, field), make in itertools.product(copies, OPEN):
-            for rule in (make(field), {**make(field), 'mode': 'audit'}):
-                self.assert_silent_if_found(run([copy, rule, secret], known))
-            first = run([copy, secret], known)
-            self.assert_silent(run([make(field)], first.facts, first.hidden))
+        for sensitive in (True, False):
+            plan = compiler.compile_rule(model.Rule.from_mapping({
+                'uuid': 'rule-0', 'sensitive': sensitive, 'conditions': (),
+                **does('log', CANARY)}), registry.installed())
+            runner.run([plan], working_copy.WorkingCopy(facts(), Effects()))
+        self.assertEqual(['a sensitive rule logs what is withheld', CANARY],
+                         lines)
 
-    def test_also_if_rules_of_an_earlier_phase_read_or_wrote_it(self):
-        secret = {**does('set-plugin-data', '/x', CANARY), 'sensitive': True}
-        machine = dataclasses.replace(facts(), inventory={'x': CANARY})
-        for make, explain, mode in itertools.product(
-                OPEN, (True, False), ('enforce', 'audit')):
-            found = run([
-                {**does('set-plugin-data', '/x', '{inventory.x}'),
-                 'phase': 'preprocess'},
-                {**does('set-attribute', '/extra/x', '{plugin_data.x}'),
-                 'phase': 'preprocess'},
-                {**make('{node.extra.x}'), 'phase': 'preprocess',
-                 'mode': mode}, make('{node.extra.x}'), secret],
-                machine, explain=explain)
-            self.assert_silent_if_found(found)
-            if not found.error:
-                self.assertIn(('node', ('extra', 'x')), found.hidden)
+    def test_what_it_wrote_is_read_by_others(self):
+        for secret, field in SECRETS:
+            outcome = run([{**secret, 'sensitive': True}, does('log', field)])
+            self.assertIn(CANARY, told(outcome).lower(), field)
 
-    def test_also_the_address_of_a_port(self):
-        address = '02:00:00:00:00:99'
-        secret = {**does('set-port-attribute', MAC, 'address', address),
-                  'sensitive': True, 'phase': 'preprocess'}
-        follows = does('set-port-attribute', address, '/extra/x', 1)
-        for uuid, name in (('p', 'port p'), (None, 'port 0')):
-            known = dataclasses.replace(facts(), ports=(
-                {'uuid': uuid, 'address': MAC, 'extra': {}},))
-            found = run([secret, follows], known)
-            self.assertNotIn(address, told(found))
-            self.assertEqual([f'port {MAC}', name],
-                             [each.object for each in found.changes])
-            self.assertEqual({name}, {each.object for each in (
-                difference.between(known, found.facts, found.facts.ports,
-                                   found.hidden))})
-
-    def test_also_an_item_that_it_need_not_append(self):
-        secret = {**does('extend-plugin-data', '/list', CANARY, True),
-                  'sensitive': True}
-        known = dataclasses.replace(facts(), plugin_data={'list': [CANARY]})
-        for rules in ([does('log', '{plugin_data.list}'), secret],
-                      [secret, does('log', '{plugin_data.list[0]}')]):
-            self.assert_silent(run(rules, known))
-
-    def test_also_in_the_next_run(self):
-        for (secret, field), make in itertools.product(SECRETS, OPEN):
-            first = run([{**secret, 'sensitive': True}])
-            ports = first.facts.ports
-            hidden = hiding.located(json.loads(json.dumps(
-                first.hidden.lasting(ports))), ports)
-            self.assert_silent(run([make(field)], first.facts, hidden))
-
-    def test_copies_of_copies_in_any_order(self):
-        chance = random.Random(24)
-        for _each in range(150):
-            rules = []
-            for _rule in range(chance.randint(2, 6)):
-                secret, field = chance.choice(SECRETS)
-                rules.append({**secret, 'sensitive': True}
-                             if chance.random() < 0.4
-                             else chance.choice(OPEN)(chance.choice(
-                                 (field, '{node.extra.copy}',
-                                  '{plugin_data.copy}'))))
-            rules.insert(0, {**SECRETS[0][0], 'sensitive': True})
-            self.assert_silent(run(rules, explain=chance.random() < 0.5))
-
-    def test_copies_through_vars(self):
-        for (secret, field), make in itertools.product(SECRETS, OPEN):
-            secret = {**secret, 'sensitive': True}
-            for rule in (through_vars(make, field),
-                         {**through_vars(make, field), 'mode': 'audit'}):
-                self.assert_silent(run([secret, rule]))
-
-    def test_a_var_stays_hidden_when_its_place_does_not(self):
-        self.assert_silent(run([
-            {**SECRETS[0][0], 'sensitive': True},
-            {'vars': {'kept': '{node.extra.x}'}, 'actions': [
-                {'op': 'set-attribute', 'args': ['/extra/x', 'plain']},
-                {'op': 'set-attribute', 'args': ['/extra/y', '{vars.kept}']},
-                {'op': 'log', 'args': ['{vars.kept} {node.extra.y}']}]},
-            does('log', '{node.extra.y}')]))
-
-    def test_vars_that_cannot_be_computed_do_not_tell(self):
-        self.assert_silent(run([
-            {**SECRETS[0][0], 'sensitive': True},
-            {**does('log', 'x'), 'vars': {'number': '{node.extra.x | int}'},
-             'conditions': [{'op': 'eq', 'args': ['{vars.number}', 1]}]}]))
-
-    def test_vars_of_an_earlier_rule_do_not_tell_what_was_found(self):
-        self.assert_silent(run(
-            [through_vars(OPEN[0], '{node.extra.x}'),
-             through_vars(OPEN[3], '{node.extra.x}'),
-             {**SECRETS[0][0], 'sensitive': True}],
-            facts(extra={'x': CANARY})))
-
-    def test_other_vars_show(self):
+    def test_changes_of_others_are_theirs_alone(self):
         outcome = run([
             {**SECRETS[0][0], 'sensitive': True},
-            {**does('log', 'the vendor is {vars.vendor}'),
-             'vars': {'vendor': '{inventory.vendor}',
-                      'hidden': '{node.extra.x}'}}])
+            does('set-attribute', '/extra/y', 1)])
+        self.assertEqual(['/extra/y'],
+                         [change.path for change in outcome.changes])
+        self.assertEqual(['rule-1'], outcome.changed_by)
+        self.assertEqual(CANARY, outcome.facts.node['extra']['x'])
 
-        self.assertIn('the vendor is x', told(outcome))
-
-    def test_what_the_inspection_before_stored(self):
-        known = dataclasses.replace(facts(), previous={
-            'inventory': {}, 'plugin_data': {'x': CANARY}})
-        hidden = hiding.Hidden([('previous', ('plugin_data', 'x'))])
-        for make in OPEN:
-            self.assert_silent(run(
-                [does('set-plugin-data', '/x', 'plain'),
-                 make('{previous.plugin_data.x}'),
-                 make('{previous.plugin_data}')], known, hidden))
-
-    def test_what_an_open_rule_writes_over_it_shows(self):
-        outcome = run([
-            {**SECRETS[0][0], 'sensitive': True},
-            does('set-attribute', '/extra/x', 'plain'),
-            does('log', 'x is {node.extra.x}')])
-
-        self.assertIn('x is plain', told(outcome))
-
-    def test_why_an_action_did_not_run_does_not_tell(self):
-        secret = {**does('set-plugin-data', '/list', []), 'sensitive': True}
-        copy = {'actions': [{'op': 'log', 'args': ['{item}'],
-                             'loop': '{plugin_data.list}'}]}
-        for rules, reason in (([copy], 'the loop has no items'),
-                              ([secret, copy], '******'),
-                              ([copy, secret], '******'),
-                              ([{**copy, 'sensitive': True}], None)):
-            traces = run(rules).traces
-            idle, = [action.idle for each in traces
-                     for action in each.actions if action.idle]
-            self.assertEqual(('empty_loop', reason), idle)
-
-    def test_a_message_shows_what_is_not_hidden(self):
-        outcome = run([
-            {**SECRETS[0][0], 'sensitive': True},
-            does('fail', '{inventory.vendor} has {node.extra.x}')])
-
-        self.assertIn('x has ******', str(outcome.error))
-
-
-class _Counting(str):
-    """A token that counts how often it is looked up."""
-
-    looked_up = 0
-
-    def __hash__(self):
-        _Counting.looked_up += 1
-        return super().__hash__()
-
-    __eq__ = str.__eq__
+    def test_a_difference_tells_that_there_is_one(self):
+        for secret, _field in SECRETS:
+            with_it = run([{**secret, 'sensitive': True},
+                           does('set-attribute', '/extra/y', 1)])
+            found = difference.between(facts(), with_it.facts,
+                                       with_it.facts.ports, with_it.withheld)
+            self.assertTrue(found.withheld, secret)
+            self.assertNotIn(CANARY, str(found.changes).lower())
+            again = difference.between(with_it.facts, with_it.facts,
+                                       with_it.facts.ports, with_it.withheld)
+            self.assertFalse(again)
 
 
 class GrowthTestCase(base.TestCase):
-
-    def look_ups(self, size):
-        hidden = hiding.Hidden(('plugin_data', ('nics', str(number)))
-                               for number in range(size))
-        _Counting.looked_up = 0
-        for number in range(size):
-            hidden.covers('plugin_data', ('nics', _Counting(number)))
-        return _Counting.looked_up
-
-    def test_a_place_is_found_by_its_path(self):
-        self.assertLessEqual(self.look_ups(1000), 10 * self.look_ups(100))
-
-    def test_many_places_last_as_one(self):
-        hidden = hiding.Hidden(('plugin_data', ('nics', str(number)))
-                               for number in range(5000))
-
-        self.assertEqual([['plugin_data', ['nics']]], hidden.lasting(()))
-
-    def test_too_many_places_last_as_all_of_their_roots(self):
-        hidden = hiding.Hidden(('plugin_data', (str(nic), str(number)))
-                               for nic in range(11) for number in range(1000))
-        hidden.add('ports', ('0', 'extra'))
-
-        self.assertEqual([['plugin_data', []], ['ports', []]],
-                         hidden.lasting([{'uuid': 'a'}]))
 
     def test_what_changed_is_grouped_once(self):
         known = working_copy.Facts({}, {}, {}, tuple(
@@ -376,20 +219,3 @@ class GrowthTestCase(base.TestCase):
             target.changed('ports', str(index))
 
         self.assertEqual([('7', 'extra')], read)
-
-    def test_a_phase_with_many_hidden_places_costs_in_proportion(self):
-        def spent(size):
-            items = [{'n': str(number)} for number in range(size)]
-            rules = [{'sensitive': True, 'actions': [{
-                'op': 'set-plugin-data', 'args': ['/nics/{item[n]}', 1],
-                'loop': '{plugin_data[l]}'}]},
-                does('set-plugin-data', '/x', 1)]
-            plans = [compiler.compile_rule(model.Rule.from_mapping(
-                {'uuid': f'rule-{number}', 'conditions': (), **rule}),
-                registry.installed()) for number, rule in enumerate(rules)]
-            target = working_copy.WorkingCopy(
-                working_copy.Facts({}, {'l': items}))
-            outcome = runner.run(plans, target, limits=budget.MAIN)
-            return len(record.of_phase(outcome, 0)['rules']) + len(
-                list(target.journal.hidden))
-        self.assertEqual(spent(100) - 2, (spent(1000) - 2) / 10)

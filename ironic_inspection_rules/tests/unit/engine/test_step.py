@@ -110,15 +110,6 @@ class ErrorTestCase(base.TestCase):
 
         self.assertFalse(outcome.keeps_changes)
 
-    def test_what_a_sensitive_rule_wrote_is_in_no_error(self):
-        outcome, _roots = phase.run(
-            {'sensitive': True, 'priority': 1, 'actions': [
-                {'op': 'set-plugin-data', 'args': ['/text', 'hush']}]},
-            self.RULE, plugin_data={'text': 'x'})
-
-        self.assertIn('was written by a sensitive rule', str(outcome.error))
-        self.assertIsNone(outcome.error.__cause__)
-
     def test_rules_are_paid_for_in_advance(self):
         outcome, _roots = phase.run(
             *[{}] * 20, limits=budget.Limits(operations=20))
@@ -143,6 +134,4 @@ class AskedTestCase(base.TestCase):
             {**phase.SET, 'when': [{'op': 'eq', 'args': [1, 1]}]}]},
             explain=True)
 
-        self.assertEqual([('eq', 1, 0, None)],
-                         [tuple(each) for each
-                          in outcome.traces[0].actions[0].when])
+        self.assertEqual((), outcome.traces[0].actions)

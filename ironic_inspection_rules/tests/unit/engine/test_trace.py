@@ -26,8 +26,10 @@ class RuleTraceTestCase(base.TestCase):
 
     def test_a_sensitive_rule_is_its_uuid(self):
         shown = self.trace(sensitive=True)
-        self.assertEqual({'uuid': 'u'}, shown.summary())
-        self.assertEqual({'uuid': 'u', 'matched': True}, shown.as_audit())
+        self.assertEqual({'uuid': 'u', 'withheld': True}, shown.summary())
+        for told in shown.as_audit(), shown.as_dict():
+            self.assertEqual({'uuid': 'u', 'matched': True, 'withheld': True},
+                             told)
 
     def test_an_audit_tells_all_changes(self):
         self.assertEqual([CHANGE.as_dict()],

@@ -290,8 +290,7 @@ class SecretTestCase(KeepingTestCase):
         with self.database.engine.connect() as connection:
             row, = connection.exec_driver_sql('SELECT * FROM ir_runs').all()
         # Nobody is shown the places.
-        seen = {**row._mapping, 'hidden': None,
-                'phases': record.shown(json.loads(row.phases))}
+        seen = {**row._mapping, 'places': None}
         self.assertNotIn(self.CANARY, str(seen).lower())
 
     def test_secrets_are_masked_whatever_the_option_says(self):
@@ -331,104 +330,37 @@ class SecretTestCase(KeepingTestCase):
                       description=self.CANARY, sensitive=True, priority=3,
                       conditions=[{'op': 'ne', 'args': [self.CANARY, 'x']}],
                       uuid=RULE),
-            base.rule(('set-attribute', ['/extra/key', 'overwritten']),
-                      ('set-attribute', ['/extra', {}]), priority=2),
             base.rule(('fail', [self.CANARY]), sensitive=True),
             mask_secrets='sensitive')
 
         self.assert_silent()
+        self.assertEqual({'uuid': RULE, 'matched': True, 'withheld': True},
+                         self.main()['rules'][0])
+        run, = db_run.list_runs(self.task.node.uuid, whole=True)
         self.assertEqual(
-            {'uuid': RULE, 'places': [
-                ['node', '/extra/key'], ['plugin_data', '/key'],
-                ['traits', '/CUSTOM_C4N4RY']]}, self.main()['rules'][0])
-        self.assertEqual('******',
-                         self.main()['rules'][1]['changes'][0]['before'])
+            [['node', '/extra/key'], ['plugin_data', '/key'],
+             ['traits', '/CUSTOM_C4N4RY']], run.places['main'][RULE])
 
-    def test_what_a_sensitive_rule_set_is_hidden_in_later_phases(self):
-        secret = base.rule(
-            ('set-attribute', ['/extra/key', self.CANARY]),
-            ('set-port-attribute', [base.MAC, '/extra/key', self.CANARY]),
-            ('set-plugin-data', ['/key', self.CANARY]),
-            ('add-trait', ['CUSTOM_C4N4RY']),
-            phase='preprocess', sensitive=True)
-        self.failed(
-            secret,
-            base.rule(('del-attribute', ['/extra']),
-                      ('set-port-attribute', [base.MAC, '/extra/key', 1]),
-                      ('unset-plugin-data', ['/key']),
-                      ('set-traits', [[]]), priority=1),
-            base.rule(('fail', ['stop'])))
-
-        self.assert_silent()
-        changes = self.main()['rules'][0]['changes']
-        self.assertEqual(['******'] * 4,
-                         [change['before'] for change in changes])
-
-    def test_what_a_sensitive_rule_found_is_hidden_in_earlier_phases(self):
-        self.inventory = {'x': self.CANARY}
+    def test_what_a_sensitive_rule_set_is_told_by_who_reads_it(self):
         self.inspect(
-            base.rule(('set-plugin-data', ['/x', '{inventory.x}']),
-                      ('set-attribute', ['/extra/x', '{plugin_data.x}']),
-                      phase='preprocess', uuid=RULE),
-            base.rule(('set-attribute', ['/extra/y', '{node.extra.x}']),
-                      priority=1),
-            base.rule(('set-plugin-data', ['/x', self.CANARY]),
-                      sensitive=True))
+            base.rule(('set-attribute', ['/extra/key', 'seen']),
+                      phase='preprocess', sensitive=True),
+            base.rule(('set-attribute', ['/extra/copy', '{node.extra.key}'])))
+        change, = self.main()['rules'][0]['changes']
+        self.assertEqual('seen', change['after'])
 
-        self.assert_silent()
-        run, = self.runs()
-        rule, = run.phases['preprocess']['rules']
-        self.assertEqual(['/x', '/extra/x'],
-                         [change['path'] for change in rule['changes']])
-        self.assertIn(['node', ['extra', 'x']], db_run.get_hidden(
-            [self.task.node.uuid])[self.task.node.uuid])
+    def test_the_places_of_the_early_phase_are_kept(self):
+        self.plugin_data = {record.EARLY_KEY: {
+            'early': {'rules': [{'uuid': RULE, 'matched': True,
+                                 'withheld': True}], 'reverted': [],
+                      'audit': [], 'saved': True, 'seconds': 0.0},
+            record.EARLY_PLACES: {'early': {RULE: [['plugin_data', '/k']]}}}}
+        self.inspect(base.rule(('set-plugin-data', ['/key', 'x'])))
 
-    def test_of_a_phase_before_that_only_its_record_is_known_of(self):
-        for place, names in (('/y', {'uuid', 'changes'}), ('/x', {'uuid'})):
-            self.plugin_data = {
-                'x': 1, 'y': 2, record.EARLY_KEY: {
-                    'early': {'rules': [{'uuid': RULE, 'changes': []}],
-                              'reverted': [], 'audit': [], 'saved': True,
-                              'seconds': 0.0},
-                    record.EARLY_HIDDEN: []}}
-            self.inspect(base.rule(('set-plugin-data', [place, 1]),
-                                   sensitive=True))
-
-            rule, = self.runs()[0].phases['early']['rules']
-            self.assertEqual(names, set(rule))
-
-    def test_what_such_a_phase_wrote_may_be_a_copy_of_what_was_found(self):
-        for path, more in (('/copy', {}), ('/******', {}),
-                           ('/other', {'left_out': 1})):
-            self.plugin_data = {
-                'x': self.CANARY, 'copy': self.CANARY, record.EARLY_KEY: {
-                    'early': {'rules': [{'uuid': RULE, 'changes': [
-                        {'object': 'plugin_data', 'op': 'add', 'path': path,
-                         'before': None, 'after': self.CANARY}]}],
-                        'reverted': [], 'audit': [], 'saved': True,
-                        'seconds': 0.0, **more},
-                    record.EARLY_HIDDEN: []}}
-            self.config(group='inspection_rules', keep_runs=1)
-            self.inspect(
-                base.rule(('set-plugin-data', ['/x', self.CANARY]),
-                          priority=1, sensitive=True),
-                base.rule(('set-attribute', ['/extra/y',
-                                             '{plugin_data.copy}']),
-                          conditions=[{'op': 'ne', 'args': [
-                              '{plugin_data.copy}', 'x']}]))
-
-            self.assert_silent()
-
-    def test_what_a_sensitive_early_rule_set_is_hidden_too(self):
-        self.plugin_data = {'key': self.CANARY, record.EARLY_KEY: {
-            'early': {'rules': [{'uuid': RULE}], 'reverted': [], 'audit': [],
-                      'saved': True, 'seconds': 0.0},
-            record.EARLY_HIDDEN: [['plugin_data', ['key']]]}}
-        self.inspect(base.rule(('set-plugin-data', ['/key', 'overwritten'])))
-
-        self.assert_silent()
-        run, = self.runs()
+        run, = db_run.list_runs(self.task.node.uuid, whole=True)
         self.assertEqual({'early', 'main'}, set(run.phases))
+        self.assertEqual({'early': {RULE: [['plugin_data', '/k']]}},
+                         run.places)
 
     def test_a_rule_cannot_write_what_others_did(self):
         self.inspect(
@@ -527,7 +459,8 @@ class AuditTestCase(KeepingTestCase):
         self.inspect(base.rule(('set-attribute', ['/extra/a', 'c4n4ry']),
                                mode='audit', sensitive=True, uuid=RULE))
 
-        self.assertEqual([{'uuid': RULE, 'matched': True}], self.audited())
+        self.assertEqual([{'uuid': RULE, 'matched': True, 'withheld': True}],
+                         self.audited())
 
     def test_a_rule_that_is_off_does_nothing_at_all(self):
         self.inspect(base.rule(('fail', ['no']), mode='off', uuid=RULE))

@@ -109,7 +109,7 @@ class PhaseRunnerTestCase(base.GlueTestCase):
                                description='hidden'))
 
         traced, = self.plugin_data['inspection_rules']['main']
-        self.assertEqual(['uuid'], list(traced))
+        self.assertEqual(['uuid', 'withheld'], list(traced))
 
     def test_later_rules_see_what_earlier_ones_changed(self):
         self.inspect(base.rule(('set-attribute', ['/extra/step', 1])),

@@ -130,8 +130,6 @@ class NodeTestCase(RefusalTestCase):
     def test_nor_if_another_rule_is_at_fault(self):
         self.make_task(mac=OTHER, name='c4n4ry')
         for operations in (
-                (('set-attribute', ['/extra/x', 'c4n4ry']),
-                 ('set-attribute', ['/name', '{node.extra.x}'])),
                 (('set-attribute', ['/name', 'c4n4ry']),
                  ('set-attribute', ['/instance_uuid', UUID])),
                 (('set-attribute', ['/driver', 'c4n4ry']),

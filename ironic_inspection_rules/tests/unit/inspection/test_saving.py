@@ -212,7 +212,7 @@ class CostTestCase(base.GlueTestCase):
         sys.setprofile(profile)
         try:
             saving.update_plugin_data(target, {})
-            saving._write_ports(self.task, target, ())
+            saving._write_ports(self.task, target)
         finally:
             sys.setprofile(None)
         self.assertEqual({str(number): {'a': [number]} for number in range(

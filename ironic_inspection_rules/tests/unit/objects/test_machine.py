@@ -15,7 +15,7 @@ from ironic_inspection_rules.tests.unit.objects import test_rule
 
 # Raise VERSION when the fields or the remotable methods change, then put the
 # new fingerprint here.
-FINGERPRINT = '1.1-4fcf91119f3524d8d4b611707eeb071c'
+FINGERPRINT = '1.0-48730ffc0e544733703205832cada24d'
 UUIDS = [f'11111111-1111-4111-8111-11111111111{number}'
          for number in range(3)]
 

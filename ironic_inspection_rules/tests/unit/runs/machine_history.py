@@ -38,7 +38,8 @@ class History:
 
     The engine does it and records it, the model does it as well.
 
-    :ivar runs: records of runs, newest first, each with its number.
+    :ivar runs: records of runs, newest first, each with its number and the
+        places that sensitive rules set.
     :ivar ends: the machine after each run, by its number.
     """
 
@@ -146,7 +147,7 @@ class History:
 
     def _run(self):
         number = len(self.ends)
-        phases = {}
+        phases, places = {}, {}
         for phase in ('preprocess', 'main'):
             written = [self._rule(phase) for _rule in range(
                 self._random.randint(0, 3))]
@@ -156,6 +157,7 @@ class History:
             outcome, roots = self._carry_out(written, before)
             phases[phase] = json.loads(json.dumps(record.of_phase(
                 outcome, 0)))
+            places[phase] = record.places(outcome.withheld)
             if actions is None:
                 assert outcome.error, written
                 self.model.data = before
@@ -164,7 +166,7 @@ class History:
             assert not outcome.error, (outcome.error, written)
             assert written_machine.same(self._seen(roots), self.model.data), (
                 written, self._seen(roots), self.model.data)
-        self.runs.insert(0, (number, phases))
+        self.runs.insert(0, (number, phases, places))
         self.ends[number] = copy.deepcopy(self.model.data)
 
     def _rule(self, phase):

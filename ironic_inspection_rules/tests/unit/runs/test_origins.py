@@ -64,8 +64,6 @@ def origins(events, place):
     :returns: several where the record cannot tell; None for no rule.
     """
     found = []
-    # What a sensitive rule has set is not confirmed by others.
-    hides = any(event.rule and event.rule[3] for event in events)
     for event in reversed(events):
         if event.rule is None:
             continue
@@ -80,8 +78,7 @@ def origins(events, place):
             place = earlier or place
         elif touches(event, place):
             found.append(event.rule)
-            if not hides or not event.confirmed or event.rule[3]:
-                return found
+            return found
     return [*found, None]
 
 
@@ -161,17 +158,12 @@ class OriginTestCase(base.TestCase):
         if is_moved_by_others(events, place):
             # Where its items were then is not recorded.
             return 'moved'
-        if place[0] == 'traits' and present is data_path.ABSENT and any(
-                event.rule[3] and event.place == place
-                for event in events if event.rule):
-            # Who guesses a name must not learn that it was there.
-            return 'guessed'
         rules = origins(events, place)
         if not isinstance(found, explain.Finding):
             self.assertIn(None, rules, context)
             return 'none'
         rule = (found.run, found.phase, found.rule['uuid'],
-                'changes' not in found.rule)
+                'withheld' in found.rule)
         if found.change is None or not is_hidden(found.change, found.place):
             self.assertIn(rule, rules, context)
         if found.change is None:

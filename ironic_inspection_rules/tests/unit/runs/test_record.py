@@ -4,6 +4,7 @@
 
 from ironic_inspection_rules.engine import journal
 from ironic_inspection_rules.engine import masking
+from ironic_inspection_rules.engine import model
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.engine import runner
 from ironic_inspection_rules.engine import trace
@@ -65,33 +66,37 @@ class RecordTestCase(base.TestCase):
                           in made['rules'][0]['changes']])
         self.assertEqual(1, made['left_out'])
 
+    @staticmethod
+    def of_sensitive(*names):
+        rule = model.Rule(uuid='s', sensitive=True, actions=())
+        return [journal.Change('node', 'add', '', place=('extra', name),
+                               rule=rule) for name in names]
+
     def test_places_of_a_sensitive_rule_take_room(self):
         self.patch(record, 'LONGEST_RECORD', 100)
-        changes = [journal.Change('node', 'add', '/******',
-                                  place=('extra', name * 60))
-                   for name in 'ab']
-        made = self.record(*changes, sensitive=True)
-        self.assertNotIn(record.PLACES, made['rules'][0])
-        self.assertEqual(1, made['left_out'])
+        self.assertEqual({'s': None}, record.places(
+            self.of_sensitive('a' * 60, 'b' * 60, 'c')))
 
     def test_of_a_sensitive_rule_all_places_are_kept_or_none(self):
-        changes = [journal.Change('node', 'add', f'/extra/{name}',
-                                  place=('extra', name)) for name in 'abcd']
         for most, places in (
                 (4, [['node', f'/extra/{name}'] for name in 'abcd']),
                 (3, None)):
             self.patch(record, 'MOST_CHANGES', most)
-            made = self.record(*changes, sensitive=True)
-            self.assertEqual(places, made['rules'][0].get(record.PLACES))
-            self.assertEqual(4 - most, made.get('left_out', 0))
+            self.assertEqual({'s': places},
+                             record.places(self.of_sensitive(*'abcd')))
 
-    def written(self, *actions, **fields):
-        """Make the record of a rule that runs after another one."""
+    @staticmethod
+    def run_actions(*actions, **fields):
+        """Run a rule after another one."""
         outcome, _roots = phase.run(
             {}, {'actions': [{'op': op, 'args': args} for op, args in actions],
                  **fields},
             plugin_data={'l': ['a', 'b', 'c'], 'm': {'-': 1}})
-        return record.of_phase(outcome, 0)['rules'][1]
+        return outcome
+
+    def written(self, *actions):
+        """Make the record of a rule that runs after another one."""
+        return record.of_phase(self.run_actions(*actions), 0)['rules'][1]
 
     def test_items_of_lists_are_told_by_their_index(self):
         made = self.written(
@@ -126,16 +131,19 @@ class RecordTestCase(base.TestCase):
                           for each in made['changes']])
 
     def test_of_a_sensitive_rule_places_are_exact(self):
-        made = self.written(
+        outcome = self.run_actions(
             ('extend-plugin-data', ['/l', 'd']),
             ('unset-plugin-data', ['/l/1']),
             ('unset-plugin-data', ['/m']),
             ('set-port-attribute', ['p', '/extra/a', 1]), sensitive=True)
+        made = record.of_phase(outcome, 0)['rules'][1]
+        self.assertEqual({'uuid': made['uuid'], 'matched': True,
+                          'withheld': True}, made)
         # All items behind the one that is removed move.
         self.assertEqual(
             [['plugin_data', '/l/3'], ['plugin_data', '/l/-'],
              ['plugin_data', '/m'], ['port p', '/extra/a']],
-            made[record.PLACES])
+            record.places(outcome.withheld)[made['uuid']])
 
     def test_it_tells_whether_changes_were_saved(self):
         self.assertIs(True, self.record()['saved'])

@@ -13,8 +13,6 @@ from ironic_inspection_rules.tests.unit import base
 
 NODE = types.SimpleNamespace(uuid=uuidutils.generate_uuid(),
                              inspect_interface='agent')
-SECRET = ['node', ['extra', 'token']]
-BEFORE = ['previous', ['plugin_data', 'token']]
 
 
 class RecorderTestCase(base.IronicTestCase):
@@ -30,15 +28,6 @@ class RecorderTestCase(base.IronicTestCase):
             prepared()
         return prepared is not None
 
-    def test_what_was_stored_before_is_another_after_an_inspection(self):
-        for error, hidden in (('failed', [SECRET, BEFORE]), (None, [SECRET])):
-            self.run_ = recorder.Run(recorder.INSPECTION)
-            self.run_.run_rules(3)
-            self.run_.hide([SECRET, BEFORE])
-            self.assertTrue(self.store(error))
-            self.assertEqual({NODE.uuid: hidden},
-                             db_run.get_hidden([NODE.uuid]))
-
     def test_only_a_run_that_did_something_is_stored(self):
         self.assertFalse(self.store())
         self.assertFalse(self.store('failed'))
@@ -50,26 +39,31 @@ class RecorderTestCase(base.IronicTestCase):
         self.assertEqual({'cpu': 1},
                          db_run.get_data(NODE.uuid)['inventory'])
 
-    def test_what_a_phase_hid_in_those_before_stays_hidden(self):
+    def test_an_attempt_takes_up_what_those_before_did(self):
         told, withheld = {'rules': [{'uuid': 'a', 'changes': [1]}]}, {
-            'rules': [{'uuid': 'a'}]}
-        self.run_.phases = {'preprocess': told}
+            'rules': [{'uuid': 'b', 'withheld': True}]}
+        places = {'b': [['node', '/extra/x']]}
+        self.run_.phases = {'preprocess': withheld}
+        self.run_.places = {'preprocess': places}
         first = self.run_.checkpoint('preprocess')
         self.run_.phases = {'preprocess': withheld, 'main': told}
         second = self.run_.checkpoint('main')
 
         again = recorder.Run(recorder.INSPECTION)
         again.take_up('preprocess', first)
-        self.assertEqual({'preprocess': told}, again.phases)
+        self.assertEqual({'preprocess': withheld}, again.phases)
+        self.assertEqual({'preprocess': places}, again.places)
         again.take_up('main', second)
         self.assertEqual(self.run_.phases, again.phases)
+        self.assertEqual(self.run_.places, again.places)
 
-    def test_where_values_are_no_more_is_forgotten(self):
-        self.run_.hide([SECRET, SECRET])
-        self.run_.hide([BEFORE])
-        self.assertEqual([SECRET, BEFORE], self.run_.hidden)
-        self.run_.hide([BEFORE], all_of_them=True)
-        self.assertEqual([BEFORE], self.run_.hidden)
+    def test_places_of_sensitive_rules_are_kept_apart(self):
+        self.run_.run_rules(3)
+        self.run_.places = {'main': {'b': [['node', '/extra/x']]}}
+        self.assertTrue(self.store())
+        kept, = db_run.list_runs(NODE.uuid, whole=True)
+        self.assertEqual(self.run_.places, kept.places)
+        self.assertNotIn('/extra/x', str(kept.phases))
 
     def test_what_rules_found_is_kept_and_not_what_they_left(self):
         found = {'a': 1, 'b': [2], 'gone': 3, 'logs': 'x'}

@@ -224,6 +224,9 @@ class WhatRanTestCase(base.TestCase):
                     'm', tried.evaluated), watch)
             for rule, shown in zip(
                     written, covered.as_dict()['rules'], strict=True):
+                if rule['sensitive']:
+                    self.assertTrue(shown['withheld'])
+                    continue
                 for index, action in enumerate(shown['actions']):
                     counts = collections.Counter(
                         tried.states[rule['uuid']][index]
@@ -246,7 +249,8 @@ class WhatRanTestCase(base.TestCase):
                 ends[tried.end] += 1
                 stored = tried.evaluated.facts.plugin_data.get(trace.KEY, {})
                 wanted = [] if tried.end == 'error' else [
-                    {'uuid': rule['uuid']} if rule['sensitive'] else {
+                    {'uuid': rule['uuid'], 'withheld': True}
+                    if rule['sensitive'] else {
                         'uuid': rule['uuid'], 'description': None,
                         'actions': self.ran(rule, tried)}
                     for rule in written if rule['uuid'] in tried.states
@@ -305,6 +309,9 @@ class WhatRanTestCase(base.TestCase):
                 for rule in written:
                     states = tried.states.get(rule['uuid'], [])
                     told = shown.get(rule['uuid'], {'actions': []})
+                    if told.get('withheld'):
+                        self.assertTrue(rule['sensitive'])
+                        continue
                     self.assertEqual(
                         [state == 'ran' for state in states],
                         [each.get('ran', True) for each in told['actions']],

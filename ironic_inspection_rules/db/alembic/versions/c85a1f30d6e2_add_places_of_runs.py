@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Add where runs left values of sensitive rules
+"""Add the places that sensitive rules of runs set
 
 Revision ID: c85a1f30d6e2
 Revises: e3a7c95d0b14
@@ -17,5 +17,5 @@ down_revision = 'e3a7c95d0b14'
 
 def upgrade():
     migration.add_column('ir_runs', sa.Column(
-        'hidden', db_types.JsonEncodedList(mysql_as_long=True),
+        'places', db_types.JsonEncodedDict(mysql_as_long=True),
         nullable=True))
