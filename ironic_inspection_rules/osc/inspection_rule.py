@@ -44,7 +44,7 @@ _HELP = {
     'priority': _('0 to 9999; the highest runs first'),
     'scope': _('Inspection scope of the nodes that the rule runs on; "" for '
                'all nodes'),
-    'sensitive': _('Hide conditions and actions for ever'),
+    'sensitive': _('Withhold what the rule is made of, for ever'),
     'phase': _('When the rule runs'),
     'mode': _('What the rule does'),
     'vars': _('A mapping of names to values, or a file, YAML or JSON'),

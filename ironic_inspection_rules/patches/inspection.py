@@ -22,7 +22,8 @@ CONTINUE = name.Name(
     parameters=('task', 'inventory', 'plugin_data'))
 INSPECT = name.Name(
     'ironic.conductor.inspection', 'inspect_hardware',
-    'what the rules of an inspection do is not kept as one run', parameters=('task',))
+    'what the rules of an inspection do is not kept as one run',
+    parameters=('task',))
 APPLY_RULES = name.Name(
     'ironic.common.inspection_rules.engine', 'apply_rules',
     'rules of the main phase do not run',

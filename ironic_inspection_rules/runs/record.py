@@ -135,11 +135,16 @@ def withhold(phases: dict[str, Record], places: dict[str, Places],
 
 def _recorded_place(change: Record) -> list[str]:
     """Return the place of a recorded change, as :func:`places` has it."""
-    name = f'port {change["port"]}' if 'port' in change else change['object']
+    name: str = change['object']
+    if 'port' in change:
+        name = f'port {change["port"]}'
+    path: str = change['path']
     if 'left' in change:
-        path = data_path.parse(change['path'])
-        return [name, data_path.pointer((*path[:-1], data_path.APPEND))]
-    return [name, change.get('at', change['path'])]
+        path = data_path.pointer((*data_path.parse(path)[:-1],
+                                  data_path.APPEND))
+    elif 'at' in change:
+        path = change['at']
+    return [name, path]
 
 
 def of_phase(outcome: runner.Outcome, seconds: float,
