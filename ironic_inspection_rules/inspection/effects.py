@@ -25,6 +25,25 @@ LOG = log.getLogger(__name__)
 
 _RETRIED = (429, 500, 502, 503, 504)
 
+_THREAD = 'inspection-rules-api-call'
+"""Name of the threads that send requests of rules."""
+
+
+class _Unseen(logging.Filter):
+    """Keeps URLs of rules, which may have secrets, out of the log.
+
+    The library of HTTP logs them whole with each retry.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Drop what is logged while a request of a rule is sent."""
+        return record.threadName != _THREAD
+
+
+for _name in ('connectionpool', 'util.retry'):
+    # A logger asks no filter of its parents.
+    logging.getLogger(f'urllib3.{_name}').addFilter(_Unseen())
+
 
 class ServiceEffects(working_copy.Effects):
     """Effects of rules that run in a service of Ironic."""
@@ -46,7 +65,7 @@ class ServiceEffects(working_copy.Effects):
         done: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         deadline = _Deadline(seconds)
         threading.Thread(target=lambda: done.put(_get(request, deadline)),
-                         daemon=True).start()
+                         name=_THREAD, daemon=True).start()
         late = _('no answer before the end of the phase')
         try:
             problem = done.get(

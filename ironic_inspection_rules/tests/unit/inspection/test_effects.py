@@ -3,6 +3,7 @@
 """What actions do beyond the data of the machine."""
 
 import http.server
+import logging
 import math
 import threading
 import time
@@ -58,6 +59,17 @@ class ApiCallTestCase(base.IronicTestCase):
         effects.ServiceEffects().call(
             working_copy.Request(url, **{'retries': 0, **options}),
             seconds)
+
+    def test_its_url_is_in_no_line_of_the_log(self):
+        """Whatever is logged of each retry."""
+        logs = self.useFixture(fixtures.FakeLogger(level=logging.DEBUG))
+        port = self.useFixture(base.DeadPort())
+        self.assertRaises(
+            exceptions.OperationError, self.call,
+            f'http://127.0.0.1:{port}/k3y?key=k3y', retries=2,
+            backoff_factor=0)
+        self.assertNotIn('k3y', logs.output)
+        self.assertIn('api-call failed', logs.output)
 
     def test_an_answer_is_not_read(self):
         written = []
