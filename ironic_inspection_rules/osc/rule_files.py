@@ -4,6 +4,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 import contextlib
+import dataclasses
 import json
 from typing import Any
 import uuid
@@ -18,6 +19,7 @@ from ironic_inspection_rules.client import inspection_rule
 from ironic_inspection_rules.engine import registry
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import document
+from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_file import file_set
 from ironic_inspection_rules.rule_set import replacement
 
@@ -134,8 +136,23 @@ def _warnings(documents: Iterable[document.Document]
               ) -> list[lint.Finding]:
     """Return the warnings of lint; Ironic itself reports the errors.
 
-    What only a built-in rule may have is an error in a stored one.
+    What only a built-in rule may have is an error in a stored one. Of a
+    sensitive rule only the kind of its mistake is told: plans are read by
+    others than its author.
     """
-    return [each for each in lint.in_order(lint.of_documents(
-        documents, registry.installed())) if each.level == lint.WARNING
-        and each.check != lint.BUILT_IN_ONLY]
+    documents = list(documents)
+    sensitive = {(rule.source.path, rule.label)
+                 for read in documents for rule in file_rule.rules(read)
+                 if rule.is_sensitive}
+    found = []
+    for finding in lint.in_order(lint.of_documents(
+            documents, registry.installed())):
+        if (finding.level != lint.WARNING
+                or finding.check == lint.BUILT_IN_ONLY):
+            continue
+        if (finding.path, finding.rule) in sensitive:
+            finding = dataclasses.replace(finding, message=_(
+                '%(mistake)s "ironic-inspection-rules lint" says where') % {
+                    'mistake': lint.DESCRIPTIONS[finding.check]})
+        found.append(finding)
+    return found

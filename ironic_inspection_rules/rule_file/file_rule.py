@@ -7,6 +7,7 @@ import json
 import typing
 import uuid
 
+from oslo_utils import strutils
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
@@ -47,6 +48,12 @@ class WrittenRule:
     def is_old(self) -> bool:
         """Return whether it is in the language of ironic-inspector."""
         return validation.is_old(self.entry)
+
+    @property
+    def is_sensitive(self) -> bool:
+        """Return whether nobody but its author is to see what it says."""
+        return isinstance(self.entry, dict) and strutils.bool_from_string(
+            self.entry.get('sensitive'))
 
     @property
     def label(self) -> str:

@@ -160,6 +160,21 @@ class RuleSetCommandsTestCase(CommandsTestCase):
                              r'slip.yaml:\d+:\d+: warning: #1 \(one\): '
                              '.*did you mean "count"')
 
+    def test_of_a_sensitive_rule_lint_says_only_what_kind_it_is(self):
+        slip = RULES.replace('msg: s3cret', 'msg: "{inventory.s3cret}"')
+        for kind, arguments in (
+                (rule_set.PlanInspectionRules, ()),
+                (rule_set.ApplyInspectionRules, ('--yes',)),
+                (inspection_rule.ImportInspectionRules, ('--replace',))):
+            _code, printed = self.run_command(
+                kind, self.write('slip.yaml', slip), *arguments)
+
+            self.assertRegex(
+                self.stderr.getvalue(),
+                r'slip.yaml:\d+:\d+: warning: #2 \(secret\): '
+                'No inspection reports a replacement field')
+            self.assertNotIn('s3cret', printed + self.stderr.getvalue())
+
     def test_the_problems_of_all_rules_are_told_with_their_places(self):
         bad = RULES.replace('msg: one', 'mgs: one') + (
             '- {description: third, priority: -1, actions: []}\n')
